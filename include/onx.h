@@ -1,0 +1,662 @@
+/* onx.h: ONNX in C. The whole public interface.
+ *
+ * A model of linear regression, Y = X·A + B, built and saved:
+ *
+ *     onx_model *m = onx_model_new(NULL, "linear_regression", 22);
+ *     onx_graph *g = onx_model_graph(m);
+ *     onx_value *X = onx_graph_add_input(g, "X", "float[N,3]");
+ *     onx_value *A = onx_graph_add_input(g, "A", "float[3,1]");
+ *     onx_value *B = onx_graph_add_input(g, "B", "float[1]");
+ *     onx_value *XA = onx_graph_add_op(g, "MatMul", "XA", X, A);
+ *     onx_value *Y = onx_graph_add_op(g, "Add", "Y", XA, B);
+ *     onx_graph_add_output(g, Y, "float[N,1]");
+ *     onx_status status = onx_model_save(m, "linear.onnx", NULL, NULL);
+ *     onx_model_free(m);
+ *
+ * Conventions
+ *   Verbs say ownership: new/load … free; retain … release; a bare noun (onx_node_name) borrows.
+ *   Functions that can fail return onx_status and fill an onx_diag when given one; on failure their
+ *   outputs are untouched and nothing is owed.
+ *   Builder functions (those that return the object they add) return NULL on failure, accept NULL
+ *   arguments, and remember the first failure in the model: a chain of them needs one check, at its end:
+ *   onx_model_error, or the status of onx_model_save.
+ *   Options structs begin with their size: set it with ONX_INIT(onx_load_options). NULL means defaults.
+ *   Strings returned as `const char *` are UTF-8, NUL-terminated, owned by the object, and valid until it is
+ *   changed or freed; `onx_str` is a span of bytes.
+ *   Objects of one model may be read from many threads; to change it, be alone with it.
+ *   The library never prints, exits, or changes global state.
+ */
+#ifndef ONX_H
+#define ONX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#else
+#include <stdbool.h>
+#define ONX_INIT(type) ((type){.size = sizeof(type)})
+#endif
+
+#if defined(ONX_BUILD) && defined(__GNUC__)
+#define ONX_API __attribute__((visibility("default")))
+#else
+#define ONX_API
+#endif
+
+#define ONX_VERSION "0.1.0"
+#define ONX_IR_VERSION 14   /* the newest IR version this library knows */
+#define ONX_OPSET_VERSION 28 /* the newest opset of the default domain */
+
+/* ── Errors ─────────────────────────────────────────────────────────────────────────────────────── */
+
+#define ONX_STATUS_MAP(X)                                                                          \
+    X(OK, 0, "no error")                                                                           \
+    X(NO_MEMORY, 1, "out of memory, or past the context's memory limit")                           \
+    X(IO, 2, "a file could not be read or written")                                                \
+    X(NOT_FOUND, 3, "no such file, name or item")                                                  \
+    X(MALFORMED, 4, "the bytes or the text cannot be parsed")                                      \
+    X(LIMIT, 5, "past a limit (see onx_limits)")                                                   \
+    X(INVALID, 6, "the model or data breaks a rule of ONNX")                                       \
+    X(USAGE, 7, "a function was called with wrong arguments")                                      \
+    X(UNSUPPORTED, 8, "valid, but not supported")                                                  \
+    X(CONFLICT, 9, "a name or object is already in use")                                           \
+    X(DENIED, 10, "refused: the file lies outside the model's folder or is not a plain file")      \
+    X(CHANGED, 11, "the data is not what was declared or expected")
+
+typedef enum onx_status {
+#define ONX_STATUS_ENUM(name, value, text) ONX_##name = value,
+    ONX_STATUS_MAP(ONX_STATUS_ENUM)
+#undef ONX_STATUS_ENUM
+} onx_status;
+
+/* What went wrong. Fixed size, owned by the caller, needs no freeing; start with ONX_INIT or zeros. */
+typedef struct onx_diag {
+    size_t size;
+    onx_status status;
+    int64_t offset;    /* byte (or, in text, character) offset in the file; -1: none */
+    char file[256];    /* "" if there is none */
+    char place[256];   /* "graph.node[3] 'conv1', attribute 'pads'", or "line 3, column 7" */
+    char message[512]; /* one sentence: what is wrong, by which rule */
+    char hint[256];    /* what to do about it; "" if obvious */
+} onx_diag;
+
+ONX_API const char *onx_status_name(onx_status status); /* "MALFORMED" */
+ONX_API const char *onx_status_text(onx_status status); /* the sentence above */
+/* "file: place (byte 17): message\n  hint" as snprintf does: the length it has or would have. */
+ONX_API size_t onx_diag_format(const onx_diag *diag, char *out, size_t size);
+ONX_API const char *onx_version(void);
+/* Optional libraries built in, such as "zlib 1.2.13"; NULL after the last one. */
+ONX_API const char *onx_version_feature(size_t index);
+
+/* ── Strings, streams ───────────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_str {
+    const char *data;
+    size_t size;
+} onx_str;
+
+/* read: up to `size` bytes; the number read, 0 at the end, negative on failure.
+ * write: all of it and 0, or negative on failure. */
+typedef struct onx_reader {
+    void *user;
+    ptrdiff_t (*read)(void *user, void *data, size_t size);
+} onx_reader;
+typedef struct onx_writer {
+    void *user;
+    int (*write)(void *user, const void *data, size_t size);
+} onx_writer;
+
+/* ── Context ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Memory, limits. Pass NULL as context for the defaults; make one to set them. */
+typedef struct onx_context onx_context;
+
+/* realloc-like; the old size is passed back; new_size 0 frees. Called from any thread. */
+typedef struct onx_allocator {
+    void *user;
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
+} onx_allocator;
+
+/* What a file may ask for. 0 takes the default, in parentheses. */
+typedef struct onx_limits {
+    size_t size;
+    uint32_t depth;        /* nesting of messages, JSON, text (100) */
+    uint32_t rank;         /* dimensions of a tensor or type (1024) */
+    uint32_t functions;    /* of one model (10,000) */
+    size_t name_bytes;     /* of one name (64 KiB) */
+    size_t string_bytes;   /* of one string (1 GiB) */
+    size_t memory_factor;  /* structure may take this many times the bytes of the file, plus 16 MiB (64) */
+} onx_limits;
+
+typedef struct onx_context_options {
+    size_t size;
+    onx_allocator allocator; /* resize NULL: malloc */
+    size_t memory_limit;     /* bytes allocated at once; 0: none */
+    onx_limits limits;
+} onx_context_options;
+
+ONX_API onx_status onx_context_new(const onx_context_options *options, onx_context **out);
+ONX_API void onx_context_free(onx_context *ctx); /* models made from it may live on */
+ONX_API size_t onx_context_memory_used(const onx_context *ctx);
+ONX_API size_t onx_context_memory_peak(const onx_context *ctx);
+
+/* ── Element types ──────────────────────────────────────────────────────────────────────────────── */
+
+/* X(NAME, number in ONNX, ONNX text name, bits of an element) */
+#define ONX_DTYPE_MAP(X)                                                                           \
+    X(NONE, 0, "undefined", 0)                                                                     \
+    X(F32, 1, "float", 32)                                                                         \
+    X(U8, 2, "uint8", 8)                                                                           \
+    X(I8, 3, "int8", 8)                                                                            \
+    X(U16, 4, "uint16", 16)                                                                        \
+    X(I16, 5, "int16", 16)                                                                         \
+    X(I32, 6, "int32", 32)                                                                         \
+    X(I64, 7, "int64", 64)                                                                         \
+    X(STRING, 8, "string", 0)                                                                      \
+    X(BOOL, 9, "bool", 8)                                                                          \
+    X(F16, 10, "float16", 16)                                                                      \
+    X(F64, 11, "double", 64)                                                                       \
+    X(U32, 12, "uint32", 32)                                                                       \
+    X(U64, 13, "uint64", 64)                                                                       \
+    X(C64, 14, "complex64", 64)                                                                    \
+    X(C128, 15, "complex128", 128)                                                                 \
+    X(BF16, 16, "bfloat16", 16)                                                                    \
+    X(F8E4M3FN, 17, "float8e4m3fn", 8)                                                             \
+    X(F8E4M3FNUZ, 18, "float8e4m3fnuz", 8)                                                         \
+    X(F8E5M2, 19, "float8e5m2", 8)                                                                 \
+    X(F8E5M2FNUZ, 20, "float8e5m2fnuz", 8)                                                         \
+    X(U4, 21, "uint4", 4)                                                                          \
+    X(I4, 22, "int4", 4)                                                                           \
+    X(F4E2M1, 23, "float4e2m1", 4)                                                                 \
+    X(F8E8M0, 24, "float8e8m0", 8)                                                                 \
+    X(U2, 25, "uint2", 2)                                                                          \
+    X(I2, 26, "int2", 2)                                                                           \
+    X(F6E2M3, 27, "float6e2m3", 6)                                                                 \
+    X(F6E3M2, 28, "float6e3m2", 6)
+
+typedef enum onx_dtype {
+#define ONX_DTYPE_ENUM(name, value, text, bits) ONX_DTYPE_##name = value,
+    ONX_DTYPE_MAP(ONX_DTYPE_ENUM)
+#undef ONX_DTYPE_ENUM
+    ONX_DTYPE_COUNT
+} onx_dtype;
+
+ONX_API const char *onx_dtype_name(onx_dtype dtype);           /* "float"; "?" if unknown */
+ONX_API onx_dtype onx_dtype_from_name(const char *name);       /* ONX_DTYPE_NONE if unknown */
+ONX_API unsigned onx_dtype_bits(onx_dtype dtype);              /* 0 for strings and unknown types */
+/* Bytes of `count` densely packed elements; false on overflow, or for a type without a size. */
+ONX_API bool onx_dtype_bytes(onx_dtype dtype, uint64_t count, size_t *bytes);
+/* Convert dense elements. Floats round to nearest even; out of range saturates or becomes the type's
+ * infinity or NaN as ONNX's Cast defines (`saturate` as its attribute, for the 8-bit floats and smaller); float to
+ * integer truncates and saturates, NaN gives 0; packed types are packed. Not for strings. */
+ONX_API onx_status onx_dtype_convert(onx_dtype from, const void *src, onx_dtype to, void *dst,
+                                     uint64_t count, bool saturate);
+
+/* ── Objects ────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_model onx_model;
+typedef struct onx_graph onx_graph;
+typedef struct onx_node onx_node;
+typedef struct onx_value onx_value; /* a name in a graph: input, initializer or node output */
+typedef struct onx_attr onx_attr;
+typedef struct onx_tensor onx_tensor;
+typedef struct onx_type onx_type;
+typedef struct onx_function onx_function;
+typedef struct onx_data onx_data; /* tensor, sparse tensor, sequence, map or optional, as test data are */
+
+/* ── Loading and saving ─────────────────────────────────────────────────────────────────────────── */
+
+typedef enum onx_format {
+    ONX_FORMAT_AUTO,      /* by extension when there is a path, else by content */
+    ONX_FORMAT_PROTOBUF,  /* .onnx .pb */
+    ONX_FORMAT_TEXT,      /* .onnxtxt .onnxtext: ONNX's own syntax */
+    ONX_FORMAT_JSON,      /* .json .onnxjson */
+    ONX_FORMAT_TEXTPROTO, /* .textproto .txtpb .prototxt .pbtxt */
+} onx_format;
+ONX_API onx_format onx_format_from_path(const char *path); /* ONX_FORMAT_AUTO if unknown */
+ONX_API const char *onx_format_name(onx_format format);
+
+typedef struct onx_load_options {
+    size_t size;
+    onx_format format;
+    bool copy;         /* read files into memory instead of mapping them: for files that may change
+                          or shrink while the model is in use */
+    bool no_external;  /* leave external data where it is; tensors then have no bytes */
+    const char *folder; /* where external data lies; NULL: beside the model file */
+} onx_load_options;
+
+/* Large files are mapped, and tensor data are read from the mapping: the file must not be overwritten
+ * in place while the model lives (replacing it by renaming, as saving does, is fine). Or set `copy`. */
+ONX_API onx_status onx_model_load(onx_context *ctx, const char *path, const onx_load_options *options,
+                                  onx_model **out, onx_diag *diag);
+/* The bytes must stay as they are while the model lives, unless options->copy is set. */
+ONX_API onx_status onx_model_load_memory(onx_context *ctx, const void *data, size_t size,
+                                         const onx_load_options *options, onx_model **out,
+                                         onx_diag *diag);
+ONX_API onx_status onx_model_load_stream(onx_context *ctx, const onx_reader *reader,
+                                         const onx_load_options *options, onx_model **out,
+                                         onx_diag *diag);
+
+typedef enum onx_external {
+    ONX_EXTERNAL_KEEP,   /* tensors stay as they are; files they refer to are copied along if need be */
+    ONX_EXTERNAL_INLINE, /* all data into the model file */
+    ONX_EXTERNAL_ONE,    /* data into one file beside it */
+    ONX_EXTERNAL_MANY,   /* data into one file per tensor */
+} onx_external;
+
+typedef struct onx_save_options {
+    size_t size;
+    onx_format format;
+    onx_external external;
+    const char *external_file; /* for ONE; NULL: the model's file name + ".data" */
+    uint64_t threshold;        /* only tensors of at least this many bytes go external (1024) */
+    uint64_t alignment;        /* of tensors in the data file; a power of two (4096) */
+    bool attributes;           /* also move tensors in attributes of nodes */
+} onx_save_options;
+
+/* A file is replaced whole (temporary file, sync, rename) or left as it was. A model that was not edited is
+ * written as the bytes it was read from; what was edited is encoded anew, the rest keeps its bytes. */
+ONX_API onx_status onx_model_save(onx_model *model, const char *path, const onx_save_options *options,
+                                  onx_diag *diag);
+/* External data can be kept or inlined here, not created. */
+ONX_API onx_status onx_model_save_stream(onx_model *model, const onx_writer *writer,
+                                         const onx_save_options *options, onx_diag *diag);
+/* `*out` is to be freed with onx_buffer_free. */
+ONX_API onx_status onx_model_save_memory(onx_model *model, const onx_save_options *options, void **out,
+                                         size_t *size, onx_diag *diag);
+ONX_API void onx_buffer_free(onx_context *ctx, void *buffer, size_t size);
+
+/* ── Models ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A new model with an empty graph `name`, importing `opset` of the default domain, with the lowest IR version
+ * that has it. NULL when memory ran out. */
+ONX_API onx_model *onx_model_new(onx_context *ctx, const char *name, int64_t opset);
+ONX_API void onx_model_free(onx_model *model);
+ONX_API onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag);
+/* Give back the memory of removed objects: the model moves, and all pointers to it and into it end. */
+ONX_API onx_status onx_model_compact(onx_model **model, onx_diag *diag);
+/* The first failure of a builder call on this model; NULL if there was none. */
+ONX_API const onx_diag *onx_model_error(const onx_model *model);
+/* Are the two models the same, message by message? `diag` says where they differ first. */
+ONX_API bool onx_model_equal(const onx_model *a, const onx_model *b, onx_diag *diag);
+/* Write every message anew at the next save, instead of keeping the bytes of the file. */
+ONX_API void onx_model_touch(onx_model *model);
+
+ONX_API onx_graph *onx_model_graph(const onx_model *model); /* NULL if the model has none */
+ONX_API int64_t onx_model_ir_version(const onx_model *model);
+ONX_API onx_status onx_model_set_ir_version(onx_model *model, int64_t version);
+ONX_API const char *onx_model_producer(const onx_model *model);
+ONX_API const char *onx_model_producer_version(const onx_model *model);
+ONX_API const char *onx_model_domain(const onx_model *model);
+ONX_API int64_t onx_model_version(const onx_model *model);
+ONX_API const char *onx_model_doc(const onx_model *model);
+ONX_API onx_status onx_model_set_producer(onx_model *model, const char *name, const char *version);
+ONX_API onx_status onx_model_set_domain(onx_model *model, const char *domain);
+ONX_API onx_status onx_model_set_version(onx_model *model, int64_t version);
+ONX_API onx_status onx_model_set_doc(onx_model *model, const char *doc);
+/* Imported opsets. "ai.onnx" and "" are the same domain. */
+ONX_API size_t onx_model_opset_count(const onx_model *model);
+ONX_API const char *onx_model_opset_domain(const onx_model *model, size_t index);
+ONX_API int64_t onx_model_opset_version(const onx_model *model, size_t index);
+ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
+ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t version);
+/* Metadata: pairs of strings. Setting NULL removes. */
+ONX_API size_t onx_model_meta_count(const onx_model *model);
+ONX_API const char *onx_model_meta_key(const onx_model *model, size_t index);
+ONX_API const char *onx_model_meta_value(const onx_model *model, size_t index);
+ONX_API const char *onx_model_meta(const onx_model *model, const char *key); /* NULL: none */
+ONX_API onx_status onx_model_set_meta(onx_model *model, const char *key, const char *value);
+ONX_API size_t onx_model_training_count(const onx_model *model);
+/* Device configurations of the model ("configuration"). */
+ONX_API size_t onx_model_device_count(const onx_model *model);
+ONX_API const char *onx_model_device_name(const onx_model *model, size_t index);
+
+ONX_API onx_function *onx_model_function_first(const onx_model *model);
+ONX_API onx_function *onx_model_function_find(const onx_model *model, const char *domain,
+                                              const char *name, const char *overload);
+
+/* ── Graphs ─────────────────────────────────────────────────────────────────────────────────────── */
+
+ONX_API const char *onx_graph_name(const onx_graph *graph);
+ONX_API onx_status onx_graph_set_name(onx_graph *graph, const char *name);
+ONX_API const char *onx_graph_doc(const onx_graph *graph);
+ONX_API onx_status onx_graph_set_doc(onx_graph *graph, const char *doc);
+ONX_API onx_model *onx_graph_model(const onx_graph *graph);
+ONX_API onx_graph *onx_graph_outer(const onx_graph *graph);   /* NULL at the top */
+ONX_API onx_node *onx_graph_owner(const onx_graph *graph);    /* the node a subgraph belongs to */
+ONX_API onx_function *onx_graph_function(const onx_graph *graph); /* of a function's body */
+ONX_API size_t onx_graph_node_count(const onx_graph *graph);
+ONX_API onx_node *onx_graph_node_first(const onx_graph *graph);
+ONX_API onx_node *onx_graph_node_last(const onx_graph *graph);
+ONX_API size_t onx_graph_input_count(const onx_graph *graph);
+ONX_API onx_value *onx_graph_input(const onx_graph *graph, size_t index);
+ONX_API size_t onx_graph_output_count(const onx_graph *graph);
+ONX_API onx_value *onx_graph_output(const onx_graph *graph, size_t index);
+ONX_API size_t onx_graph_initializer_count(const onx_graph *graph);
+ONX_API onx_tensor *onx_graph_initializer_first(const onx_graph *graph);
+/* The value called `name` in this graph (find) or in it and the graphs around it (lookup). */
+ONX_API onx_value *onx_graph_find(const onx_graph *graph, const char *name);
+ONX_API onx_value *onx_graph_lookup(const onx_graph *graph, const char *name);
+/* Every value of the graph, in no particular order. */
+ONX_API onx_value *onx_graph_value_first(const onx_graph *graph);
+ONX_API onx_value *onx_value_next(const onx_value *value);
+/* Graphs directly inside this one. */
+ONX_API onx_graph *onx_graph_sub_first(const onx_graph *graph);
+ONX_API onx_graph *onx_graph_sub_next(const onx_graph *graph);
+
+/* Types are written as in ONNX text: "float[N,3]", "int64[]" (a scalar), "float" (any shape), "seq(float[2])",
+ * "map(int64, string)", "optional(float[1])", "sparse_tensor(float[N])". NULL: no type. */
+ONX_API onx_value *onx_graph_add_input(onx_graph *graph, const char *name, const char *type);
+ONX_API onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *type);
+/* `data` is dense, little-endian, and copied. `bytes` must be what dtype and dims need. */
+ONX_API onx_value *onx_graph_add_initializer(onx_graph *graph, const char *name, onx_dtype dtype,
+                                             size_t rank, const int64_t *dims, const void *data,
+                                             size_t bytes);
+ONX_API onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, size_t rank,
+                                         const int64_t *dims, const char *const *strings);
+/* A copy of `tensor` (of any model, or standalone) as initializer; `name` NULL: its own. */
+ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name, const onx_tensor *tensor);
+/* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from this graph or
+ * from one around it; NULL is a missing optional input. Output names that are NULL are generated. */
+ONX_API onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
+                                     onx_value *const *inputs, size_t n_outputs,
+                                     const char *const *outputs);
+/* The same for one output. onx_graph_add_op takes the inputs as its remaining arguments:
+ *     onx_graph_add_op(g, "Add", "sum", a, b) */
+ONX_API onx_value *onx_graph_add_op_array(onx_graph *graph, const char *op, const char *output,
+                                          size_t n_inputs, onx_value *const *inputs);
+#ifndef __cplusplus
+#define onx_graph_add_op(graph, op, output, ...)                                                   \
+    onx_graph_add_op_array(graph, op, output,                                                      \
+                           sizeof((onx_value *[]){__VA_ARGS__}) / sizeof(onx_value *),             \
+                           (onx_value *[]){__VA_ARGS__})
+#endif
+
+/* Sort the nodes so that each comes after those it needs, keeping their order where it is free to.
+ * INVALID, and nothing moves, when there is a cycle. */
+ONX_API onx_status onx_graph_sort(onx_graph *graph, onx_diag *diag);
+/* A name no value of this graph, around it or inside it has: `hint`, or `hint_1` … Owned by the model. */
+ONX_API const char *onx_graph_new_name(onx_graph *graph, const char *hint);
+/* Inputs, outputs and initializers leave with these; the value must not be used any more (CONFLICT). */
+ONX_API onx_status onx_graph_remove_input(onx_graph *graph, onx_value *value, onx_diag *diag);
+ONX_API onx_status onx_graph_remove_output(onx_graph *graph, onx_value *value, onx_diag *diag);
+ONX_API onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *value, onx_diag *diag);
+
+/* ── Values ─────────────────────────────────────────────────────────────────────────────────────── */
+
+ONX_API const char *onx_value_name(const onx_value *value);
+ONX_API onx_graph *onx_value_graph(const onx_value *value);
+ONX_API onx_node *onx_value_node(const onx_value *value); /* that computes it; NULL: input, initializer, undefined */
+ONX_API size_t onx_value_node_index(const onx_value *value); /* which output of that node */
+ONX_API bool onx_value_is_input(const onx_value *value);
+ONX_API bool onx_value_is_output(const onx_value *value);
+ONX_API onx_tensor *onx_value_initializer(const onx_value *value); /* NULL if it has none */
+ONX_API bool onx_value_is_defined(const onx_value *value);
+ONX_API const onx_type *onx_value_type(const onx_value *value);    /* declared; NULL if not */
+ONX_API onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag);
+/* Uses as a node's input, in nested graphs too. Graph outputs are not counted. */
+typedef struct onx_use {
+    onx_node *node;
+    size_t index;
+    const void *cursor;
+} onx_use;
+ONX_API size_t onx_value_use_count(const onx_value *value);
+/* Start with an all-zero struct; false at the end. Removing the use just returned ends the walk: start anew. */
+ONX_API bool onx_value_use_next(const onx_value *value, onx_use *use);
+/* Changes the name everywhere it is written. CONFLICT when the name is visible where the value is. */
+ONX_API onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag);
+/* Everything that used `from` uses `to`. Where `from` is an output of its graph, the output keeps its
+ * name: `to` takes it over, or an Identity node is added when `to` is itself an input or output. */
+ONX_API onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag);
+
+/* ── Nodes ──────────────────────────────────────────────────────────────────────────────────────── */
+
+ONX_API onx_node *onx_node_next(const onx_node *node);
+ONX_API onx_node *onx_node_prev(const onx_node *node);
+ONX_API onx_graph *onx_node_graph(const onx_node *node);
+ONX_API const char *onx_node_name(const onx_node *node);
+ONX_API onx_status onx_node_set_name(onx_node *node, const char *name);
+ONX_API const char *onx_node_op(const onx_node *node);
+ONX_API const char *onx_node_domain(const onx_node *node); /* "" for the default one */
+ONX_API const char *onx_node_overload(const onx_node *node);
+ONX_API onx_status onx_node_set_op(onx_node *node, const char *op); /* "Relu", "com.microsoft::Gelu" */
+ONX_API const char *onx_node_doc(const onx_node *node);
+ONX_API onx_status onx_node_set_doc(onx_node *node, const char *doc);
+ONX_API size_t onx_node_input_count(const onx_node *node);
+ONX_API onx_value *onx_node_input(const onx_node *node, size_t index); /* NULL: missing */
+ONX_API size_t onx_node_output_count(const onx_node *node);
+ONX_API onx_value *onx_node_output(const onx_node *node, size_t index); /* NULL: missing */
+/* Set input `index`, which may be one past the last. NULL makes it missing. */
+ONX_API onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, onx_diag *diag);
+ONX_API onx_status onx_node_remove_input(onx_node *node, size_t index);
+ONX_API onx_value *onx_node_add_output(onx_node *node, const char *name);
+/* Move before `before` of the same graph; NULL: to the end. */
+ONX_API onx_status onx_node_move(onx_node *node, onx_node *before);
+/* CONFLICT while a value it computes is used or is an output of the graph. The node stays readable. */
+ONX_API onx_status onx_node_remove(onx_node *node, onx_diag *diag);
+ONX_API const char *onx_node_meta(const onx_node *node, const char *key);
+ONX_API onx_status onx_node_set_meta(onx_node *node, const char *key, const char *value);
+
+/* ── Attributes ─────────────────────────────────────────────────────────────────────────────────── */
+
+typedef enum onx_attr_type {
+    ONX_ATTR_UNDEFINED = 0,
+    ONX_ATTR_FLOAT = 1,
+    ONX_ATTR_INT = 2,
+    ONX_ATTR_STRING = 3,
+    ONX_ATTR_TENSOR = 4,
+    ONX_ATTR_GRAPH = 5,
+    ONX_ATTR_FLOATS = 6,
+    ONX_ATTR_INTS = 7,
+    ONX_ATTR_STRINGS = 8,
+    ONX_ATTR_TENSORS = 9,
+    ONX_ATTR_GRAPHS = 10,
+    ONX_ATTR_SPARSE_TENSOR = 11,
+    ONX_ATTR_SPARSE_TENSORS = 12,
+    ONX_ATTR_TYPE = 13,
+    ONX_ATTR_TYPES = 14,
+} onx_attr_type;
+
+ONX_API const char *onx_attr_type_name(onx_attr_type type); /* "int", "floats", "graph" */
+ONX_API size_t onx_node_attr_count(const onx_node *node);
+ONX_API onx_attr *onx_node_attr_first(const onx_node *node);
+ONX_API onx_attr *onx_attr_next(const onx_attr *attr);
+ONX_API onx_attr *onx_node_attr(const onx_node *node, const char *name); /* NULL: none */
+ONX_API const char *onx_attr_name(const onx_attr *attr);
+ONX_API onx_attr_type onx_attr_type_of(const onx_attr *attr);
+ONX_API const char *onx_attr_ref(const onx_attr *attr); /* of a function's parameter; "" if none */
+ONX_API int64_t onx_attr_int(const onx_attr *attr);
+ONX_API float onx_attr_float(const onx_attr *attr);
+ONX_API onx_str onx_attr_string(const onx_attr *attr);
+ONX_API onx_tensor *onx_attr_tensor(const onx_attr *attr);
+ONX_API onx_graph *onx_attr_graph(const onx_attr *attr);
+ONX_API const onx_type *onx_attr_type_value(const onx_attr *attr);
+/* Lists: how many, and one of them. */
+ONX_API size_t onx_attr_count(const onx_attr *attr);
+ONX_API const int64_t *onx_attr_ints(const onx_attr *attr);
+ONX_API const float *onx_attr_floats(const onx_attr *attr);
+ONX_API onx_str onx_attr_string_at(const onx_attr *attr, size_t index);
+ONX_API onx_tensor *onx_attr_tensor_at(const onx_attr *attr, size_t index);
+ONX_API onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index);
+
+/* Set an attribute, adding it or replacing what it was. */
+ONX_API onx_status onx_node_set_int(onx_node *node, const char *name, int64_t value);
+ONX_API onx_status onx_node_set_float(onx_node *node, const char *name, float value);
+ONX_API onx_status onx_node_set_string(onx_node *node, const char *name, const char *value);
+ONX_API onx_status onx_node_set_bytes(onx_node *node, const char *name, const void *data, size_t size);
+ONX_API onx_status onx_node_set_ints(onx_node *node, const char *name, size_t n, const int64_t *values);
+ONX_API onx_status onx_node_set_floats(onx_node *node, const char *name, size_t n, const float *values);
+ONX_API onx_status onx_node_set_strings(onx_node *node, const char *name, size_t n,
+                                        const char *const *values);
+ONX_API onx_status onx_node_set_tensor(onx_node *node, const char *name, const onx_tensor *value);
+ONX_API onx_status onx_node_set_type(onx_node *node, const char *name, const char *type, onx_diag *diag);
+/* In a function: the attribute takes the value of the function's attribute `parameter`. */
+ONX_API onx_status onx_node_set_ref(onx_node *node, const char *name, const char *parameter,
+                                    onx_attr_type type);
+/* A new, empty subgraph as attribute: fill it with the graph's builder functions. */
+ONX_API onx_graph *onx_node_add_graph(onx_node *node, const char *attribute, const char *graph_name);
+ONX_API onx_status onx_node_remove_attr(onx_node *node, const char *name);
+
+/* ── Functions ──────────────────────────────────────────────────────────────────────────────────── */
+
+ONX_API onx_function *onx_model_add_function(onx_model *model, const char *domain, const char *name);
+ONX_API onx_function *onx_function_next(const onx_function *function);
+ONX_API const char *onx_function_name(const onx_function *function);
+ONX_API const char *onx_function_domain(const onx_function *function);
+ONX_API const char *onx_function_overload(const onx_function *function);
+/* Its nodes, inputs and outputs, edited like any graph's (inputs and outputs without types). */
+ONX_API onx_graph *onx_function_body(const onx_function *function);
+ONX_API size_t onx_function_attr_count(const onx_function *function);
+ONX_API const char *onx_function_attr(const onx_function *function, size_t index);
+ONX_API onx_status onx_function_add_attr(onx_function *function, const char *name);
+ONX_API int64_t onx_function_opset(const onx_function *function, const char *domain);
+ONX_API onx_status onx_function_set_opset(onx_function *function, const char *domain, int64_t version);
+ONX_API onx_status onx_function_set_overload(onx_function *function, const char *overload);
+ONX_API onx_status onx_function_remove(onx_function *function);
+
+/* ── Types ──────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef enum onx_type_kind {
+    ONX_TYPE_NONE,
+    ONX_TYPE_TENSOR,
+    ONX_TYPE_SPARSE_TENSOR,
+    ONX_TYPE_SEQUENCE,
+    ONX_TYPE_MAP,
+    ONX_TYPE_OPTIONAL,
+    ONX_TYPE_OPAQUE,
+} onx_type_kind;
+
+ONX_API onx_type_kind onx_type_kind_of(const onx_type *type);
+ONX_API onx_dtype onx_type_dtype(const onx_type *type);       /* of tensors; of maps: the key */
+ONX_API const onx_type *onx_type_elem(const onx_type *type);  /* of sequences, optionals, maps (the value) */
+ONX_API const char *onx_type_denotation(const onx_type *type);
+ONX_API bool onx_type_has_shape(const onx_type *type);
+ONX_API size_t onx_type_rank(const onx_type *type);
+/* The size of a dimension, or -1; then its symbolic name, or "" when nothing is known. */
+ONX_API int64_t onx_type_dim(const onx_type *type, size_t index);
+ONX_API const char *onx_type_dim_param(const onx_type *type, size_t index);
+/* "float[N,3]", as snprintf does. */
+ONX_API size_t onx_type_format(const onx_type *type, char *out, size_t size);
+
+/* ── Tensors ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* A tensor is part of a model or data file, or stands alone (new … free). */
+ONX_API onx_status onx_tensor_new(onx_context *ctx, const char *name, onx_dtype dtype, size_t rank,
+                                  const int64_t *dims, const void *data, size_t bytes,
+                                  onx_tensor **out, onx_diag *diag);
+ONX_API onx_status onx_tensor_new_strings(onx_context *ctx, const char *name, size_t rank,
+                                          const int64_t *dims, const char *const *strings,
+                                          onx_tensor **out, onx_diag *diag);
+ONX_API void onx_tensor_free(onx_tensor *tensor); /* only of tensors that stand alone */
+ONX_API onx_tensor *onx_tensor_next(const onx_tensor *tensor); /* initializer of the same graph */
+ONX_API const char *onx_tensor_name(const onx_tensor *tensor);
+ONX_API const char *onx_tensor_doc(const onx_tensor *tensor);
+ONX_API onx_status onx_tensor_set_doc(onx_tensor *tensor, const char *doc); /* NULL removes it */
+ONX_API onx_dtype onx_tensor_dtype(const onx_tensor *tensor);
+ONX_API size_t onx_tensor_rank(const onx_tensor *tensor);
+ONX_API int64_t onx_tensor_dim(const onx_tensor *tensor, size_t index);
+ONX_API const int64_t *onx_tensor_dims(const onx_tensor *tensor);
+/* Product of the dims; fails when one is negative or the product overflows. */
+ONX_API onx_status onx_tensor_count(const onx_tensor *tensor, uint64_t *count, onx_diag *diag);
+ONX_API bool onx_tensor_is_external(const onx_tensor *tensor);
+/* Where external data lies ("" if not external). */
+ONX_API const char *onx_tensor_location(const onx_tensor *tensor);
+/* Is the payload what dtype and dims say? */
+ONX_API onx_status onx_tensor_check(const onx_tensor *tensor, onx_diag *diag);
+/* The dense little-endian bytes, in place, when the tensor is stored that way (raw, external, or a float or
+ * double list); data is NULL otherwise. May be unaligned. */
+ONX_API onx_str onx_tensor_view(const onx_tensor *tensor);
+/* The dense bytes, from any storage form, into `out`, which has room for exactly `bytes`. */
+ONX_API onx_status onx_tensor_read(const onx_tensor *tensor, void *out, size_t bytes, onx_diag *diag);
+/* The elements converted to `dtype`, with onx_dtype_convert. */
+ONX_API onx_status onx_tensor_read_as(const onx_tensor *tensor, onx_dtype dtype, void *out,
+                                      size_t bytes, onx_diag *diag);
+ONX_API onx_status onx_tensor_string_at(const onx_tensor *tensor, uint64_t index, onx_str *out,
+                                        onx_diag *diag);
+/* Replace dtype, shape and payload. The bytes are copied. */
+ONX_API onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
+                                  const void *data, size_t bytes, onx_diag *diag);
+/* The same for a payload that stays the caller's: it must outlive the tensor's model. */
+ONX_API onx_status onx_tensor_set_borrowed(onx_tensor *tensor, onx_dtype dtype, size_t rank,
+                                           const int64_t *dims, const void *data, size_t bytes,
+                                           onx_diag *diag);
+/* How the payload is stored: raw bytes or the typed lists of TensorProto. */
+ONX_API onx_status onx_tensor_store_raw(onx_tensor *tensor, onx_diag *diag);
+ONX_API onx_status onx_tensor_store_typed(onx_tensor *tensor, onx_diag *diag);
+
+/* ── Data files ─────────────────────────────────────────────────────────────────────────────────── */
+
+typedef enum onx_data_kind {
+    ONX_DATA_NONE = 0, /* an empty optional */
+    ONX_DATA_TENSOR = 1,
+    ONX_DATA_SPARSE_TENSOR = 2,
+    ONX_DATA_SEQUENCE = 3,
+    ONX_DATA_MAP = 4,
+    ONX_DATA_OPTIONAL = 5,
+} onx_data_kind;
+
+/* .pb (any of the messages: `kind`, or NONE to find out by content), .npy, .npz (a sequence of named
+ * tensors); .json and .textproto of the same. */
+ONX_API onx_status onx_data_load(onx_context *ctx, const char *path, onx_data_kind kind,
+                                 onx_data **out, onx_diag *diag);
+ONX_API onx_status onx_data_load_memory(onx_context *ctx, const void *bytes, size_t size,
+                                        onx_data_kind kind, onx_data **out, onx_diag *diag);
+ONX_API onx_status onx_data_load_stream(onx_context *ctx, const onx_reader *reader, onx_data_kind kind,
+                                        onx_data **out, onx_diag *diag);
+/* By extension, as loading. */
+ONX_API onx_status onx_data_save(const onx_data *data, const char *path, onx_diag *diag);
+ONX_API onx_status onx_data_save_stream(const onx_data *data, const onx_writer *writer, onx_diag *diag);
+ONX_API onx_status onx_data_save_memory(const onx_data *data, void **out, size_t *size, onx_diag *diag);
+ONX_API void onx_data_free(onx_data *data);
+ONX_API onx_data_kind onx_data_kind_of(const onx_data *data);
+ONX_API const char *onx_data_name(const onx_data *data);
+ONX_API bool onx_data_equal(const onx_data *a, const onx_data *b, onx_diag *diag);
+ONX_API onx_tensor *onx_data_tensor(const onx_data *data);     /* of a tensor; of a sparse one: its values */
+ONX_API onx_tensor *onx_data_indices(const onx_data *data);    /* of a sparse tensor */
+ONX_API size_t onx_data_rank(const onx_data *data);            /* of a sparse tensor */
+ONX_API int64_t onx_data_dim(const onx_data *data, size_t index);
+ONX_API size_t onx_data_count(const onx_data *data);           /* of a sequence or map; of an optional: 0 or 1 */
+ONX_API onx_data *onx_data_at(const onx_data *data, size_t index);
+ONX_API onx_dtype onx_data_key_dtype(const onx_data *data);    /* of a map */
+ONX_API int64_t onx_data_key_int(const onx_data *data, size_t index);
+ONX_API onx_str onx_data_key_str(const onx_data *data, size_t index);
+/* A tensor as data, and the other way round; no copy. */
+ONX_API onx_data *onx_tensor_data(onx_tensor *tensor);
+/* Sequences can be built: an empty one, and copies of tensors appended to it. */
+ONX_API onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *diag);
+ONX_API onx_status onx_sequence_append(onx_data *sequence, const char *name, const onx_tensor *tensor,
+                                       onx_diag *diag);
+
+/* ── Printing ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_print_options {
+    size_t size;
+    bool colour;          /* ANSI colours */
+    size_t max_elements;  /* of a constant shown before it is shortened (8) */
+    size_t width;         /* of the terminal; 0: do not fold */
+} onx_print_options;
+
+/* A listing of the model for people (not meant to be parsed; save as .onnxtxt for that). */
+ONX_API onx_status onx_model_print(const onx_model *model, const onx_writer *writer,
+                                   const onx_print_options *options, onx_diag *diag);
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+template <class T> inline T onx_init_options() {
+    T options = T();
+    options.size = sizeof(T);
+    return options;
+}
+#define ONX_INIT(type) onx_init_options<type>()
+
+template <class... Values>
+inline onx_value *onx_graph_add_op(onx_graph *graph, const char *op, const char *output,
+                                   Values... inputs) {
+    onx_value *all[] = {inputs...};
+    return onx_graph_add_op_array(graph, op, output, sizeof...(inputs), all);
+}
+#endif
+#endif

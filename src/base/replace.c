@@ -1,0 +1,209 @@
+/* replace.c: writing. A file is replaced whole or left as it was.
+ *
+ *     begin    ".NAME.onx-tmp0" is created beside NAME and locked
+ *     write    through a buffer; large spans go straight to the system
+ *     commit   sync, mode of the old file, rename over NAME, sync of the folder
+ *     abort    the temporary file is removed
+ *
+ * A process killed in between leaves the temporary file; it is no longer locked, and the next save of the same
+ * NAME removes it. What is not a plain file (a pipe, a terminal) is written directly.
+ */
+#include "base/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { BUFFER = 64 << 10, ATTEMPTS = 100 };
+
+struct onx_replace {
+    onx_context *ctx;
+    onx_writer writer;
+    int dir, fd; /* dir < 0: written directly */
+    int error;
+    uint32_t mode; /* of the file to replace; 0: there is none */
+    size_t used;
+    char path[ONX_PATH_MAX], name[256], temp[300];
+    char buffer[BUFFER];
+};
+
+static int write_fd(onx_context *ctx, int fd, const char *data, size_t size) {
+    while (size) {
+        int64_t n = ctx->os->write(fd, data, size);
+        if (n < 0) return (int)n;
+        if (n == 0) return -EIO;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int flush(onx_replace *file) {
+    if (!file->error) file->error = write_fd(file->ctx, file->fd, file->buffer, file->used);
+    file->used = 0;
+    return file->error;
+}
+
+static int replace_write(void *user, const void *data, size_t size) {
+    onx_replace *file = user;
+    if (size > BUFFER - file->used && flush(file)) return -1;
+    if (size > BUFFER)
+        file->error = write_fd(file->ctx, file->fd, data, size);
+    else if (size)
+        memcpy(file->buffer + file->used, data, size), file->used += size;
+    return file->error ? -1 : 0;
+}
+
+/* Create and lock a temporary file. A leftover that nobody holds is removed first. */
+static int create_temp(onx_replace *file) {
+    const onx_os *os = file->ctx->os;
+    for (int i = 0, stale = 0; i < ATTEMPTS; i++) {
+        snprintf(file->temp, sizeof file->temp, ".%.200s.onx-tmp%d", file->name, i - stale);
+        int fd = os->create_exclusive(file->dir, file->temp);
+        if (fd >= 0) {
+            if (os->lock(fd) != -EWOULDBLOCK) return fd; /* also where files cannot be locked */
+            os->close(fd);                               /* somebody took it for a leftover */
+            continue;
+        }
+        if (fd != -EEXIST) return fd;
+        int old = os->open_read(file->dir, file->temp);
+        if (old < 0) continue;
+        if (os->lock(old) == 0 && os->unlink(file->dir, file->temp) == 0) stale++;
+        os->close(old);
+    }
+    return -EEXIST;
+}
+
+/* Split file->path into a folder, which is opened, and a name. */
+static int open_folder(onx_replace *file) {
+    char folder[ONX_PATH_MAX];
+    char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    if (!*name) return -EISDIR;
+    if (strlen(name) >= sizeof file->name) return -ENAMETOOLONG;
+    strcpy(file->name, name);
+    size_t n = slash ? (size_t)(slash - file->path) : 0;
+    if (n) memcpy(folder, file->path, n);
+    folder[n] = '\0';
+    return file->ctx->os->open_dir(n ? folder : slash ? "/" : ".");
+}
+
+static int open_target(onx_replace *file, const char *path) {
+    const onx_os *os = file->ctx->os;
+    if (strlen(path) >= sizeof file->path) return -ENAMETOOLONG;
+    strcpy(file->path, path);
+    int old = os->open_read(-1, path);
+    if (old >= 0) {
+        onx_file_info info;
+        int error = os->stat(old, &info);
+        os->close(old);
+        if (error) return error;
+        if (!info.is_regular) return (file->fd = os->open_write(path)) < 0 ? file->fd : 0;
+        file->mode = info.mode;
+        error = os->real_path(path, file->path);
+        if (error) return error;
+    }
+    file->dir = open_folder(file);
+    if (file->dir < 0) return file->dir;
+    file->fd = create_temp(file);
+    return file->fd < 0 ? file->fd : 0;
+}
+
+static void replace_free(onx_replace *file) {
+    const onx_os *os = file->ctx->os;
+    if (file->fd >= 0) os->close(file->fd);
+    if (file->dir >= 0) os->close(file->dir);
+    onx_mem_free(file->ctx, file, sizeof *file);
+}
+
+static onx_replace *replace_new(onx_context *ctx) {
+    onx_replace *file = onx_mem_alloc(ctx, sizeof *file);
+    if (!file) return NULL;
+    file->ctx = ctx;
+    file->writer = (onx_writer){file, replace_write};
+    file->dir = file->fd = -1;
+    file->error = 0;
+    file->mode = 0;
+    file->used = 0;
+    return file;
+}
+
+onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out, onx_diag *diag) {
+    onx_replace *file = replace_new(ctx);
+    if (!file) return onx_fail_nomem(diag);
+    int error = open_target(file, path);
+    if (error) {
+        replace_free(file);
+        return onx_fail_errno(diag, error, "write", path);
+    }
+    *out = file;
+    return ONX_OK;
+}
+
+onx_status onx_replace_begin_in(onx_context *ctx, int dir, const char *name, onx_replace **out,
+                                onx_diag *diag) {
+    onx_replace *file = replace_new(ctx);
+    if (!file) {
+        ctx->os->close(dir);
+        return onx_fail_nomem(diag);
+    }
+    bool plain = *name && strlen(name) < sizeof file->name && !strchr(name, '/');
+    file->dir = dir;
+    if (plain) strcpy(file->name, name), strcpy(file->path, name);
+    file->fd = plain ? create_temp(file) : -EINVAL;
+    if (file->fd < 0) {
+        int error = file->fd;
+        replace_free(file);
+        return onx_fail_errno(diag, error, "write", name);
+    }
+    *out = file;
+    return ONX_OK;
+}
+
+const onx_writer *onx_replace_writer(onx_replace *file) {
+    return &file->writer;
+}
+
+static int finish(onx_replace *file) {
+    const onx_os *os = file->ctx->os;
+    int error = flush(file);
+    if (file->dir < 0) return error;
+    if (!error && file->mode) error = os->set_mode(file->fd, file->mode);
+    if (!error) error = os->sync(file->fd);
+    if (!error) error = os->rename(file->dir, file->temp, file->name);
+    if (error)
+        os->unlink(file->dir, file->temp);
+    else
+        error = os->sync(file->dir);
+    return error;
+}
+
+onx_status onx_replace_commit(onx_replace *file, onx_diag *diag) {
+    int error = finish(file);
+    onx_status status = error ? onx_fail_errno(diag, error, "write", file->path) : ONX_OK;
+    replace_free(file);
+    return status;
+}
+
+onx_status onx_replace_failed(const onx_replace *file, onx_status status, onx_diag *diag) {
+    return file->error ? onx_fail_errno(diag, file->error, "write", file->path) : status;
+}
+
+void onx_replace_abort(onx_replace *file) {
+    if (file->dir >= 0) file->ctx->os->unlink(file->dir, file->temp);
+    replace_free(file);
+}
+
+static int buf_write(void *user, const void *data, size_t size) {
+    onx_buf *buf = user;
+    onx_buf_put(buf, data, size);
+    return buf->failed ? -1 : 0;
+}
+
+onx_writer onx_buf_writer(onx_buf *buf) {
+    return (onx_writer){buf, buf_write};
+}
+
+onx_status onx_write_all(const onx_writer *writer, const void *data, size_t size, onx_diag *diag) {
+    if (size == 0 || writer->write(writer->user, data, size) == 0) return ONX_OK;
+    return onx_fail(diag, ONX_IO, "the output cannot be written");
+}

@@ -1,0 +1,12 @@
+/* data.h: the messages of data files. */
+#ifndef ONX_DATA_H
+#define ONX_DATA_H
+
+#include "ir/ir.h"
+
+/* The table of a kind; NULL for ONX_DATA_NONE. */
+const onx_desc *onx_data_table(onx_data_kind kind);
+/* Does a message, just decoded as what it is, make sense as that? */
+bool onx_data_plausible(const onx_msg *root);
+
+#endif

@@ -1,0 +1,282 @@
+/* link.c: names to links. Two walks over the model: what is defined, then who refers to it. */
+#include "ir/edit.h"
+
+onx_value *onx_value_find(const onx_graph *graph, onx_str name) {
+    return onx_map_get(&graph->model->values, graph, name);
+}
+
+onx_value *onx_value_lookup(const onx_graph *graph, onx_str name) {
+    for (; graph; graph = graph->outer) {
+        onx_value *value = onx_value_find(graph, name);
+        if (value) return value;
+    }
+    return NULL;
+}
+
+/* A value that no name leads to yet. */
+static onx_value *value_bare(onx_graph *graph, onx_str name) {
+    onx_value *value = onx_arena_alloc(&graph->model->msg.doc->arena, sizeof *value);
+    if (!value) return NULL;
+    value->graph = graph;
+    value->name = name;
+    value->next = graph->values;
+    graph->values = value;
+    return value;
+}
+
+onx_value *onx_value_new(onx_graph *graph, onx_str name) {
+    onx_value *value = value_bare(graph, name);
+    return value && onx_map_put(&graph->model->values, graph, name, value) ? value : NULL;
+}
+
+static onx_value *value_here(onx_graph *graph, onx_str name) {
+    onx_value *value = onx_value_find(graph, name);
+    return value ? value : onx_value_new(graph, name);
+}
+
+onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t index, onx_str *slot) {
+    onx_ref *ref = onx_arena_alloc(&value->graph->model->msg.doc->arena, sizeof *ref);
+    if (!ref) return NULL;
+    *ref = (onx_ref){.owner = owner, .slot = slot, .index = (uint32_t)index, .kind = (uint8_t)kind};
+    onx_ref_attach(ref, value);
+    return ref;
+}
+
+void onx_ref_attach(onx_ref *ref, onx_value *value) {
+    ref->value = value;
+    ref->prev = value->last;
+    ref->next = NULL;
+    *(value->last ? &value->last->next : &value->first) = ref;
+    value->last = ref;
+    value->n_uses += ref->kind == ONX_REF_INPUT;
+}
+
+void onx_ref_detach(onx_ref *ref) {
+    onx_value *value = ref->value;
+    *(ref->prev ? &ref->prev->next : &value->first) = ref->next;
+    *(ref->next ? &ref->next->prev : &value->last) = ref->prev;
+    value->n_uses -= ref->kind == ONX_REF_INPUT;
+    ref->value = NULL;
+    ref->prev = ref->next = NULL;
+}
+
+onx_graph *onx_msg_graph(const onx_msg *msg) {
+    for (; msg; msg = msg->parent) {
+        if (msg->desc == &onx_desc_graph) return (onx_graph *)(uintptr_t)msg;
+        if (msg->desc == &onx_desc_function) return &((onx_function *)(uintptr_t)msg)->body;
+    }
+    return NULL;
+}
+
+void onx_graph_adopt(onx_model *model, onx_graph *graph, onx_graph *outer) {
+    graph->model = model;
+    graph->outer = outer;
+    if (outer) {
+        graph->next_sub = outer->first_sub;
+        outer->first_sub = graph;
+    }
+}
+
+/* Definitions. A second one of the same name gets a value of its own. */
+
+static bool define_input(onx_graph *graph, onx_value_info *info) {
+    onx_value *value = value_here(graph, info->name);
+    if (value && (value->input || value->def)) value = value_bare(graph, info->name);
+    if (!value) return false;
+    value->input = info;
+    return (info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name)) != NULL;
+}
+
+static bool define_init(onx_graph *graph, onx_tensor *tensor, onx_sparse *sparse) {
+    onx_value *value = value_here(graph, tensor->name);
+    if (value && (value->init || value->def)) value = value_bare(graph, tensor->name);
+    if (!value) return false;
+    value->init = tensor;
+    value->sparse = sparse;
+    return (tensor->ref = onx_ref_new(value, tensor, ONX_REF_INIT, 0, &tensor->name)) != NULL;
+}
+
+onx_ref *onx_node_define(onx_node *node, size_t index) {
+    onx_str name = node->output.v[index];
+    onx_value *value = value_here(node->graph, name);
+    bool taken = value && (value->def || value->input || value->init || value->parameter);
+    if (taken) value = value_bare(node->graph, name);
+    if (!value) return NULL;
+    value->def = node;
+    value->def_index = (uint32_t)index;
+    return onx_ref_new(value, node, ONX_REF_OUTPUT, index, NULL);
+}
+
+static bool define_node(onx_node *node) {
+    onx_arena *arena = &node->msg.doc->arena;
+    node->graph = onx_msg_graph(node->msg.parent);
+    node->ins_cap = node->input.n;
+    node->outs_cap = node->output.n;
+    node->ins = onx_arena_array(arena, node->ins_cap, sizeof *node->ins);
+    node->outs = onx_arena_array(arena, node->outs_cap, sizeof *node->outs);
+    if (!node->ins || !node->outs) return false;
+    for (size_t i = 0; i < node->output.n; i++)
+        if (node->output.v[i].size && !(node->outs[i] = onx_node_define(node, i))) return false;
+    return true;
+}
+
+bool onx_function_link(onx_model *model, onx_function *f) {
+    onx_arena *arena = &model->msg.doc->arena;
+    f->body.msg.doc = model->msg.doc;
+    f->body.msg.parent = &f->msg;
+    f->body.model = model;
+    f->body.function = f;
+    f->ins = onx_arena_array(arena, f->input.n, sizeof *f->ins);
+    f->ins_cap = f->input.n;
+    f->outs = onx_arena_array(arena, f->output.n, sizeof *f->outs);
+    f->outs_cap = f->output.n;
+    if (!f->ins || !f->outs) return false;
+    for (size_t i = 0; i < f->input.n; i++) {
+        onx_value *value = value_here(&f->body, f->input.v[i]);
+        if (!value) return false;
+        value->parameter = true;
+        f->ins[i] = onx_ref_new(value, f, ONX_REF_FUNCTION_IN, i, NULL);
+        if (!f->ins[i]) return false;
+    }
+    return true;
+}
+
+static onx_graph *outer_of(const onx_model *model, const onx_graph *graph) {
+    const onx_msg *parent = graph->msg.parent;
+    if (parent && parent->desc == &onx_desc_training) return model->graph;
+    return onx_msg_graph(parent);
+}
+
+static bool define(onx_model *model, onx_msg *msg) {
+    const onx_msg *parent = msg->parent;
+    if (msg->desc == &onx_desc_graph) {
+        onx_graph *graph = (onx_graph *)msg;
+        onx_graph_adopt(model, graph, outer_of(model, graph));
+        return true;
+    }
+    if (msg->desc == &onx_desc_function) return onx_function_link(model, (onx_function *)msg);
+    if (msg->desc == &onx_desc_node) return define_node((onx_node *)msg);
+    if (!parent || parent->desc != &onx_desc_graph) return true;
+    onx_graph *graph = (onx_graph *)(uintptr_t)parent;
+    const onx_field *field = &parent->desc->fields[msg->field];
+    if (field == ONX_ROW(graph, input)) return define_input(graph, (onx_value_info *)msg);
+    if (field == ONX_ROW(graph, initializer)) return define_init(graph, (onx_tensor *)msg, NULL);
+    if (field == ONX_ROW(graph, sparse_initializer) && ((onx_sparse *)msg)->values)
+        return define_init(graph, ((onx_sparse *)msg)->values, (onx_sparse *)msg);
+    return true;
+}
+
+/* References. Node inputs and declared types get an undefined value where there is none; notes about a
+ * value that does not exist are left alone. */
+
+static onx_value *use_value(onx_graph *graph, onx_str name) {
+    onx_value *value = onx_value_lookup(graph, name);
+    return value ? value : onx_value_new(graph, name);
+}
+
+static bool refer(const onx_graph *graph, void *owner, onx_str *slot) {
+    onx_value *value = graph && slot->size ? onx_value_lookup(graph, *slot) : NULL;
+    return !value || onx_ref_new(value, owner, ONX_REF_OTHER, 0, slot);
+}
+
+static bool refer_strings(onx_node *node, onx_attr *attr) {
+    for (size_t i = 0; i < attr->strings.n; i++)
+        if (!refer(node->graph, attr, &attr->strings.v[i])) return false;
+    return !attr->s.size || refer(node->graph, attr, &attr->s);
+}
+
+bool onx_node_is_gradient(const onx_node *node) {
+    return onx_str_is(node->op_type, "Gradient") &&
+           onx_str_is(node->domain, "ai.onnx.preview.training");
+}
+
+bool onx_node_link_notes(onx_node *node) {
+    if (onx_node_is_gradient(node))
+        ONX_EACH(onx_attr, a, node->attribute)
+        if ((onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y")) &&
+            !refer_strings(node, a))
+            return false;
+    ONX_EACH(onx_node_device, device, node->device_configurations)
+    ONX_EACH(onx_sharding_spec, spec, device->sharding_spec)
+    if (!refer(node->graph, spec, &spec->tensor_name)) return false;
+    return true;
+}
+
+static bool refer_node(onx_node *node) {
+    for (size_t i = 0; i < node->input.n; i++) {
+        if (!node->input.v[i].size) continue;
+        onx_value *value = use_value(node->graph, node->input.v[i]);
+        node->ins[i] = value ? onx_ref_new(value, node, ONX_REF_INPUT, i, NULL) : NULL;
+        if (!node->ins[i]) return false;
+    }
+    return onx_node_link_notes(node);
+}
+
+static bool refer_info(onx_value_info *info) {
+    onx_graph *graph = onx_msg_graph(info->msg.parent);
+    bool is_output = !graph->function &&
+                     &info->msg.parent->desc->fields[info->msg.field] == ONX_ROW(graph, output);
+    if (!info->name.size) return true;
+    onx_value *value = is_output ? use_value(graph, info->name) : value_here(graph, info->name);
+    if (!value) return false;
+    onx_value_info **first = is_output ? &value->output : &value->info;
+    if (!*first) *first = info;
+    return (info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name)) != NULL;
+}
+
+static bool refer_function(onx_function *f) {
+    for (size_t i = 0; i < f->output.n; i++) {
+        onx_value *value = value_here(&f->body, f->output.v[i]);
+        f->outs[i] = value ? onx_ref_new(value, f, ONX_REF_FUNCTION_OUT, i, NULL) : NULL;
+        if (!f->outs[i]) return false;
+    }
+    return true;
+}
+
+static bool refer_annotation(onx_annotation *a) {
+    onx_graph *graph = onx_msg_graph(a->msg.parent);
+    ONX_EACH(onx_entry, e, a->quant_parameter_tensor_names)
+    if (!refer(graph, e, &e->value)) return false;
+    return refer(graph, a, &a->tensor_name);
+}
+
+static bool refer_training(onx_model *model, onx_training *t) {
+    onx_graph *keys = t->algorithm ? t->algorithm : model->graph;
+    ONX_EACH(onx_entry, e, t->initialization_binding)
+    if (!refer(keys, e, &e->key) || !refer(t->initialization, e, &e->value)) return false;
+    ONX_EACH(onx_entry, e, t->update_binding)
+    if (!refer(keys, e, &e->key) || !refer(t->algorithm, e, &e->value)) return false;
+    return true;
+}
+
+static bool refer_message(onx_model *model, onx_msg *msg) {
+    if (msg->desc == &onx_desc_node) return refer_node((onx_node *)msg);
+    if (msg->desc == &onx_desc_function) return refer_function((onx_function *)msg);
+    if (msg->desc == &onx_desc_annotation) return refer_annotation((onx_annotation *)msg);
+    if (msg->desc == &onx_desc_training) return refer_training(model, (onx_training *)msg);
+    if (msg->desc == &onx_desc_value_info && !((onx_value_info *)msg)->ref)
+        return refer_info((onx_value_info *)msg);
+    return true;
+}
+
+static bool is_leaf(const onx_msg *msg) {
+    return msg->desc == &onx_desc_tensor || msg->desc == &onx_desc_type;
+}
+
+onx_status onx_graphs_link(onx_model *model, void *root, onx_diag *diag) {
+    onx_msg *msg;
+    for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));) {
+        if (!define(model, msg)) return onx_doc_fail(model->msg.doc, diag);
+        if (is_leaf(msg)) onx_walk_skip(&w);
+    }
+    for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));) {
+        if (!refer_message(model, msg)) return onx_doc_fail(model->msg.doc, diag);
+        if (is_leaf(msg)) onx_walk_skip(&w);
+    }
+    return ONX_OK;
+}
+
+onx_status onx_model_link(onx_model *model, onx_diag *diag) {
+    onx_map_init(&model->values, model->msg.doc->ctx);
+    return onx_graphs_link(model, model, diag);
+}
