@@ -152,9 +152,10 @@ void onx_attr_unlink(onx_attr *attr) {
 onx_status onx_node_remove_attr(onx_node *node, const char *name) {
     onx_attr *attr = onx_node_attr(node, name);
     if (!attr) return ONX_NOT_FOUND;
+    onx_node_unlink_notes(node);
     onx_attr_unlink(attr);
     onx_msg_remove(attr);
-    return ONX_OK;
+    return onx_node_link_notes(node) ? ONX_OK : ONX_NO_MEMORY;
 }
 
 /* Setting. A new message takes the place of the old one, where it stood. */
@@ -169,13 +170,13 @@ static onx_attr *fresh(onx_node *node, const char *name, onx_attr_type type) {
 
 static onx_status place(onx_node *node, onx_attr *attr) {
     onx_attr *old = onx_node_attr(node, onx_str_z(attr->name));
+    onx_node_unlink_notes(node);
     onx_msg_insert(node, ONX_ROW(node, attribute), old, attr);
     if (old) {
         onx_attr_unlink(old);
         onx_msg_remove(old);
     }
-    bool names = onx_node_is_gradient(node) && node->graph;
-    return !names || onx_node_link_notes(node) ? ONX_OK : ONX_NO_MEMORY;
+    return onx_node_link_notes(node) ? ONX_OK : ONX_NO_MEMORY;
 }
 
 /* NULL from fresh: which of the two it was. */

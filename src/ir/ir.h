@@ -347,6 +347,8 @@ struct onx_value {
 
 /* link.c: build the links of a freshly decoded or built model. Fails only for lack of memory. */
 onx_status onx_model_link(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
+/* verify.c: INVALID when names and links disagree, which is a mistake of ours. */
+onx_status onx_model_verify(const onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
 /* The value that `name` means in `graph`, outer graphs included; NULL if none. */
 onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
 

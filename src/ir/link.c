@@ -179,27 +179,45 @@ static bool refer(const onx_graph *graph, void *owner, onx_str *slot) {
     return !value || onx_ref_new(value, owner, ONX_REF_OTHER, 0, slot);
 }
 
-static bool refer_strings(onx_node *node, onx_attr *attr) {
-    for (size_t i = 0; i < attr->strings.n; i++)
-        if (!refer(node->graph, attr, &attr->strings.v[i])) return false;
-    return !attr->s.size || refer(node->graph, attr, &attr->s);
-}
-
 bool onx_node_is_gradient(const onx_node *node) {
     return onx_str_is(node->op_type, "Gradient") &&
            onx_str_is(node->domain, "ai.onnx.preview.training");
 }
 
-bool onx_node_link_notes(onx_node *node) {
-    if (onx_node_is_gradient(node))
-        ONX_EACH(onx_attr, a, node->attribute)
-        if ((onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y")) &&
-            !refer_strings(node, a))
-            return false;
+/* The places where a node names values besides its inputs and outputs: sharding specs, and attributes of Gradient. */
+typedef bool note_fn(const onx_graph *graph, void *owner, onx_str *slot);
+
+static bool each_note(onx_node *node, note_fn *visit) {
+    const onx_graph *graph = node->graph;
     ONX_EACH(onx_node_device, device, node->device_configurations)
     ONX_EACH(onx_sharding_spec, spec, device->sharding_spec)
-    if (!refer(node->graph, spec, &spec->tensor_name)) return false;
+    if (!visit(graph, spec, &spec->tensor_name)) return false;
+    if (!onx_node_is_gradient(node)) return true;
+    ONX_EACH(onx_attr, a, node->attribute) {
+        if (!onx_str_is(a->name, "xs") && !onx_str_is(a->name, "zs") && !onx_str_is(a->name, "y")) continue;
+        for (size_t i = 0; i < a->strings.n; i++)
+            if (!visit(graph, a, &a->strings.v[i])) return false;
+        if (!visit(graph, a, &a->s)) return false;
+    }
     return true;
+}
+
+static bool forget(const onx_graph *graph, void *owner, onx_str *slot) {
+    onx_value *value = slot->size ? onx_value_lookup(graph, *slot) : NULL;
+    (void)owner;
+    for (onx_ref *r = value ? value->first : NULL, *next; r; r = next) {
+        next = r->next;
+        if (r->kind == ONX_REF_OTHER && r->slot == slot) onx_ref_detach(r);
+    }
+    return true;
+}
+
+bool onx_node_link_notes(onx_node *node) {
+    return each_note(node, refer);
+}
+
+void onx_node_unlink_notes(onx_node *node) {
+    each_note(node, forget);
 }
 
 static bool refer_node(onx_node *node) {

@@ -172,26 +172,10 @@ static onx_status build_node(onx_node *node, const char *op, size_t n_inputs,
     return ONX_OK;
 }
 
-static bool is_inside(const onx_msg *msg, const onx_node *node) {
-    while (msg && msg != &node->msg) msg = msg->parent;
-    return msg != NULL;
-}
-
-/* Notes of the node about a value: sharding specs, attributes of Gradient. */
-static void unlink_notes(onx_node *node, onx_value *value) {
-    for (onx_ref *r = value->first, *next; r; r = next) {
-        next = r->next;
-        if (r->kind == ONX_REF_OTHER && is_inside(r->owner, node)) onx_ref_detach(r);
-    }
-}
-
 void onx_node_unlink_uses(onx_node *node) {
-    bool notes = node->device_configurations.count || onx_node_is_gradient(node);
+    onx_node_unlink_notes(node);
     for (size_t i = 0; i < node->input.n; i++) {
-        onx_ref *ref = node->ins[i];
-        if (!ref) continue;
-        if (notes) unlink_notes(node, ref->value);
-        onx_ref_detach(ref);
+        if (node->ins[i]) onx_ref_detach(node->ins[i]);
         node->ins[i] = NULL;
     }
 }
@@ -203,7 +187,6 @@ static void unlink_node(onx_node *node) {
         onx_ref *ref = node->outs[i];
         if (!ref) continue;
         onx_value *value = ref->value;
-        unlink_notes(node, value);
         onx_ref_detach(ref);
         node->outs[i] = NULL;
         value->def = NULL;

@@ -1,0 +1,51 @@
+/* sym.h: symbolic integers: the sizes of dimensions, as expressions over names.
+ *
+ * Expressions are polynomials with integer coefficients over atoms:
+ *
+ *     2*N*H + floor(S/2) + 1        atoms: N, H, S, floor(S/2)
+ *
+ * An atom is a name, or a quotient rounded down or up, a minimum or a maximum of expressions. Every expression is kept in
+ * normal form and only once in its table, so equal expressions are equal pointers. What would overflow,
+ * divide by zero or grow past the bounds below is not represented: the functions return NULL, "not known", and
+ * accept NULL. Names stand for sizes: they are at least 0, and a divisor is taken not to be 0.
+ *
+ * Expressions live as long as their table. A table is for one thread.
+ */
+#ifndef ONX_SYM_H
+#define ONX_SYM_H
+
+#include "base/mem.h"
+
+enum { ONX_SYM_TERMS = 64, ONX_SYM_FACTORS = 8, ONX_SYM_DEPTH = 16 };
+
+typedef struct onx_sym onx_sym;
+typedef struct onx_syms onx_syms;
+
+onx_syms *onx_syms_new(onx_context *ctx) ONX_MUST_CHECK;
+void onx_syms_free(onx_syms *syms);
+
+const onx_sym *onx_sym_int(onx_syms *syms, int64_t value);
+const onx_sym *onx_sym_name(onx_syms *syms, onx_str name);
+const onx_sym *onx_sym_add(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_sub(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_mul(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_floordiv(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_ceildiv(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_min(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_max(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+
+/* Is it a plain number? Then `*value` is that. */
+bool onx_sym_is_int(const onx_sym *sym, int64_t *value);
+
+/* What a dim_param means: an expression where it can be read as one, else a name. Understands + - * / // %,
+ * parentheses, floor ceil ceiling min max, in any case. */
+const onx_sym *onx_sym_parse(onx_syms *syms, onx_str text);
+/* In a form that onx_sym_parse reads back to the same expression. */
+void onx_sym_print(const onx_sym *sym, onx_buf *out);
+
+/* The value when names have values. `lookup` returns false for a name it does not know. False also on overflow and
+ * division by zero. */
+typedef bool onx_sym_lookup(void *user, onx_str name, int64_t *value);
+bool onx_sym_eval(const onx_sym *sym, onx_sym_lookup *lookup, void *user, int64_t *value);
+
+#endif

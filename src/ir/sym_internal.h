@@ -1,0 +1,42 @@
+/* sym_internal.h: how expressions are stored; for sym.c, sym_ops.c and sym_text.c. */
+#ifndef ONX_SYM_INTERNAL_H
+#define ONX_SYM_INTERNAL_H
+
+#include "ir/sym.h"
+
+typedef enum onx_atom_kind { ONX_ATOM_NAME, ONX_ATOM_FLOOR, ONX_ATOM_CEIL, ONX_ATOM_MIN, ONX_ATOM_MAX } onx_atom_kind;
+
+typedef struct onx_atom {
+    onx_atom_kind kind;
+    uint32_t id;    /* order of creation: factors are sorted by it */
+    uint32_t depth; /* of nesting: at most ONX_SYM_DEPTH, so recursion over atoms is shallow */
+    onx_str name;
+    const onx_sym *a, *b; /* a / b, or min(a, b), max(a, b) */
+} onx_atom;
+
+/* coef * factors[0] * factors[1] … ; factors sorted, repeated for powers. */
+typedef struct onx_term {
+    int64_t coef; /* not 0, not INT64_MIN */
+    uint32_t n;
+    const onx_atom *factors[ONX_SYM_FACTORS];
+} onx_term;
+
+/* A sum of terms with different factors, sorted; no terms: 0. */
+struct onx_sym {
+    uint32_t n, depth, id;
+    onx_term terms[];
+};
+
+struct onx_syms {
+    onx_context *ctx;
+    onx_arena arena;
+    onx_map atoms, polys; /* keys are the bytes that describe them */
+    uint32_t next_id; /* of atoms and expressions */
+};
+
+/* The one expression with these terms, which need not be sorted or distinct. `terms` is scratch. */
+const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n);
+const onx_sym *onx_sym_atom(onx_syms *syms, onx_atom_kind kind, onx_str name, const onx_sym *a,
+                            const onx_sym *b);
+
+#endif
