@@ -46,7 +46,7 @@ extern "C" {
 #endif
 
 #define ONX_VERSION "0.1.0"
-#define ONX_IR_VERSION 14   /* the newest IR version this library knows */
+#define ONX_IR_VERSION 14    /* the newest IR version this library knows */
 #define ONX_OPSET_VERSION 28 /* the newest opset of the default domain */
 
 /* ── Errors ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -122,12 +122,13 @@ typedef struct onx_allocator {
 /* What a file may ask for. 0 takes the default, in parentheses. */
 typedef struct onx_limits {
     size_t size;
-    uint32_t depth;        /* nesting of messages, JSON, text (100) */
-    uint32_t rank;         /* dimensions of a tensor or type (1024) */
-    uint32_t functions;    /* of one model (10,000) */
-    size_t name_bytes;     /* of one name (64 KiB) */
-    size_t string_bytes;   /* of one string (1 GiB) */
-    size_t memory_factor;  /* structure may take this many times the bytes of the file, plus 16 MiB (64) */
+    uint32_t depth;      /* nesting of messages, JSON, text (100) */
+    uint32_t rank;       /* dimensions of a tensor or type (1024) */
+    uint32_t functions;  /* of one model (10,000) */
+    size_t name_bytes;   /* of one name (64 KiB) */
+    size_t string_bytes; /* of one string (1 GiB) */
+    size_t
+        memory_factor; /* structure may take this many times the bytes of the file, plus 16 MiB (64) */
 } onx_limits;
 
 typedef struct onx_context_options {
@@ -180,12 +181,12 @@ typedef enum onx_dtype {
 #define ONX_DTYPE_ENUM(name, value, text, bits) ONX_DTYPE_##name = value,
     ONX_DTYPE_MAP(ONX_DTYPE_ENUM)
 #undef ONX_DTYPE_ENUM
-    ONX_DTYPE_COUNT
+        ONX_DTYPE_COUNT
 } onx_dtype;
 
-ONX_API const char *onx_dtype_name(onx_dtype dtype);           /* "float"; "?" if unknown */
-ONX_API onx_dtype onx_dtype_from_name(const char *name);       /* ONX_DTYPE_NONE if unknown */
-ONX_API unsigned onx_dtype_bits(onx_dtype dtype);              /* 0 for strings and unknown types */
+ONX_API const char *onx_dtype_name(onx_dtype dtype);     /* "float"; "?" if unknown */
+ONX_API onx_dtype onx_dtype_from_name(const char *name); /* ONX_DTYPE_NONE if unknown */
+ONX_API unsigned onx_dtype_bits(onx_dtype dtype);        /* 0 for strings and unknown types */
 /* Bytes of `count` densely packed elements; false on overflow, or for a type without a size. */
 ONX_API bool onx_dtype_bytes(onx_dtype dtype, uint64_t count, size_t *bytes);
 /* Convert dense elements. Floats round to nearest even; out of range saturates or becomes the type's
@@ -204,7 +205,8 @@ typedef struct onx_attr onx_attr;
 typedef struct onx_tensor onx_tensor;
 typedef struct onx_type onx_type;
 typedef struct onx_function onx_function;
-typedef struct onx_data onx_data; /* tensor, sparse tensor, sequence, map or optional, as test data are */
+typedef struct onx_data
+    onx_data; /* tensor, sparse tensor, sequence, map or optional, as test data are */
 
 /* ── Loading and saving ─────────────────────────────────────────────────────────────────────────── */
 
@@ -221,16 +223,16 @@ ONX_API const char *onx_format_name(onx_format format);
 typedef struct onx_load_options {
     size_t size;
     onx_format format;
-    bool copy;         /* read files into memory instead of mapping them: for files that may change
+    bool copy;          /* read files into memory instead of mapping them: for files that may change
                           or shrink while the model is in use */
-    bool no_external;  /* leave external data where it is; tensors then have no bytes */
+    bool no_external;   /* leave external data where it is; tensors then have no bytes */
     const char *folder; /* where external data lies; NULL: beside the model file */
 } onx_load_options;
 
 /* Large files are mapped, and tensor data are read from the mapping: the file must not be overwritten
  * in place while the model lives (replacing it by renaming, as saving does, is fine). Or set `copy`. */
-ONX_API onx_status onx_model_load(onx_context *ctx, const char *path, const onx_load_options *options,
-                                  onx_model **out, onx_diag *diag);
+ONX_API onx_status onx_model_load(onx_context *ctx, const char *path,
+                                  const onx_load_options *options, onx_model **out, onx_diag *diag);
 /* The bytes must stay as they are while the model lives, unless options->copy is set. */
 ONX_API onx_status onx_model_load_memory(onx_context *ctx, const void *data, size_t size,
                                          const onx_load_options *options, onx_model **out,
@@ -240,7 +242,7 @@ ONX_API onx_status onx_model_load_stream(onx_context *ctx, const onx_reader *rea
                                          onx_diag *diag);
 
 typedef enum onx_external {
-    ONX_EXTERNAL_KEEP,   /* tensors stay as they are; files they refer to are copied along if need be */
+    ONX_EXTERNAL_KEEP, /* tensors stay as they are; files they refer to are copied along if need be */
     ONX_EXTERNAL_INLINE, /* all data into the model file */
     ONX_EXTERNAL_ONE,    /* data into one file beside it */
     ONX_EXTERNAL_MANY,   /* data into one file per tensor */
@@ -258,14 +260,14 @@ typedef struct onx_save_options {
 
 /* A file is replaced whole (temporary file, sync, rename) or left as it was. A model that was not edited is
  * written as the bytes it was read from; what was edited is encoded anew, the rest keeps its bytes. */
-ONX_API onx_status onx_model_save(onx_model *model, const char *path, const onx_save_options *options,
-                                  onx_diag *diag);
+ONX_API onx_status onx_model_save(onx_model *model, const char *path,
+                                  const onx_save_options *options, onx_diag *diag);
 /* External data can be kept or inlined here, not created. */
 ONX_API onx_status onx_model_save_stream(onx_model *model, const onx_writer *writer,
                                          const onx_save_options *options, onx_diag *diag);
 /* `*out` is to be freed with onx_buffer_free. */
-ONX_API onx_status onx_model_save_memory(onx_model *model, const onx_save_options *options, void **out,
-                                         size_t *size, onx_diag *diag);
+ONX_API onx_status onx_model_save_memory(onx_model *model, const onx_save_options *options,
+                                         void **out, size_t *size, onx_diag *diag);
 ONX_API void onx_buffer_free(onx_context *ctx, void *buffer, size_t size);
 
 /* ── Models ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -324,8 +326,8 @@ ONX_API onx_status onx_graph_set_name(onx_graph *graph, const char *name);
 ONX_API const char *onx_graph_doc(const onx_graph *graph);
 ONX_API onx_status onx_graph_set_doc(onx_graph *graph, const char *doc);
 ONX_API onx_model *onx_graph_model(const onx_graph *graph);
-ONX_API onx_graph *onx_graph_outer(const onx_graph *graph);   /* NULL at the top */
-ONX_API onx_node *onx_graph_owner(const onx_graph *graph);    /* the node a subgraph belongs to */
+ONX_API onx_graph *onx_graph_outer(const onx_graph *graph); /* NULL at the top */
+ONX_API onx_node *onx_graph_owner(const onx_graph *graph);  /* the node a subgraph belongs to */
 ONX_API onx_function *onx_graph_function(const onx_graph *graph); /* of a function's body */
 ONX_API size_t onx_graph_node_count(const onx_graph *graph);
 ONX_API onx_node *onx_graph_node_first(const onx_graph *graph);
@@ -357,7 +359,8 @@ ONX_API onx_value *onx_graph_add_initializer(onx_graph *graph, const char *name,
 ONX_API onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, size_t rank,
                                          const int64_t *dims, const char *const *strings);
 /* A copy of `tensor` (of any model, or standalone) as initializer; `name` NULL: its own. */
-ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name, const onx_tensor *tensor);
+ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name,
+                                        const onx_tensor *tensor);
 /* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from this graph or
  * from one around it; NULL is a missing optional input. Output names that are NULL are generated. */
 ONX_API onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
@@ -388,13 +391,14 @@ ONX_API onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *val
 
 ONX_API const char *onx_value_name(const onx_value *value);
 ONX_API onx_graph *onx_value_graph(const onx_value *value);
-ONX_API onx_node *onx_value_node(const onx_value *value); /* that computes it; NULL: input, initializer, undefined */
+ONX_API onx_node *onx_value_node(
+    const onx_value *value); /* that computes it; NULL: input, initializer, undefined */
 ONX_API size_t onx_value_node_index(const onx_value *value); /* which output of that node */
 ONX_API bool onx_value_is_input(const onx_value *value);
 ONX_API bool onx_value_is_output(const onx_value *value);
 ONX_API onx_tensor *onx_value_initializer(const onx_value *value); /* NULL if it has none */
 ONX_API bool onx_value_is_defined(const onx_value *value);
-ONX_API const onx_type *onx_value_type(const onx_value *value);    /* declared; NULL if not */
+ONX_API const onx_type *onx_value_type(const onx_value *value); /* declared; NULL if not */
 ONX_API onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag);
 /* Uses as a node's input, in nested graphs too. Graph outputs are not counted. */
 typedef struct onx_use {
@@ -421,7 +425,8 @@ ONX_API onx_status onx_node_set_name(onx_node *node, const char *name);
 ONX_API const char *onx_node_op(const onx_node *node);
 ONX_API const char *onx_node_domain(const onx_node *node); /* "" for the default one */
 ONX_API const char *onx_node_overload(const onx_node *node);
-ONX_API onx_status onx_node_set_op(onx_node *node, const char *op); /* "Relu", "com.microsoft::Gelu" */
+ONX_API onx_status onx_node_set_op(onx_node *node,
+                                   const char *op); /* "Relu", "com.microsoft::Gelu" */
 ONX_API const char *onx_node_doc(const onx_node *node);
 ONX_API onx_status onx_node_set_doc(onx_node *node, const char *doc);
 ONX_API size_t onx_node_input_count(const onx_node *node);
@@ -429,7 +434,8 @@ ONX_API onx_value *onx_node_input(const onx_node *node, size_t index); /* NULL: 
 ONX_API size_t onx_node_output_count(const onx_node *node);
 ONX_API onx_value *onx_node_output(const onx_node *node, size_t index); /* NULL: missing */
 /* Set input `index`, which may be one past the last. NULL makes it missing. */
-ONX_API onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, onx_diag *diag);
+ONX_API onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value,
+                                      onx_diag *diag);
 ONX_API onx_status onx_node_remove_input(onx_node *node, size_t index);
 ONX_API onx_value *onx_node_add_output(onx_node *node, const char *name);
 /* Move before `before` of the same graph; NULL: to the end. */
@@ -485,23 +491,29 @@ ONX_API onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index);
 ONX_API onx_status onx_node_set_int(onx_node *node, const char *name, int64_t value);
 ONX_API onx_status onx_node_set_float(onx_node *node, const char *name, float value);
 ONX_API onx_status onx_node_set_string(onx_node *node, const char *name, const char *value);
-ONX_API onx_status onx_node_set_bytes(onx_node *node, const char *name, const void *data, size_t size);
-ONX_API onx_status onx_node_set_ints(onx_node *node, const char *name, size_t n, const int64_t *values);
-ONX_API onx_status onx_node_set_floats(onx_node *node, const char *name, size_t n, const float *values);
+ONX_API onx_status onx_node_set_bytes(onx_node *node, const char *name, const void *data,
+                                      size_t size);
+ONX_API onx_status onx_node_set_ints(onx_node *node, const char *name, size_t n,
+                                     const int64_t *values);
+ONX_API onx_status onx_node_set_floats(onx_node *node, const char *name, size_t n,
+                                       const float *values);
 ONX_API onx_status onx_node_set_strings(onx_node *node, const char *name, size_t n,
                                         const char *const *values);
 ONX_API onx_status onx_node_set_tensor(onx_node *node, const char *name, const onx_tensor *value);
-ONX_API onx_status onx_node_set_type(onx_node *node, const char *name, const char *type, onx_diag *diag);
+ONX_API onx_status onx_node_set_type(onx_node *node, const char *name, const char *type,
+                                     onx_diag *diag);
 /* In a function: the attribute takes the value of the function's attribute `parameter`. */
 ONX_API onx_status onx_node_set_ref(onx_node *node, const char *name, const char *parameter,
                                     onx_attr_type type);
 /* A new, empty subgraph as attribute: fill it with the graph's builder functions. */
-ONX_API onx_graph *onx_node_add_graph(onx_node *node, const char *attribute, const char *graph_name);
+ONX_API onx_graph *onx_node_add_graph(onx_node *node, const char *attribute,
+                                      const char *graph_name);
 ONX_API onx_status onx_node_remove_attr(onx_node *node, const char *name);
 
 /* ── Functions ──────────────────────────────────────────────────────────────────────────────────── */
 
-ONX_API onx_function *onx_model_add_function(onx_model *model, const char *domain, const char *name);
+ONX_API onx_function *onx_model_add_function(onx_model *model, const char *domain,
+                                             const char *name);
 ONX_API onx_function *onx_function_next(const onx_function *function);
 ONX_API const char *onx_function_name(const onx_function *function);
 ONX_API const char *onx_function_domain(const onx_function *function);
@@ -512,7 +524,8 @@ ONX_API size_t onx_function_attr_count(const onx_function *function);
 ONX_API const char *onx_function_attr(const onx_function *function, size_t index);
 ONX_API onx_status onx_function_add_attr(onx_function *function, const char *name);
 ONX_API int64_t onx_function_opset(const onx_function *function, const char *domain);
-ONX_API onx_status onx_function_set_opset(onx_function *function, const char *domain, int64_t version);
+ONX_API onx_status onx_function_set_opset(onx_function *function, const char *domain,
+                                          int64_t version);
 ONX_API onx_status onx_function_set_overload(onx_function *function, const char *overload);
 ONX_API onx_status onx_function_remove(onx_function *function);
 
@@ -529,8 +542,9 @@ typedef enum onx_type_kind {
 } onx_type_kind;
 
 ONX_API onx_type_kind onx_type_kind_of(const onx_type *type);
-ONX_API onx_dtype onx_type_dtype(const onx_type *type);       /* of tensors; of maps: the key */
-ONX_API const onx_type *onx_type_elem(const onx_type *type);  /* of sequences, optionals, maps (the value) */
+ONX_API onx_dtype onx_type_dtype(const onx_type *type); /* of tensors; of maps: the key */
+ONX_API const onx_type *onx_type_elem(
+    const onx_type *type); /* of sequences, optionals, maps (the value) */
 ONX_API const char *onx_type_denotation(const onx_type *type);
 ONX_API bool onx_type_has_shape(const onx_type *type);
 ONX_API size_t onx_type_rank(const onx_type *type);
@@ -569,15 +583,17 @@ ONX_API onx_status onx_tensor_check(const onx_tensor *tensor, onx_diag *diag);
  * double list); data is NULL otherwise. May be unaligned. */
 ONX_API onx_str onx_tensor_view(const onx_tensor *tensor);
 /* The dense bytes, from any storage form, into `out`, which has room for exactly `bytes`. */
-ONX_API onx_status onx_tensor_read(const onx_tensor *tensor, void *out, size_t bytes, onx_diag *diag);
+ONX_API onx_status onx_tensor_read(const onx_tensor *tensor, void *out, size_t bytes,
+                                   onx_diag *diag);
 /* The elements converted to `dtype`, with onx_dtype_convert. */
 ONX_API onx_status onx_tensor_read_as(const onx_tensor *tensor, onx_dtype dtype, void *out,
                                       size_t bytes, onx_diag *diag);
 ONX_API onx_status onx_tensor_string_at(const onx_tensor *tensor, uint64_t index, onx_str *out,
                                         onx_diag *diag);
 /* Replace dtype, shape and payload. The bytes are copied. */
-ONX_API onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
-                                  const void *data, size_t bytes, onx_diag *diag);
+ONX_API onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank,
+                                  const int64_t *dims, const void *data, size_t bytes,
+                                  onx_diag *diag);
 /* The same for a payload that stays the caller's: it must outlive the tensor's model. */
 ONX_API onx_status onx_tensor_set_borrowed(onx_tensor *tensor, onx_dtype dtype, size_t rank,
                                            const int64_t *dims, const void *data, size_t bytes,
@@ -603,39 +619,43 @@ ONX_API onx_status onx_data_load(onx_context *ctx, const char *path, onx_data_ki
                                  onx_data **out, onx_diag *diag);
 ONX_API onx_status onx_data_load_memory(onx_context *ctx, const void *bytes, size_t size,
                                         onx_data_kind kind, onx_data **out, onx_diag *diag);
-ONX_API onx_status onx_data_load_stream(onx_context *ctx, const onx_reader *reader, onx_data_kind kind,
-                                        onx_data **out, onx_diag *diag);
+ONX_API onx_status onx_data_load_stream(onx_context *ctx, const onx_reader *reader,
+                                        onx_data_kind kind, onx_data **out, onx_diag *diag);
 /* By extension, as loading. */
 ONX_API onx_status onx_data_save(const onx_data *data, const char *path, onx_diag *diag);
-ONX_API onx_status onx_data_save_stream(const onx_data *data, const onx_writer *writer, onx_diag *diag);
-ONX_API onx_status onx_data_save_memory(const onx_data *data, void **out, size_t *size, onx_diag *diag);
+ONX_API onx_status onx_data_save_stream(const onx_data *data, const onx_writer *writer,
+                                        onx_diag *diag);
+ONX_API onx_status onx_data_save_memory(const onx_data *data, void **out, size_t *size,
+                                        onx_diag *diag);
 ONX_API void onx_data_free(onx_data *data);
 ONX_API onx_data_kind onx_data_kind_of(const onx_data *data);
 ONX_API const char *onx_data_name(const onx_data *data);
 ONX_API bool onx_data_equal(const onx_data *a, const onx_data *b, onx_diag *diag);
-ONX_API onx_tensor *onx_data_tensor(const onx_data *data);     /* of a tensor; of a sparse one: its values */
-ONX_API onx_tensor *onx_data_indices(const onx_data *data);    /* of a sparse tensor */
-ONX_API size_t onx_data_rank(const onx_data *data);            /* of a sparse tensor */
+ONX_API onx_tensor *onx_data_tensor(
+    const onx_data *data); /* of a tensor; of a sparse one: its values */
+ONX_API onx_tensor *onx_data_indices(const onx_data *data); /* of a sparse tensor */
+ONX_API size_t onx_data_rank(const onx_data *data);         /* of a sparse tensor */
 ONX_API int64_t onx_data_dim(const onx_data *data, size_t index);
-ONX_API size_t onx_data_count(const onx_data *data);           /* of a sequence or map; of an optional: 0 or 1 */
+ONX_API size_t
+onx_data_count(const onx_data *data); /* of a sequence or map; of an optional: 0 or 1 */
 ONX_API onx_data *onx_data_at(const onx_data *data, size_t index);
-ONX_API onx_dtype onx_data_key_dtype(const onx_data *data);    /* of a map */
+ONX_API onx_dtype onx_data_key_dtype(const onx_data *data); /* of a map */
 ONX_API int64_t onx_data_key_int(const onx_data *data, size_t index);
 ONX_API onx_str onx_data_key_str(const onx_data *data, size_t index);
 /* A tensor as data, and the other way round; no copy. */
 ONX_API onx_data *onx_tensor_data(onx_tensor *tensor);
 /* Sequences can be built: an empty one, and copies of tensors appended to it. */
 ONX_API onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *diag);
-ONX_API onx_status onx_sequence_append(onx_data *sequence, const char *name, const onx_tensor *tensor,
-                                       onx_diag *diag);
+ONX_API onx_status onx_sequence_append(onx_data *sequence, const char *name,
+                                       const onx_tensor *tensor, onx_diag *diag);
 
 /* ── Printing ───────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_print_options {
     size_t size;
-    bool colour;          /* ANSI colours */
-    size_t max_elements;  /* of a constant shown before it is shortened (8) */
-    size_t width;         /* of the terminal; 0: do not fold */
+    bool colour;         /* ANSI colours */
+    size_t max_elements; /* of a constant shown before it is shortened (8) */
+    size_t width;        /* of the terminal; 0: do not fold */
 } onx_print_options;
 
 /* A listing of the model for people (not meant to be parsed; save as .onnxtxt for that). */

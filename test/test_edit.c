@@ -7,7 +7,8 @@
 static bool sound(const onx_model *model) {
     onx_diag diag = {0};
     onx_model *copy = NULL;
-    bool ok = onx_model_verify(model, &diag) == ONX_OK && onx_model_clone(model, &copy, &diag) == ONX_OK &&
+    bool ok = onx_model_verify(model, &diag) == ONX_OK &&
+              onx_model_clone(model, &copy, &diag) == ONX_OK &&
               onx_model_verify(copy, &diag) == ONX_OK && onx_model_equal(model, copy, &diag);
     if (!ok) fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
     onx_model_free(copy);
@@ -77,7 +78,8 @@ TEST(build_errors) {
 
     m = onx_model_new(NULL, "g", 13);
     float data[2] = {1, 2};
-    CHECK(!onx_graph_add_initializer(onx_model_graph(m), "w", ONX_DTYPE_F32, 1, (int64_t[]){3}, data, sizeof data));
+    CHECK(!onx_graph_add_initializer(onx_model_graph(m), "w", ONX_DTYPE_F32, 1, (int64_t[]){3},
+                                     data, sizeof data));
     CHECK_EQ(onx_model_error(m)->status, ONX_USAGE);
     CHECK(!onx_graph_add_op(NULL, "Relu", NULL, NULL));
     onx_model_free(m);
@@ -237,7 +239,8 @@ TEST(functions) {
     CHECK_EQ(onx_function_add_attr(f, "alpha"), ONX_OK);
     CHECK_EQ(onx_node_set_ref(constant, "value_float", "alpha", ONX_ATTR_FLOAT), ONX_OK);
     onx_value *t = onx_graph_add_op(body, "Mul", NULL, x, k);
-    onx_graph_add_output(body, onx_graph_add_op(body, "Mul", "y", t, onx_node_output(constant, 0)), NULL);
+    onx_graph_add_output(body, onx_graph_add_op(body, "Mul", "y", t, onx_node_output(constant, 0)),
+                         NULL);
     CHECK_EQ(onx_value_set_type(t, "float", NULL), ONX_OK);
     CHECK(!onx_graph_add_initializer(body, "w", ONX_DTYPE_F32, 0, NULL, &(float){1}, 4));
     CHECK_EQ(onx_model_error(m)->status, ONX_USAGE);
@@ -269,7 +272,8 @@ static const char references[] =
     "graph { name: \"g\""
     "  node { op_type: \"Relu\" input: \"x\" output: \"h\""
     "    device_configurations { configuration_id: \"c\" sharding_spec { tensor_name: \"x\" } } }"
-    "  node { op_type: \"Gradient\" domain: \"ai.onnx.preview.training\" input: \"x\" output: \"dx\""
+    "  node { op_type: \"Gradient\" domain: \"ai.onnx.preview.training\" input: \"x\" output: "
+    "\"dx\""
     "    attribute { name: \"xs\" type: STRINGS strings: \"x\" }"
     "    attribute { name: \"y\" type: STRING s: \"h\" } }"
     "  initializer { name: \"x\" data_type: 1 dims: 1 float_data: 1 }"
@@ -277,7 +281,8 @@ static const char references[] =
     "  quantization_annotation { tensor_name: \"h\""
     "    quant_parameter_tensor_names { key: \"SCALE_TENSOR\" value: \"scale\" } }"
     "  output { name: \"dx\" } value_info { name: \"h\" } }"
-    "training_info { algorithm { name: \"a\" node { op_type: \"Add\" input: \"x\" input: \"dx\" output: \"x2\" }"
+    "training_info { algorithm { name: \"a\" node { op_type: \"Add\" input: \"x\" input: \"dx\" "
+    "output: \"x2\" }"
     "    output { name: \"x2\" } }"
     "  update_binding { key: \"x\" value: \"x2\" } }";
 
@@ -335,16 +340,21 @@ TEST(attributes) {
     CHECK_EQ(onx_node_set_strings(n, "names", 2, (const char *[]){"a", "b"}), ONX_OK);
     CHECK_EQ(onx_node_set_type(n, "type", "seq(float[2])", NULL), ONX_OK);
     onx_tensor *t;
-    CHECK_EQ(onx_tensor_new(NULL, "t", ONX_DTYPE_I64, 1, (int64_t[]){2}, (int64_t[]){5, 6}, 16, &t, NULL), ONX_OK);
+    CHECK_EQ(onx_tensor_new(NULL, "t", ONX_DTYPE_I64, 1, (int64_t[]){2}, (int64_t[]){5, 6}, 16, &t,
+                            NULL),
+             ONX_OK);
     CHECK_EQ(onx_node_set_tensor(n, "value", t), ONX_OK);
     onx_tensor_free(t);
-    CHECK_EQ(onx_node_set_ints(n, "axis", 1, (int64_t[]){7}), ONX_OK); /* changes type, keeps place */
+    CHECK_EQ(onx_node_set_ints(n, "axis", 1, (int64_t[]){7}),
+             ONX_OK); /* changes type, keeps place */
     CHECK_STR(onx_attr_name(onx_node_attr_first(n)), "axis");
     CHECK_EQ(onx_attr_type_of(onx_node_attr(n, "axis")), ONX_ATTR_INTS);
     CHECK_EQ(onx_attr_count(onx_node_attr(n, "pads")), 4);
     CHECK_EQ(onx_node_attr_count(n), 8);
     int64_t values[2];
-    CHECK_EQ(onx_tensor_read(onx_attr_tensor(onx_node_attr(n, "value")), values, sizeof values, NULL), ONX_OK);
+    CHECK_EQ(
+        onx_tensor_read(onx_attr_tensor(onx_node_attr(n, "value")), values, sizeof values, NULL),
+        ONX_OK);
     CHECK_EQ(values[1], 6);
     CHECK_EQ(onx_node_remove_attr(n, "mode"), ONX_OK);
     CHECK_EQ(onx_node_remove_attr(n, "mode"), ONX_NOT_FOUND);
@@ -373,5 +383,5 @@ TEST(untouched_bytes) {
     onx_buffer_free(NULL, bytes, size);
 }
 
-TEST_MAIN(E(build) E(build_errors) E(rename) E(remove_and_replace) E(subgraphs) E(sorting) E(sorting_long)
-              E(functions) E(references_follow) E(attributes) E(untouched_bytes))
+TEST_MAIN(E(build) E(build_errors) E(rename) E(remove_and_replace) E(subgraphs) E(sorting)
+              E(sorting_long) E(functions) E(references_follow) E(attributes) E(untouched_bytes))

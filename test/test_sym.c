@@ -66,8 +66,14 @@ TEST(text) {
     CHECK(prints(parse("floor((x+1)/(2*y))"), "floor((x + 1)/(2*y))"));
     CHECK(prints(parse("x//2"), "floor(x/2)"));
     CHECK(prints(parse("0*x"), "0"));
-    static const char *const round[] = {"a",           "a + 1",        "floor(a/3) + b", "max(a, b)*2 - c",
-                                        "ceil((a - 1)/(b + 1))", "min(floor(a/2), b*b)", "-3", "a*a*a"};
+    static const char *const round[] = {"a",
+                                        "a + 1",
+                                        "floor(a/3) + b",
+                                        "max(a, b)*2 - c",
+                                        "ceil((a - 1)/(b + 1))",
+                                        "min(floor(a/2), b*b)",
+                                        "-3",
+                                        "a*a*a"};
     for (size_t i = 0; i < ONX_COUNT(round); i++) {
         onx_buf buf;
         onx_buf_init(&buf, onx_context_or_default(NULL));
@@ -79,9 +85,28 @@ TEST(text) {
 
 /* What is not an expression is a name, whole. */
 TEST(names) {
-    static const char *const odd[] = {"batch size", "unk__12", "", "a +", "(a", "a)", "f(x)", "1x", "a//0",
-                                      "a b", "floor(a", "min()", "min(a,)", ",", "N?", "a..b", "9223372036854775808",
-                                      "a/2", "((((((((a", "--", "floor(a, b)", "(a, b)"};
+    static const char *const odd[] = {"batch size",
+                                      "unk__12",
+                                      "",
+                                      "a +",
+                                      "(a",
+                                      "a)",
+                                      "f(x)",
+                                      "1x",
+                                      "a//0",
+                                      "a b",
+                                      "floor(a",
+                                      "min()",
+                                      "min(a,)",
+                                      ",",
+                                      "N?",
+                                      "a..b",
+                                      "9223372036854775808",
+                                      "a/2",
+                                      "((((((((a",
+                                      "--",
+                                      "floor(a, b)",
+                                      "(a, b)"};
     for (size_t i = 0; i < ONX_COUNT(odd); i++)
         if (!CHECK(parse(odd[i]) == onx_sym_name(syms, onx_str_of(odd[i]))))
             fprintf(stderr, "    %s\n", odd[i]);
@@ -128,18 +153,34 @@ static both combine(both x, both y, uint32_t op) {
     both r = {NULL, x.known && y.known, 0};
     int64_t a = x.value, b = y.value;
     switch (op) {
-    case 0: r.sym = onx_sym_add(syms, x.sym, y.sym); r.known = r.known && onx_add_i64(a, b, &r.value); break;
-    case 1: r.sym = onx_sym_sub(syms, x.sym, y.sym); r.known = r.known && onx_sub_i64(a, b, &r.value); break;
-    case 2: r.sym = onx_sym_mul(syms, x.sym, y.sym); r.known = r.known && onx_mul_i64(a, b, &r.value); break;
-    case 3: r.sym = onx_sym_min(syms, x.sym, y.sym); r.value = a < b ? a : b; break;
-    case 4: r.sym = onx_sym_max(syms, x.sym, y.sym); r.value = a > b ? a : b; break;
+    case 0:
+        r.sym = onx_sym_add(syms, x.sym, y.sym);
+        r.known = r.known && onx_add_i64(a, b, &r.value);
+        break;
+    case 1:
+        r.sym = onx_sym_sub(syms, x.sym, y.sym);
+        r.known = r.known && onx_sub_i64(a, b, &r.value);
+        break;
+    case 2:
+        r.sym = onx_sym_mul(syms, x.sym, y.sym);
+        r.known = r.known && onx_mul_i64(a, b, &r.value);
+        break;
+    case 3:
+        r.sym = onx_sym_min(syms, x.sym, y.sym);
+        r.value = a < b ? a : b;
+        break;
+    case 4:
+        r.sym = onx_sym_max(syms, x.sym, y.sym);
+        r.value = a > b ? a : b;
+        break;
     default: {
         bool up = op == 6;
         r.sym = up ? onx_sym_ceildiv(syms, x.sym, y.sym) : onx_sym_floordiv(syms, x.sym, y.sym);
         r.known = r.known && b != 0;
         if (!r.known) break;
         int64_t q = a / b;
-        while (up ? q * b != a && (b > 0 ? q * b < a : q * b > a) : (b > 0 ? q * b > a : q * b < a)) q += up ? 1 : -1;
+        while (up ? q * b != a && (b > 0 ? q * b < a : q * b > a) : (b > 0 ? q * b > a : q * b < a))
+            q += up ? 1 : -1;
         r.value = q;
         break;
     }
@@ -156,11 +197,13 @@ TEST(random_values) {
             pool[i] = (both){onx_sym_name(syms, (onx_str){"abcd" + i, 1}), true, v[i]};
         for (uint32_t i = 4; i < 8; i++) {
             int64_t k = (int64_t)next(9) - 4;
-            pool[i] = next(3) ? combine(pool[next(i)], pool[next(i)], next(7)) : (both){onx_sym_int(syms, k), true, k};
+            pool[i] = next(3) ? combine(pool[next(i)], pool[next(i)], next(7))
+                              : (both){onx_sym_int(syms, k), true, k};
         }
         for (uint32_t i = 4; i < 8; i++) {
             int64_t out;
-            if (!pool[i].known || !pool[i].sym || !onx_sym_eval(pool[i].sym, lookup, v, &out)) continue;
+            if (!pool[i].known || !pool[i].sym || !onx_sym_eval(pool[i].sym, lookup, v, &out))
+                continue;
             compared++;
             if (!CHECK(out == pool[i].value)) return;
         }
@@ -174,7 +217,8 @@ TEST(bounds) {
     for (int i = 0; i < 10000 && x; i++) x = onx_sym_mul(syms, x, x);
     CHECK(!x);
     x = parse("a");
-    for (int i = 0; i < 100 && x; i++) x = onx_sym_floordiv(syms, onx_sym_add(syms, x, parse("1")), parse("b"));
+    for (int i = 0; i < 100 && x; i++)
+        x = onx_sym_floordiv(syms, onx_sym_add(syms, x, parse("1")), parse("b"));
     CHECK(!x);
     x = parse("a");
     for (int i = 0; i < 62; i++) x = onx_sym_add(syms, x, x);
@@ -194,6 +238,7 @@ int main(int argc, char **argv) {
 }
 
 static int run_all(int argc, char **argv) {
-    static const test_case cases[] = {E(equal) E(text) E(names) E(values) E(random_values) E(bounds){NULL, NULL}};
+    static const test_case cases[] = {E(equal) E(text) E(names) E(values) E(random_values)
+                                          E(bounds){NULL, NULL}};
     return test_main(cases, argc, argv);
 }

@@ -20,7 +20,8 @@ static data_format format_sniff(onx_str bytes) {
 }
 
 /* Decode as each kind in turn; take the first that makes sense. Decoding is cheap: payloads are not touched. */
-static onx_status guess_kind(onx_context *ctx, onx_str bytes, onx_format format, onx_data_kind *kind) {
+static onx_status guess_kind(onx_context *ctx, onx_str bytes, onx_format format,
+                             onx_data_kind *kind) {
     static const onx_data_kind order[] = {ONX_DATA_TENSOR, ONX_DATA_SEQUENCE, ONX_DATA_OPTIONAL,
                                           ONX_DATA_MAP, ONX_DATA_SPARSE_TENSOR};
     *kind = ONX_DATA_TENSOR;
@@ -29,7 +30,8 @@ static onx_status guess_kind(onx_context *ctx, onx_str bytes, onx_format format,
         onx_msg *root;
         ONX_TRY(onx_doc_new(ctx, &doc, NULL));
         onx_doc_limit(doc, bytes.size);
-        onx_status status = onx_format_read(doc, format, onx_data_table(order[i]), bytes, &root, NULL);
+        onx_status status =
+            onx_format_read(doc, format, onx_data_table(order[i]), bytes, &root, NULL);
         bool right = !status && onx_data_plausible(root);
         onx_doc_free(doc);
         if (right) *kind = order[i];
@@ -100,8 +102,8 @@ onx_status onx_data_load(onx_context *ctx, const char *path, onx_data_kind kind,
     return status;
 }
 
-onx_status onx_data_load_memory(onx_context *ctx, const void *bytes, size_t size, onx_data_kind kind,
-                                onx_data **out, onx_diag *diag) {
+onx_status onx_data_load_memory(onx_context *ctx, const void *bytes, size_t size,
+                                onx_data_kind kind, onx_data **out, onx_diag *diag) {
     onx_blob *blob;
     if ((!bytes && size) || !out)
         return onx_fail(diag, ONX_USAGE, "onx_data_load_memory needs bytes and an output");
@@ -134,7 +136,8 @@ static onx_status write_data(const onx_data *data, const char *path, const onx_w
         onx_diag_hint(diag, "save a single tensor as .npy");
         return ONX_UNSUPPORTED;
     }
-    default: return onx_format_write((const onx_msg *)data, onx_format_from_path(path), writer, diag);
+    default:
+        return onx_format_write((const onx_msg *)data, onx_format_from_path(path), writer, diag);
     }
 }
 
@@ -151,7 +154,8 @@ onx_status onx_data_save(const onx_data *data, const char *path, onx_diag *diag)
 }
 
 onx_status onx_data_save_stream(const onx_data *data, const onx_writer *writer, onx_diag *diag) {
-    if (!data || !writer) return onx_fail(diag, ONX_USAGE, "onx_data_save_stream needs data and a writer");
+    if (!data || !writer)
+        return onx_fail(diag, ONX_USAGE, "onx_data_save_stream needs data and a writer");
     return onx_wire_encode(data, writer, diag);
 }
 

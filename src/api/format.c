@@ -7,11 +7,11 @@ static const struct {
     const char *ending;
     onx_format format;
 } endings[] = {
-    {".onnx", ONX_FORMAT_PROTOBUF},        {".pb", ONX_FORMAT_PROTOBUF},
-    {".onnxtxt", ONX_FORMAT_TEXT},         {".onnxtext", ONX_FORMAT_TEXT},
-    {".json", ONX_FORMAT_JSON},            {".onnxjson", ONX_FORMAT_JSON},
-    {".textproto", ONX_FORMAT_TEXTPROTO},  {".txtpb", ONX_FORMAT_TEXTPROTO},
-    {".prototxt", ONX_FORMAT_TEXTPROTO},   {".pbtxt", ONX_FORMAT_TEXTPROTO},
+    {".onnx", ONX_FORMAT_PROTOBUF},       {".pb", ONX_FORMAT_PROTOBUF},
+    {".onnxtxt", ONX_FORMAT_TEXT},        {".onnxtext", ONX_FORMAT_TEXT},
+    {".json", ONX_FORMAT_JSON},           {".onnxjson", ONX_FORMAT_JSON},
+    {".textproto", ONX_FORMAT_TEXTPROTO}, {".txtpb", ONX_FORMAT_TEXTPROTO},
+    {".prototxt", ONX_FORMAT_TEXTPROTO},  {".pbtxt", ONX_FORMAT_TEXTPROTO},
 };
 
 static const char *const names[] = {"auto", "protobuf", "onnxtxt", "json", "textproto"};
@@ -40,7 +40,7 @@ onx_format onx_format_sniff(onx_str bytes) {
     if (i - start < 2) return ONX_FORMAT_PROTOBUF;
     while (i < n && bytes.data[i] == ' ') i++;
     return i < n && (bytes.data[i] == ':' || bytes.data[i] == '{') ? ONX_FORMAT_TEXTPROTO
-                                                                    : ONX_FORMAT_PROTOBUF;
+                                                                   : ONX_FORMAT_PROTOBUF;
 }
 
 onx_status onx_format_read(onx_doc *doc, onx_format format, const onx_desc *desc, onx_str bytes,
@@ -70,13 +70,15 @@ onx_status onx_format_write(const onx_msg *msg, onx_format format, const onx_wri
     case ONX_FORMAT_JSON: return onx_json_print(msg, writer, diag);
     case ONX_FORMAT_TEXTPROTO: return onx_textproto_print(msg, writer, diag);
     case ONX_FORMAT_TEXT:
-        if (msg->desc == &onx_desc_model) return onx_text_print((const onx_model *)msg, writer, diag);
+        if (msg->desc == &onx_desc_model)
+            return onx_text_print((const onx_model *)msg, writer, diag);
         return onx_fail(diag, ONX_UNSUPPORTED, "ONNX text can hold models only");
     default: return onx_fail(diag, ONX_USAGE, "there is no such format");
     }
 }
 
-onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *path, onx_diag *diag) {
+onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *path,
+                           onx_diag *diag) {
     onx_replace *file;
     ONX_TRY(onx_replace_begin(msg->doc->ctx, path, &file, diag));
     onx_status status = onx_format_write(msg, format, onx_replace_writer(file), diag);
@@ -87,8 +89,8 @@ onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *pa
     return status;
 }
 
-onx_status onx_collect(onx_context *ctx, onx_write_fn *write, const void *what, void **out, size_t *size,
-                       onx_diag *diag) {
+onx_status onx_collect(onx_context *ctx, onx_write_fn *write, const void *what, void **out,
+                       size_t *size, onx_diag *diag) {
     onx_buf buf;
     onx_buf_init(&buf, ctx);
     onx_writer writer = onx_buf_writer(&buf);
@@ -96,8 +98,10 @@ onx_status onx_collect(onx_context *ctx, onx_write_fn *write, const void *what, 
     if (buf.failed) status = onx_fail_nomem(diag);
     if (!status && buf.cap != buf.size) { /* the caller frees exactly `size` bytes */
         char *data = onx_mem_resize(ctx, buf.data, buf.cap, buf.size ? buf.size : 1);
-        if (data) buf.data = data, buf.cap = buf.size;
-        else status = onx_fail_nomem(diag);
+        if (data)
+            buf.data = data, buf.cap = buf.size;
+        else
+            status = onx_fail_nomem(diag);
     }
     if (status) {
         onx_buf_fini(&buf);

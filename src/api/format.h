@@ -19,7 +19,7 @@ onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *pa
 
 /* Collect in memory what `write` writes. */
 typedef onx_status onx_write_fn(const void *what, const onx_writer *writer, onx_diag *diag);
-onx_status onx_collect(onx_context *ctx, onx_write_fn *write, const void *what, void **out, size_t *size,
-                       onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_collect(onx_context *ctx, onx_write_fn *write, const void *what, void **out,
+                       size_t *size, onx_diag *diag) ONX_MUST_CHECK;
 
 #endif

@@ -8,7 +8,8 @@ static size_t map_threshold(const onx_load_options *options) {
     return options->copy ? SIZE_MAX : ONX_MAP_THRESHOLD;
 }
 
-static onx_status set_folder(onx_model *model, const char *path, const char *folder, onx_diag *diag) {
+static onx_status set_folder(onx_model *model, const char *path, const char *folder,
+                             onx_diag *diag) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     onx_str where = folder  ? onx_str_of(folder)
                     : slash ? (onx_str){path, slash == path ? 1 : (size_t)(slash - path)}
@@ -61,7 +62,8 @@ static onx_status load(onx_context *ctx, onx_blob *blob, const char *path,
 onx_status onx_model_load(onx_context *ctx, const char *path, const onx_load_options *options,
                           onx_model **out, onx_diag *diag) {
     onx_blob *blob;
-    if (!path || !out) return onx_fail(diag, ONX_USAGE, "onx_model_load needs a path and an output");
+    if (!path || !out)
+        return onx_fail(diag, ONX_USAGE, "onx_model_load needs a path and an output");
     onx_load_options o;
     ONX_TRY(ONX_OPTIONS(&o, options, diag));
     ctx = onx_context_or_default(ctx);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 typedef struct mover {
-    onx_model *model;       /* the copy being changed */
+    onx_model *model; /* the copy being changed */
     onx_context *ctx;
     const onx_save_options *options;
     onx_diag *diag;
@@ -46,7 +46,8 @@ static onx_status open_file(mover *m) {
             : own ? snprintf(m->location, sizeof m->location, "%s", own)
                   : snprintf(m->location, sizeof m->location, "%.200s.data", m->name);
     if (n < 0 || (size_t)n >= sizeof m->location || !m->location[0] || strchr(m->location, '/')) {
-        onx_fail(m->diag, ONX_USAGE, "the data file needs a plain name, not '%.100s'", own ? own : "");
+        onx_fail(m->diag, ONX_USAGE, "the data file needs a plain name, not '%.100s'",
+                 own ? own : "");
         onx_diag_hint(m->diag, "it lies in the folder of the model file");
         return ONX_USAGE;
     }
@@ -115,8 +116,10 @@ static onx_status move_all(mover *m) {
     for (onx_walk w = onx_walk_begin(m->model); (msg = onx_walk_next(&w));) {
         onx_tensor *tensor = (onx_tensor *)msg;
         if (msg->desc != &onx_desc_tensor) continue;
-        if (!out || !may_move(m, tensor)) ONX_TRY(move_in(m, tensor));
-        else ONX_TRY(move_out(m, tensor));
+        if (!out || !may_move(m, tensor))
+            ONX_TRY(move_in(m, tensor));
+        else
+            ONX_TRY(move_out(m, tensor));
         onx_walk_skip(&w);
     }
     return close_file(m);
@@ -140,7 +143,8 @@ static onx_status copy_file(mover *m, const onx_doc *doc, const char *location, 
         int inner = os->open_beneath(dir, parent);
         os->close(dir);
         if (inner < 0) {
-            onx_status status = onx_fail_errno(m->diag, inner, "open the folder of external data", parent);
+            onx_status status =
+                onx_fail_errno(m->diag, inner, "open the folder of external data", parent);
             onx_diag_hint(m->diag, "make that folder, or gather the data in one file or the model");
             return status;
         }
@@ -185,7 +189,8 @@ static onx_status split_path(mover *m, const char *path) {
     return ONX_OK;
 }
 
-static onx_status save_moved(mover *m, const onx_model *model, onx_format format, const char *path) {
+static onx_status save_moved(mover *m, const onx_model *model, onx_format format,
+                             const char *path) {
     ONX_TRY(onx_model_clone(model, &m->model, m->diag));
     onx_status status = move_all(m);
     if (m->file) onx_replace_abort(m->file);
@@ -203,13 +208,15 @@ static onx_status save(mover *m, onx_model *model, const char *path) {
     return onx_format_save(&model->msg, format, path, m->diag);
 }
 
-static onx_status check_save(const onx_model *model, const onx_save_options *options, onx_diag *diag) {
+static onx_status check_save(const onx_model *model, const onx_save_options *options,
+                             onx_diag *diag) {
     if (!model) return onx_fail(diag, ONX_USAGE, "there is no model to save");
     const onx_diag *error = onx_model_error(model);
     if (error && diag) *diag = *error;
     if (error) return error->status;
     uint64_t align = alignment(options);
-    if (align & (align - 1)) return onx_fail(diag, ONX_USAGE, "the alignment is not a power of two");
+    if (align & (align - 1))
+        return onx_fail(diag, ONX_USAGE, "the alignment is not a power of two");
     return ONX_OK;
 }
 
@@ -235,7 +242,8 @@ onx_status onx_model_save_stream(onx_model *model, const onx_writer *writer,
     ONX_TRY(ONX_OPTIONS(&o, options, diag));
     ONX_TRY(check_save(model, &o, diag));
     if (!writer) return onx_fail(diag, ONX_USAGE, "onx_model_save_stream needs a writer");
-    if (o.external == ONX_EXTERNAL_KEEP) return onx_format_write(&model->msg, o.format, writer, diag);
+    if (o.external == ONX_EXTERNAL_KEEP)
+        return onx_format_write(&model->msg, o.format, writer, diag);
     if (o.external != ONX_EXTERNAL_INLINE)
         return onx_fail(diag, ONX_USAGE, "external data can be written beside a file only");
     mover m = {.ctx = model->msg.doc->ctx, .options = &o, .diag = diag};

@@ -56,7 +56,8 @@ static inline bool onx_str_is(onx_str a, const char *z) {
     return onx_str_eq(a, onx_str_of(z));
 }
 static inline bool onx_str_ends(onx_str a, onx_str tail) {
-    return a.size >= tail.size && onx_str_eq((onx_str){a.data + a.size - tail.size, tail.size}, tail);
+    return a.size >= tail.size &&
+           onx_str_eq((onx_str){a.data + a.size - tail.size, tail.size}, tail);
 }
 
 /* Checked arithmetic: true on success. The only place where sizes from a file may be combined. */

@@ -141,8 +141,10 @@ onx_status onx_blob_from_reader(onx_context *ctx, const onx_reader *reader, onx_
     }
     if (!status && buf.size < buf.cap) { /* give back the slack: a blob frees what it holds */
         char *data = onx_mem_resize(ctx, buf.data, buf.cap, buf.size ? buf.size : 1);
-        if (data) buf.data = data, buf.cap = buf.size ? buf.size : 1;
-        else status = onx_fail_nomem(diag);
+        if (data)
+            buf.data = data, buf.cap = buf.size ? buf.size : 1;
+        else
+            status = onx_fail_nomem(diag);
     }
     if (!status) status = blob_make(ctx, (onx_str){buf.data, buf.size}, ONX_BLOB_OWNED, out, diag);
     if (status) onx_buf_fini(&buf);

@@ -64,9 +64,9 @@ size_t onx_diag_format(const onx_diag *diag, char *out, size_t size) {
     char offset[40] = "";
     if (diag->offset >= 0) snprintf(offset, sizeof offset, "byte %lld", (long long)diag->offset);
     const char *place = diag->place;
-    int n = snprintf(out, size, "%s%s%s%s%s%s%s%s%s%s", diag->file, diag->file[0] ? ": " : "", place,
-                     place[0] && offset[0] ? " (" : "", offset, place[0] && offset[0] ? ")" : "",
-                     place[0] || offset[0] ? ": " : "",
+    int n = snprintf(out, size, "%s%s%s%s%s%s%s%s%s%s", diag->file, diag->file[0] ? ": " : "",
+                     place, place[0] && offset[0] ? " (" : "", offset,
+                     place[0] && offset[0] ? ")" : "", place[0] || offset[0] ? ": " : "",
                      diag->message[0] ? diag->message : onx_status_text(diag->status),
                      diag->hint[0] ? "\n  " : "", diag->hint);
     return n < 0 ? 0 : (size_t)n;

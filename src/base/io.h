@@ -29,7 +29,8 @@ onx_status onx_blob_from_reader(onx_context *ctx, const onx_reader *reader, onx_
 onx_status onx_blob_borrow(onx_context *ctx, onx_str bytes, onx_blob **out, onx_diag *diag)
     ONX_MUST_CHECK;
 /* An owned, uninitialised buffer; write through (char *)blob->bytes.data before sharing it. */
-onx_status onx_blob_new(onx_context *ctx, size_t size, onx_blob **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_blob_new(onx_context *ctx, size_t size, onx_blob **out, onx_diag *diag)
+    ONX_MUST_CHECK;
 void onx_blob_retain(onx_blob *blob);
 void onx_blob_release(onx_blob *blob);
 

@@ -12,13 +12,10 @@ static void *host_resize(void *user, void *ptr, size_t old_size, size_t new_size
 }
 
 #define DEFAULT_LIMITS                                                                             \
-    {.size = sizeof(onx_limits),                                                                   \
-     .depth = 100,                                                                                 \
-     .rank = 1024,                                                                                 \
-     .functions = 10000,                                                                           \
-     .name_bytes = (size_t)64 << 10,                                                               \
-     .string_bytes = (size_t)1 << 30,                                                              \
-     .memory_factor = 64}
+    {                                                                                              \
+        .size = sizeof(onx_limits), .depth = 100, .rank = 1024, .functions = 10000,                \
+        .name_bytes = (size_t)64 << 10, .string_bytes = (size_t)1 << 30, .memory_factor = 64       \
+    }
 
 /* Only its counters change, atomically. */
 static onx_context default_context = {
@@ -93,7 +90,8 @@ void *onx_mem_resize(onx_context *ctx, void *ptr, size_t old_size, size_t new_si
     void *p = fits ? ctx->allocator.resize(ctx->allocator.user, ptr, old_size, new_size) : NULL;
     used = atomic_fetch_sub(&ctx->memory_used, p ? old_size : new_size) - (p ? old_size : new_size);
     size_t peak = atomic_load(&ctx->memory_peak);
-    while (p && used > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, used)) {}
+    while (p && used > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, used)) {
+    }
     return p;
 }
 
@@ -183,8 +181,10 @@ bool onx_arena_str(onx_arena *arena, onx_str in, onx_str *out) {
     size_t size;
     char *p;
     if (!onx_add_size(in.size, 1, &size)) return false;
-    if (arena->next && size <= (size_t)(arena->end - arena->next)) p = arena->end -= size;
-    else p = onx_arena_alloc(arena, size);
+    if (arena->next && size <= (size_t)(arena->end - arena->next))
+        p = arena->end -= size;
+    else
+        p = onx_arena_alloc(arena, size);
     if (!p) return false;
     if (in.size) memcpy(p, in.data, in.size);
     p[in.size] = '\0';

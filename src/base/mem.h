@@ -18,8 +18,8 @@ struct onx_context {
     size_t memory_limit;       /* 0: none */
     atomic_size_t memory_used; /* bytes allocated now */
     atomic_size_t memory_peak;
-    atomic_size_t refs;        /* models and data hold one each */
-    uint64_t seed;             /* of the hash tables */
+    atomic_size_t refs; /* models and data hold one each */
+    uint64_t seed;      /* of the hash tables */
 };
 
 /* `ctx` or, when NULL, the default context, which is never freed. */
@@ -54,7 +54,8 @@ bool onx_arena_str(onx_arena *arena, onx_str in, onx_str *out) ONX_MUST_CHECK;
 
 /* Growable arrays in an arena: `v`, `n`, `cap`. Growing doubles and abandons the old block.
  * onx_arena_grow makes room for one more element and returns false when memory ran out. */
-bool onx_arena_grow(onx_arena *arena, void *pv, size_t *cap, size_t n, size_t elem_size) ONX_MUST_CHECK;
+bool onx_arena_grow(onx_arena *arena, void *pv, size_t *cap, size_t n, size_t elem_size)
+    ONX_MUST_CHECK;
 
 /* A growable byte buffer on the context's allocator. Errors stick: check `failed` once at the end. */
 typedef struct onx_buf {

@@ -21,7 +21,7 @@ typedef struct onx_os {
     int (*open_beneath)(int dir, const char *path);
     int (*open_write)(const char *path); /* something that is not a plain file, such as a pipe */
     int (*create_exclusive)(int dir, const char *name);
-    int (*lock)(int fd);                 /* exclusive, without waiting; ends with the process */
+    int (*lock)(int fd); /* exclusive, without waiting; ends with the process */
     int (*set_mode)(int fd, uint32_t mode);
     /* The path with all links followed, into `out` of at least ONX_PATH_MAX bytes. */
     int (*real_path)(const char *path, char *out);

@@ -25,7 +25,8 @@ static int os_open_dir(const char *path) {
 }
 
 static int os_open_read(int dir, const char *path) {
-    return fd_or_errno(openat(dir < 0 ? AT_FDCWD : dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    return fd_or_errno(
+        openat(dir < 0 ? AT_FDCWD : dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 /* Without openat2: walk the components by hand, following no symbolic link at all. */
@@ -37,8 +38,10 @@ static int walk_beneath(int dir, const char *path) {
         while (*path == '/') path++;
         size_t n = strcspn(path, "/");
         bool last = path[n + strspn(path + n, "/")] == '\0';
-        if (n == 0 || n >= sizeof part) next = -ENOENT;
-        else if (n == 2 && path[0] == '.' && path[1] == '.') next = -EXDEV;
+        if (n == 0 || n >= sizeof part)
+            next = -ENOENT;
+        else if (n == 2 && path[0] == '.' && path[1] == '.')
+            next = -EXDEV;
         else {
             memcpy(part, path, n);
             part[n] = '\0';
@@ -72,7 +75,8 @@ static int os_open_write(const char *path) {
 }
 
 static int os_create_exclusive(int dir, const char *name) {
-    return fd_or_errno(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    return fd_or_errno(
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
 }
 
 static int os_lock(int fd) {
@@ -132,7 +136,8 @@ static int64_t os_write(int fd, const void *data, size_t size) {
 
 static int os_sync(int fd) {
     if (fsync(fd) == 0) return 0;
-    return errno == EINVAL || errno == EROFS ? 0 : -errno; /* nothing to sync on such a file system */
+    return errno == EINVAL || errno == EROFS ? 0
+                                             : -errno; /* nothing to sync on such a file system */
 }
 
 static int os_rename(int dir, const char *from, const char *to) {

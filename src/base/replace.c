@@ -127,7 +127,8 @@ static onx_replace *replace_new(onx_context *ctx) {
     return file;
 }
 
-onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out, onx_diag *diag) {
+onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out,
+                             onx_diag *diag) {
     onx_replace *file = replace_new(ctx);
     if (!file) return onx_fail_nomem(diag);
     int error = open_target(file, path);

@@ -2,10 +2,10 @@
 #include "ir/edit.h"
 #include "ir/type_text.h"
 
-static const char *const type_names[] = {"undefined", "float",  "int",     "string",
-                                         "tensor",    "graph",  "floats",  "ints",
-                                         "strings",   "tensors", "graphs", "sparse_tensor",
-                                         "sparse_tensors", "type_proto", "type_protos"};
+static const char *const type_names[] = {
+    "undefined",      "float",      "int",        "string",  "tensor", "graph",
+    "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
+    "sparse_tensors", "type_proto", "type_protos"};
 
 const char *onx_attr_type_name(onx_attr_type type) {
     return (size_t)type < ONX_COUNT(type_names) ? type_names[type] : "?";
@@ -24,7 +24,8 @@ onx_attr *onx_attr_next(const onx_attr *attr) {
 }
 
 onx_attr *onx_node_attr(const onx_node *node, const char *name) {
-    ONX_EACH(onx_attr, a, node->attribute) if (onx_str_is(a->name, name)) return a;
+    ONX_EACH (onx_attr, a, node->attribute)
+        if (onx_str_is(a->name, name)) return a;
     return NULL;
 }
 
@@ -90,15 +91,24 @@ const onx_type *onx_attr_type_value(const onx_attr *attr) {
 
 size_t onx_attr_count(const onx_attr *attr) {
     switch (onx_attr_type_of(attr)) {
-    case ONX_ATTR_UNDEFINED: return 0;
-    case ONX_ATTR_FLOATS: return attr->floats.n;
-    case ONX_ATTR_INTS: return attr->ints.n;
-    case ONX_ATTR_STRINGS: return attr->strings.n;
-    case ONX_ATTR_TENSORS: return attr->tensors.count;
-    case ONX_ATTR_GRAPHS: return attr->graphs.count;
-    case ONX_ATTR_SPARSE_TENSORS: return attr->sparse_tensors.count;
-    case ONX_ATTR_TYPES: return attr->type_protos.count;
-    default: return 1;
+    case ONX_ATTR_UNDEFINED:
+        return 0;
+    case ONX_ATTR_FLOATS:
+        return attr->floats.n;
+    case ONX_ATTR_INTS:
+        return attr->ints.n;
+    case ONX_ATTR_STRINGS:
+        return attr->strings.n;
+    case ONX_ATTR_TENSORS:
+        return attr->tensors.count;
+    case ONX_ATTR_GRAPHS:
+        return attr->graphs.count;
+    case ONX_ATTR_SPARSE_TENSORS:
+        return attr->sparse_tensors.count;
+    case ONX_ATTR_TYPES:
+        return attr->type_protos.count;
+    default:
+        return 1;
     }
 }
 
@@ -125,9 +135,12 @@ onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index) {
 /* Undoing the links of what leaves. */
 
 static void graph_leave(onx_graph *graph) {
-    onx_graph **at = graph->outer ? &graph->outer->first_sub : NULL;
-    while (at && *at && *at != graph) at = &(*at)->next_sub;
-    if (at && *at) *at = graph->next_sub;
+    onx_graph *outer = graph->outer;
+    if (outer) {
+        *(graph->prev_sub ? &graph->prev_sub->next_sub : &outer->first_sub) = graph->next_sub;
+        *(graph->next_sub ? &graph->next_sub->prev_sub : &outer->last_sub) = graph->prev_sub;
+        graph->outer = graph->next_sub = graph->prev_sub = NULL;
+    }
     for (onx_value *v = graph->values; v; v = v->next) {
         onx_map_remove(&graph->model->values, graph, v->name);
         v->dead = true;
@@ -144,7 +157,6 @@ void onx_attr_unlink(onx_attr *attr) {
             if (ref->value) onx_ref_detach(ref);
         }
     }
-    /* Inner graphs first: a graph leaves while the one around it is still whole. */
     for (onx_walk w = onx_walk_begin(attr); (m = onx_walk_next(&w));)
         if (m->desc == &onx_desc_graph) graph_leave((onx_graph *)m);
 }

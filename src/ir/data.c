@@ -28,15 +28,20 @@ onx_data_kind onx_data_kind_of(const onx_data *data) {
 /* Names sit in different structs at different places: one row each. */
 const char *onx_data_name(const onx_data *data) {
     switch (onx_data_kind_of(data)) {
-    case ONX_DATA_TENSOR: return onx_tensor_name((const onx_tensor *)data);
+    case ONX_DATA_TENSOR:
+        return onx_tensor_name((const onx_tensor *)data);
     case ONX_DATA_SPARSE_TENSOR: {
         const onx_sparse *sparse = (const onx_sparse *)data;
         return sparse->values ? onx_tensor_name(sparse->values) : "";
     }
-    case ONX_DATA_SEQUENCE: return onx_str_z(((const onx_sequence *)data)->name);
-    case ONX_DATA_MAP: return onx_str_z(((const onx_map_data *)data)->name);
-    case ONX_DATA_OPTIONAL: return onx_str_z(((const onx_optional *)data)->name);
-    default: return "";
+    case ONX_DATA_SEQUENCE:
+        return onx_str_z(((const onx_sequence *)data)->name);
+    case ONX_DATA_MAP:
+        return onx_str_z(((const onx_map_data *)data)->name);
+    case ONX_DATA_OPTIONAL:
+        return onx_str_z(((const onx_optional *)data)->name);
+    default:
+        return "";
     }
 }
 
@@ -62,14 +67,15 @@ int64_t onx_data_dim(const onx_data *data, size_t index) {
 
 /* The list of a sequence that its element type names. */
 static const onx_list *elements(const onx_sequence *s) {
-    const onx_list *lists[] = {NULL, &s->tensor_values, &s->sparse_tensor_values,
-                               &s->sequence_values, &s->map_values, &s->optional_values};
+    const onx_list *lists[] = {
+        NULL,           &s->tensor_values,  &s->sparse_tensor_values, &s->sequence_values,
+        &s->map_values, &s->optional_values};
     return s->elem_type > 0 && s->elem_type < (int)ONX_COUNT(lists) ? lists[s->elem_type] : NULL;
 }
 
 static onx_msg *content(const onx_optional *o) {
-    void *values[] = {NULL,          o->tensor_value, o->sparse_tensor_value,
-                      o->sequence_value, o->map_value,    o->optional_value};
+    void *values[] = {NULL,         o->tensor_value,  o->sparse_tensor_value, o->sequence_value,
+                      o->map_value, o->optional_value};
     bool known = o->elem_type > 0 && o->elem_type < (int)ONX_COUNT(values);
     return known ? values[o->elem_type] : NULL;
 }
@@ -81,7 +87,8 @@ static const onx_sequence *sequence_of(const onx_data *data) {
 }
 
 size_t onx_data_count(const onx_data *data) {
-    if (onx_data_kind_of(data) == ONX_DATA_OPTIONAL) return content((const onx_optional *)data) != NULL;
+    if (onx_data_kind_of(data) == ONX_DATA_OPTIONAL)
+        return content((const onx_optional *)data) != NULL;
     const onx_sequence *sequence = sequence_of(data);
     const onx_list *list = sequence ? elements(sequence) : NULL;
     return list ? list->count : 0;

@@ -37,6 +37,7 @@ bool onx_value_is_needed(const onx_value *value);
 /* The value lost its definition. Notes about it go; it goes itself when nothing refers to it any more. */
 void onx_value_drop(onx_value *value);
 /* The attribute leaves its node: links of graphs inside it are undone. */
+void onx_tensor_clear(onx_tensor *tensor);                  /* no payload, of any form */
 void onx_tensor_set_raw(onx_tensor *tensor, onx_str bytes); /* in place of any other payload */
 void onx_attr_unlink(onx_attr *attr);
 void onx_node_unlink_uses(onx_node *node);

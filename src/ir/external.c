@@ -15,9 +15,9 @@
 typedef struct finder {
     onx_doc *doc;
     size_t map_threshold;
-    int dir, real_dir;            /* open folders; real_dir < 0: the model is not a link */
+    int dir, real_dir; /* open folders; real_dir < 0: the model is not a link */
     char folder[ONX_PATH_MAX], real_folder[ONX_PATH_MAX];
-    onx_map files;                /* location to onx_blob */
+    onx_map files; /* location to onx_blob */
     onx_diag *diag;
 } finder;
 
@@ -139,13 +139,14 @@ static onx_status read_number(finder *f, const onx_tensor *tensor, const onx_ent
 
 static onx_status read_reference(finder *f, const onx_tensor *tensor, reference *ref) {
     *ref = (reference){.location = {NULL, 0}};
-    ONX_EACH(onx_entry, e, tensor->external_data) {
+    ONX_EACH (onx_entry, e, tensor->external_data) {
         if (onx_str_is(e->key, "offset"))
             ONX_TRY(read_number(f, tensor, e, &ref->has_offset, &ref->offset));
         else if (onx_str_is(e->key, "length"))
             ONX_TRY(read_number(f, tensor, e, &ref->has_length, &ref->length));
         else if (onx_str_is(e->key, "location")) {
-            if (ref->location.data) return FAIL(f, tensor, ONX_INVALID, "'location' is given twice");
+            if (ref->location.data)
+                return FAIL(f, tensor, ONX_INVALID, "'location' is given twice");
             ref->location = e->value.data ? e->value : ONX_LIT("");
         }
     }
@@ -189,10 +190,13 @@ static void folder_of(const char *path, char *out) {
 static onx_status open_folders(finder *f, const char *path, const char *folder) {
     const onx_os *os = f->doc->ctx->os;
     char real[ONX_PATH_MAX], here[ONX_PATH_MAX];
-    if (folder) snprintf(f->folder, sizeof f->folder, "%s", folder);
-    else folder_of(path, f->folder);
+    if (folder)
+        snprintf(f->folder, sizeof f->folder, "%s", folder);
+    else
+        folder_of(path, f->folder);
     f->dir = os->open_dir(f->folder);
-    if (f->dir < 0) return onx_fail_errno(f->diag, f->dir, "open the folder of external data", f->folder);
+    if (f->dir < 0)
+        return onx_fail_errno(f->diag, f->dir, "open the folder of external data", f->folder);
     if (folder || os->real_path(path, real) || os->real_path(f->folder, here)) return ONX_OK;
     folder_of(real, f->real_folder);
     if (strcmp(f->real_folder, here)) f->real_dir = os->open_dir(f->real_folder);
@@ -220,7 +224,8 @@ onx_status onx_external_load(void *root, const char *path, const char *folder, s
     onx_doc *doc = ((onx_msg *)root)->doc;
     finder *f = onx_mem_alloc(doc->ctx, sizeof *f); /* too large for the stack */
     if (!f) return onx_fail_nomem(diag);
-    *f = (finder){.doc = doc, .map_threshold = map_threshold, .dir = -1, .real_dir = -1, .diag = diag};
+    *f = (finder){
+        .doc = doc, .map_threshold = map_threshold, .dir = -1, .real_dir = -1, .diag = diag};
     onx_map_init(&f->files, doc->ctx);
     onx_status status = find_all(f, root, path, folder);
     if (f->dir >= 0) doc->ctx->os->close(f->dir);
@@ -230,7 +235,8 @@ onx_status onx_external_load(void *root, const char *path, const char *folder, s
     return status;
 }
 
-onx_status onx_external_set(onx_tensor *tensor, const char *location, uint64_t offset, uint64_t length) {
+onx_status onx_external_set(onx_tensor *tensor, const char *location, uint64_t offset,
+                            uint64_t length) {
     char number[2][24];
     snprintf(number[0], sizeof number[0], "%llu", (unsigned long long)offset);
     snprintf(number[1], sizeof number[1], "%llu", (unsigned long long)length);

@@ -13,7 +13,7 @@ onx_status onx_external_load(void *root, const char *path, const char *folder, s
 bool onx_external_is_plain(onx_str location);
 
 /* Point a tensor at its place in a data file, in place of any payload it had. */
-onx_status onx_external_set(onx_tensor *tensor, const char *location, uint64_t offset, uint64_t length)
-    ONX_MUST_CHECK;
+onx_status onx_external_set(onx_tensor *tensor, const char *location, uint64_t offset,
+                            uint64_t length) ONX_MUST_CHECK;
 
 #endif

@@ -11,10 +11,10 @@ onx_function *onx_function_next(const onx_function *function) {
 
 onx_function *onx_model_function_find(const onx_model *model, const char *domain, const char *name,
                                       const char *overload) {
-    ONX_EACH(onx_function, f, model->functions)
-    if (onx_str_is(f->domain, domain ? domain : "") && onx_str_is(f->name, name) &&
-        onx_str_is(f->overload, overload ? overload : ""))
-        return f;
+    ONX_EACH (onx_function, f, model->functions)
+        if (onx_str_is(f->domain, domain ? domain : "") && onx_str_is(f->name, name) &&
+            onx_str_is(f->overload, overload ? overload : ""))
+            return f;
     return NULL;
 }
 
@@ -33,7 +33,8 @@ onx_function *onx_model_add_function(onx_model *model, const char *domain, const
     onx_status status = ONX_NO_MEMORY;
     if (!model) return NULL;
     onx_function *f = NULL;
-    if (!domain || !name || !*name) status = ONX_USAGE;
+    if (!domain || !name || !*name)
+        status = ONX_USAGE;
     else if ((f = onx_msg_new(model->msg.doc, &onx_desc_function)))
         status = function_fill(model, f, domain, name);
     if (status) {

@@ -195,7 +195,8 @@ onx_value *onx_graph_add_input(onx_graph *graph, const char *name, const char *t
         status = add_info(value, graph, ONX_ROW(graph, input), type, &value->input, &diag);
     }
     if (!status) return value;
-    onx_diag_place(&diag, "input '%.100s' of graph '%.100s'", name ? name : "", onx_graph_name(graph));
+    onx_diag_place(&diag, "input '%.100s' of graph '%.100s'", name ? name : "",
+                   onx_graph_name(graph));
     return fail(graph, &diag);
 }
 
@@ -212,7 +213,8 @@ onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *
         status = add_info(value, graph, ONX_ROW(graph, output), type, &value->output, &diag);
     }
     if (!status) return value;
-    onx_diag_place(&diag, "output '%.*s' of graph '%.100s'", ONX_FMT(value->name), onx_graph_name(graph));
+    onx_diag_place(&diag, "output '%.*s' of graph '%.100s'", ONX_FMT(value->name),
+                   onx_graph_name(graph));
     return fail(graph, &diag);
 }
 
@@ -224,8 +226,10 @@ onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag
         if (!infos[i]) continue;
         any = true;
         if (type) ONX_TRY(onx_type_parse(infos[i]->msg.doc, onx_str_of(type), &parsed, diag));
-        if (parsed) onx_msg_append(infos[i], ONX_ROW(value_info, type), parsed);
-        else onx_msg_clear(infos[i], ONX_ROW(value_info, type));
+        if (parsed)
+            onx_msg_append(infos[i], ONX_ROW(value_info, type), parsed);
+        else
+            onx_msg_clear(infos[i], ONX_ROW(value_info, type));
         onx_msg_touch(infos[i]);
     }
     if (any || !type) return ONX_OK;
@@ -281,8 +285,8 @@ onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, size_t rank
     if (!graph) return NULL;
     onx_diag diag;
     onx_tensor *tensor = onx_msg_new(graph->model->msg.doc, &onx_desc_tensor);
-    onx_status status = tensor ? onx_tensor_set_strings(tensor, rank, dims, strings, &diag)
-                               : onx_fail_nomem(&diag);
+    onx_status status =
+        tensor ? onx_tensor_set_strings(tensor, rank, dims, strings, &diag) : onx_fail_nomem(&diag);
     return finish_initializer(graph, name, tensor, status, &diag);
 }
 

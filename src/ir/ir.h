@@ -139,7 +139,7 @@ struct onx_node { /* NodeProto */
     onx_str doc_string, domain, overload;
     onx_list metadata_props, device_configurations;
     /* links */
-    onx_graph *graph;     /* the graph or function body that holds it */
+    onx_graph *graph;      /* the graph or function body that holds it */
     onx_ref **ins, **outs; /* beside input and output; NULL for an empty name */
     size_t ins_cap, outs_cap;
     size_t order; /* scratch of onx_graph_sort */
@@ -163,10 +163,11 @@ struct onx_graph { /* GraphProto; also the body of a function, see onx_function 
     onx_list metadata_props;
     /* links */
     onx_model *model;
-    onx_graph *outer;             /* the graph whose values this one sees; NULL at the top */
-    onx_graph *first_sub, *next_sub; /* graphs directly inside this one */
-    onx_function *function;       /* of a function body */
-    onx_value *values;            /* all values of this graph, newest first */
+    onx_graph *outer;                /* the graph whose values this one sees; NULL at the top */
+    onx_graph *first_sub, *last_sub; /* graphs directly inside this one */
+    onx_graph *next_sub, *prev_sub;
+    onx_function *function; /* of a function body */
+    onx_value *values;      /* all values of this graph, newest first */
 };
 
 typedef struct onx_opset { /* OperatorSetIdProto */
@@ -251,9 +252,9 @@ struct onx_model { /* ModelProto */
     onx_list functions;      /* onx_function */
     onx_list configuration;  /* onx_device */
     /* links */
-    onx_map values;          /* (graph, name) to onx_value */
-    uint64_t next_name;      /* for generated names */
-    const char *folder;      /* where external data is looked for; NULL: nowhere */
+    onx_map values;     /* (graph, name) to onx_value */
+    uint64_t next_name; /* for generated names */
+    const char *folder; /* where external data is looked for; NULL: nowhere */
 };
 
 /* Data files. */
@@ -306,26 +307,26 @@ enum onx_row {
 #define ONX_BIT(message, field)                                                                    \
     (1u << (ONX_ROW_##message##_##field - ONX_ROW_##message##_before - 1))
 
-
 /* Walk a repeated message field: ONX_EACH(onx_node, n, graph->node) { … } */
 #define ONX_EACH(type, var, list)                                                                  \
     for (type *var = (type *)(list).first; var; var = (type *)((onx_msg *)var)->next)
 
 /* Names of values, and where they are written. */
 typedef enum onx_ref_kind {
-    ONX_REF_INPUT,      /* owner: onx_node, index */
-    ONX_REF_OUTPUT,     /* owner: onx_node, index; the definition */
-    ONX_REF_INFO,       /* owner: onx_value_info, in input, output or value_info (msg.field tells) */
-    ONX_REF_INIT,       /* owner: onx_tensor, an initializer or the values of a sparse one */
-    ONX_REF_FUNCTION_IN, ONX_REF_FUNCTION_OUT, /* owner: onx_function, index */
-    ONX_REF_OTHER,      /* owner: any message; slot points at the name in it */
+    ONX_REF_INPUT,  /* owner: onx_node, index */
+    ONX_REF_OUTPUT, /* owner: onx_node, index; the definition */
+    ONX_REF_INFO,   /* owner: onx_value_info, in input, output or value_info (msg.field tells) */
+    ONX_REF_INIT,   /* owner: onx_tensor, an initializer or the values of a sparse one */
+    ONX_REF_FUNCTION_IN,
+    ONX_REF_FUNCTION_OUT, /* owner: onx_function, index */
+    ONX_REF_OTHER,        /* owner: any message; slot points at the name in it */
 } onx_ref_kind;
 
 struct onx_ref {
     onx_value *value;
     onx_ref *prev, *next; /* of the same value */
     onx_msg *owner;
-    onx_str *slot;        /* where the name is written, for all but INPUT, OUTPUT and FUNCTION_* */
+    onx_str *slot; /* where the name is written, for all but INPUT, OUTPUT and FUNCTION_* */
     uint32_t index;
     uint8_t kind;
 };
@@ -333,8 +334,8 @@ struct onx_ref {
 struct onx_value {
     onx_graph *graph;
     onx_str name;
-    onx_value *next;      /* of the same graph */
-    onx_node *def;        /* NULL: an input, an initializer, or undefined */
+    onx_value *next; /* of the same graph */
+    onx_node *def;   /* NULL: an input, an initializer, or undefined */
     uint32_t def_index;
     bool parameter; /* an input of a function */
     bool dead;
@@ -342,7 +343,7 @@ struct onx_value {
     onx_tensor *init;      /* initializer, or values of `sparse` */
     onx_sparse *sparse;
     onx_value_info *input, *output, *info; /* declared types, first of each kind */
-    size_t n_uses;         /* refs of kind INPUT */
+    size_t n_uses;                         /* refs of kind INPUT */
 };
 
 /* link.c: build the links of a freshly decoded or built model. Fails only for lack of memory. */

@@ -34,7 +34,8 @@ static onx_value *value_here(onx_graph *graph, onx_str name) {
     return value ? value : onx_value_new(graph, name);
 }
 
-onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t index, onx_str *slot) {
+onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t index,
+                     onx_str *slot) {
     onx_ref *ref = onx_arena_alloc(&value->graph->model->msg.doc->arena, sizeof *ref);
     if (!ref) return NULL;
     *ref = (onx_ref){.owner = owner, .slot = slot, .index = (uint32_t)index, .kind = (uint8_t)kind};
@@ -71,10 +72,10 @@ onx_graph *onx_msg_graph(const onx_msg *msg) {
 void onx_graph_adopt(onx_model *model, onx_graph *graph, onx_graph *outer) {
     graph->model = model;
     graph->outer = outer;
-    if (outer) {
-        graph->next_sub = outer->first_sub;
-        outer->first_sub = graph;
-    }
+    if (!outer) return;
+    graph->prev_sub = outer->last_sub;
+    *(outer->last_sub ? &outer->last_sub->next_sub : &outer->first_sub) = graph;
+    outer->last_sub = graph;
 }
 
 /* Definitions. A second one of the same name gets a value of its own. */
@@ -189,12 +190,13 @@ typedef bool note_fn(const onx_graph *graph, void *owner, onx_str *slot);
 
 static bool each_note(onx_node *node, note_fn *visit) {
     const onx_graph *graph = node->graph;
-    ONX_EACH(onx_node_device, device, node->device_configurations)
-    ONX_EACH(onx_sharding_spec, spec, device->sharding_spec)
-    if (!visit(graph, spec, &spec->tensor_name)) return false;
+    ONX_EACH (onx_node_device, device, node->device_configurations)
+        ONX_EACH (onx_sharding_spec, spec, device->sharding_spec)
+            if (!visit(graph, spec, &spec->tensor_name)) return false;
     if (!onx_node_is_gradient(node)) return true;
-    ONX_EACH(onx_attr, a, node->attribute) {
-        if (!onx_str_is(a->name, "xs") && !onx_str_is(a->name, "zs") && !onx_str_is(a->name, "y")) continue;
+    ONX_EACH (onx_attr, a, node->attribute) {
+        if (!onx_str_is(a->name, "xs") && !onx_str_is(a->name, "zs") && !onx_str_is(a->name, "y"))
+            continue;
         for (size_t i = 0; i < a->strings.n; i++)
             if (!visit(graph, a, &a->strings.v[i])) return false;
         if (!visit(graph, a, &a->s)) return false;
@@ -253,17 +255,17 @@ static bool refer_function(onx_function *f) {
 
 static bool refer_annotation(onx_annotation *a) {
     onx_graph *graph = onx_msg_graph(a->msg.parent);
-    ONX_EACH(onx_entry, e, a->quant_parameter_tensor_names)
-    if (!refer(graph, e, &e->value)) return false;
+    ONX_EACH (onx_entry, e, a->quant_parameter_tensor_names)
+        if (!refer(graph, e, &e->value)) return false;
     return refer(graph, a, &a->tensor_name);
 }
 
 static bool refer_training(onx_model *model, onx_training *t) {
     onx_graph *keys = t->algorithm ? t->algorithm : model->graph;
-    ONX_EACH(onx_entry, e, t->initialization_binding)
-    if (!refer(keys, e, &e->key) || !refer(t->initialization, e, &e->value)) return false;
-    ONX_EACH(onx_entry, e, t->update_binding)
-    if (!refer(keys, e, &e->key) || !refer(t->algorithm, e, &e->value)) return false;
+    ONX_EACH (onx_entry, e, t->initialization_binding)
+        if (!refer(keys, e, &e->key) || !refer(t->initialization, e, &e->value)) return false;
+    ONX_EACH (onx_entry, e, t->update_binding)
+        if (!refer(keys, e, &e->key) || !refer(t->algorithm, e, &e->value)) return false;
     return true;
 }
 

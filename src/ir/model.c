@@ -4,8 +4,8 @@
 /* The lowest IR version whose models may import each opset of the default domain. */
 static const struct {
     int64_t opset, ir;
-} ir_versions[] = {{8, 3},   {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
-                   {20, 9},  {22, 10}, {23, 11}, {24, 12}, {27, 13}, {INT64_MAX, 14}};
+} ir_versions[] = {{8, 3},  {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
+                   {20, 9}, {22, 10}, {23, 11}, {24, 12}, {27, 13}, {INT64_MAX, 14}};
 
 static int64_t ir_version_for(int64_t opset) {
     size_t i = 0;
@@ -190,7 +190,8 @@ static onx_str plain_domain(onx_str domain) {
 
 onx_opset *onx_opset_find(const onx_list *opsets, const char *domain) {
     onx_str wanted = plain_domain(onx_str_of(domain));
-    ONX_EACH(onx_opset, o, *opsets) if (onx_str_eq(plain_domain(o->domain), wanted)) return o;
+    ONX_EACH (onx_opset, o, *opsets)
+        if (onx_str_eq(plain_domain(o->domain), wanted)) return o;
     return NULL;
 }
 
@@ -239,7 +240,8 @@ onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t ver
 /* Metadata, of any message that has it. */
 
 onx_entry *onx_entry_find(const onx_list *entries, const char *key) {
-    ONX_EACH(onx_entry, e, *entries) if (onx_str_is(e->key, key)) return e;
+    ONX_EACH (onx_entry, e, *entries)
+        if (onx_str_is(e->key, key)) return e;
     return NULL;
 }
 

@@ -89,8 +89,10 @@ onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, on
         return onx_fail_nomem(diag);
     onx_ref *ref = node->ins[index];
     if (ref) onx_ref_detach(ref);
-    if (ref && value) onx_ref_attach(ref, value);
-    else if (value) ref = onx_ref_new(value, node, ONX_REF_INPUT, index, NULL);
+    if (ref && value)
+        onx_ref_attach(ref, value);
+    else if (value)
+        ref = onx_ref_new(value, node, ONX_REF_INPUT, index, NULL);
     if (value && !ref) return onx_fail_nomem(diag);
     node->ins[index] = value ? ref : NULL;
     node->input.v[index] = value ? value->name : (onx_str){"", 0};
@@ -162,8 +164,8 @@ onx_status onx_node_move(onx_node *node, onx_node *before) {
 }
 
 static onx_status build_node(onx_node *node, const char *op, size_t n_inputs,
-                             onx_value *const *inputs, size_t n_outputs,
-                             const char *const *outputs, onx_diag *diag) {
+                             onx_value *const *inputs, size_t n_outputs, const char *const *outputs,
+                             onx_diag *diag) {
     onx_status status = onx_node_set_op(node, op);
     if (status) return onx_fail(diag, status, "a node needs an operator");
     for (size_t i = 0; i < n_inputs; i++) ONX_TRY(onx_node_set_input(node, i, inputs[i], diag));
@@ -234,7 +236,7 @@ onx_status onx_node_remove(onx_node *node, onx_diag *diag) {
         onx_diag_hint(diag, "replace the value first: onx_value_replace");
         return ONX_CONFLICT;
     }
-    ONX_EACH(onx_attr, a, node->attribute) onx_attr_unlink(a);
+    ONX_EACH (onx_attr, a, node->attribute) onx_attr_unlink(a);
     unlink_node(node);
     onx_msg_remove(node);
     return ONX_OK;

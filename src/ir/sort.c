@@ -6,8 +6,8 @@
 #include "ir/edit.h"
 
 typedef struct sorter {
-    onx_node **nodes;   /* by index */
-    size_t *start;      /* of node i's dependencies in `edges`; start[n] is the end */
+    onx_node **nodes; /* by index */
+    size_t *start;    /* of node i's dependencies in `edges`; start[n] is the end */
     size_t *edges;
     size_t *stack, *next; /* open nodes, and the edge each goes on with */
     unsigned char *state; /* 0 new, 1 open, 2 done */
@@ -34,8 +34,10 @@ static void each_edge(sorter *s, const onx_graph *graph, bool fill) {
         for (const onx_ref *r = v->first; r; r = r->next) {
             onx_node *user = is_use(r) ? node_around(r->owner, graph) : NULL;
             if (!user) continue;
-            if (fill) s->edges[s->next[user->order]++] = v->def->order;
-            else s->start[user->order + 1]++, s->n_edges++;
+            if (fill)
+                s->edges[s->next[user->order]++] = v->def->order;
+            else
+                s->start[user->order + 1]++, s->n_edges++;
         }
     }
 }
@@ -82,7 +84,7 @@ static onx_status sort(sorter *s, onx_graph *graph, onx_arena *arena, onx_diag *
     s->state = onx_arena_array(arena, n, sizeof *s->state);
     if (!s->nodes || !s->order || !s->start || !s->stack || !s->next || !s->state)
         return onx_fail_nomem(diag);
-    ONX_EACH(onx_node, node, graph->node) {
+    ONX_EACH (onx_node, node, graph->node) {
         node->order = i;
         s->nodes[i++] = node;
     }

@@ -4,7 +4,13 @@
 
 #include "ir/sym.h"
 
-typedef enum onx_atom_kind { ONX_ATOM_NAME, ONX_ATOM_FLOOR, ONX_ATOM_CEIL, ONX_ATOM_MIN, ONX_ATOM_MAX } onx_atom_kind;
+typedef enum onx_atom_kind {
+    ONX_ATOM_NAME,
+    ONX_ATOM_FLOOR,
+    ONX_ATOM_CEIL,
+    ONX_ATOM_MIN,
+    ONX_ATOM_MAX
+} onx_atom_kind;
 
 typedef struct onx_atom {
     onx_atom_kind kind;
@@ -31,7 +37,7 @@ struct onx_syms {
     onx_context *ctx;
     onx_arena arena;
     onx_map atoms, polys; /* keys are the bytes that describe them */
-    uint32_t next_id; /* of atoms and expressions */
+    uint32_t next_id;     /* of atoms and expressions */
 };
 
 /* The one expression with these terms, which need not be sorted or distinct. `terms` is scratch. */

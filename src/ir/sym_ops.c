@@ -47,8 +47,10 @@ static bool divide_term(const onx_term *a, const onx_term *b, onx_term *out) {
     uint32_t j = 0;
     *out = (onx_term){.coef = a->coef / b->coef};
     for (uint32_t i = 0; i < a->n; i++) {
-        if (j < b->n && a->factors[i] == b->factors[j]) j++;
-        else out->factors[out->n++] = a->factors[i];
+        if (j < b->n && a->factors[i] == b->factors[j])
+            j++;
+        else
+            out->factors[out->n++] = a->factors[i];
     }
     return j == b->n;
 }
@@ -59,8 +61,10 @@ static bool split(onx_syms *syms, const onx_sym *a, const onx_term *b, const onx
     onx_term in[ONX_SYM_TERMS], out[ONX_SYM_TERMS];
     size_t n_in = 0, n_out = 0;
     for (uint32_t i = 0; i < a->n; i++) {
-        if (divide_term(&a->terms[i], b, &in[n_in])) n_in++;
-        else out[n_out++] = a->terms[i];
+        if (divide_term(&a->terms[i], b, &in[n_in]))
+            n_in++;
+        else
+            out[n_out++] = a->terms[i];
     }
     *whole = onx_sym_intern(syms, in, n_in);
     *rest = onx_sym_intern(syms, out, n_out);
@@ -70,7 +74,8 @@ static bool split(onx_syms *syms, const onx_sym *a, const onx_term *b, const onx
 static bool divide_ints(int64_t a, int64_t b, bool up, int64_t *out) {
     if (b == 0 || (a == INT64_MIN && b == -1)) return false;
     int64_t q = a / b, r = a % b;
-    bool below = r && (r < 0) != (b < 0); /* C rounds to zero: the quotient lies below q, or above */
+    bool below =
+        r && (r < 0) != (b < 0); /* C rounds to zero: the quotient lies below q, or above */
     bool above = r && !below;
     *out = up ? q + above : q - below;
     return true;
@@ -110,7 +115,8 @@ static bool is_at_least_zero(const onx_sym *s) {
     return true;
 }
 
-static const onx_sym *choose(onx_syms *syms, onx_atom_kind kind, const onx_sym *a, const onx_sym *b) {
+static const onx_sym *choose(onx_syms *syms, onx_atom_kind kind, const onx_sym *a,
+                             const onx_sym *b) {
     const onx_sym *above = onx_sym_sub(syms, a, b), *below = onx_sym_sub(syms, b, a);
     if (!above || !below) return NULL;
     bool max = kind == ONX_ATOM_MAX;
@@ -134,10 +140,16 @@ static bool eval_atom(const onx_atom *atom, onx_sym_lookup *lookup, void *user, 
     if (!onx_sym_eval(atom->a, lookup, user, &a) || !onx_sym_eval(atom->b, lookup, user, &b))
         return false;
     switch (atom->kind) {
-    case ONX_ATOM_FLOOR: return divide_ints(a, b, false, out);
-    case ONX_ATOM_CEIL: return divide_ints(a, b, true, out);
-    case ONX_ATOM_MIN: *out = a < b ? a : b; return true;
-    default: *out = a > b ? a : b; return true;
+    case ONX_ATOM_FLOOR:
+        return divide_ints(a, b, false, out);
+    case ONX_ATOM_CEIL:
+        return divide_ints(a, b, true, out);
+    case ONX_ATOM_MIN:
+        *out = a < b ? a : b;
+        return true;
+    default:
+        *out = a > b ? a : b;
+        return true;
     }
 }
 

@@ -22,7 +22,10 @@ typedef struct parser {
 } parser;
 
 static int precedence(char op) {
-    return op == '+' || op == '-' ? 1 : op == '*' || op == '/' || op == ':' || op == '%' ? 2 : op == '~' ? 3 : 0;
+    return op == '+' || op == '-'                             ? 1
+           : op == '*' || op == '/' || op == ':' || op == '%' ? 2
+           : op == '~'                                        ? 3
+                                                              : 0;
 }
 
 static fraction whole(parser *p, const onx_sym *sym) {
@@ -51,11 +54,16 @@ static fraction sum(parser *p, fraction a, fraction b, bool minus) {
 static fraction binary(parser *p, char op, fraction a, fraction b) {
     onx_syms *s = p->syms;
     switch (op) {
-    case '+': return sum(p, a, b, false);
-    case '-': return sum(p, a, b, true);
-    case '*': return (fraction){onx_sym_mul(s, a.num, b.num), onx_sym_mul(s, a.den, b.den)};
-    case '/': return quotient(p, a, b);
-    case ':': return whole(p, rounded(p, quotient(p, a, b), false));
+    case '+':
+        return sum(p, a, b, false);
+    case '-':
+        return sum(p, a, b, true);
+    case '*':
+        return (fraction){onx_sym_mul(s, a.num, b.num), onx_sym_mul(s, a.den, b.den)};
+    case '/':
+        return quotient(p, a, b);
+    case ':':
+        return whole(p, rounded(p, quotient(p, a, b), false));
     default: { /* %: a - b * floor(a / b) */
         const onx_sym *q = rounded(p, quotient(p, a, b), false);
         return sum(p, a, (fraction){onx_sym_mul(s, b.num, q), b.den}, true);
@@ -80,13 +88,17 @@ static void apply(parser *p) {
 }
 
 static void push_op(parser *p, char op) {
-    if (p->n_ops == STACK) p->bad = true;
-    else p->ops[p->n_ops++] = op;
+    if (p->n_ops == STACK)
+        p->bad = true;
+    else
+        p->ops[p->n_ops++] = op;
 }
 
 static void push_value(parser *p, const onx_sym *sym) {
-    if (p->n_values == STACK || !sym) p->bad = true;
-    else p->values[p->n_values++] = whole(p, sym);
+    if (p->n_values == STACK || !sym)
+        p->bad = true;
+    else
+        p->values[p->n_values++] = whole(p, sym);
 }
 
 /* Apply what stands on the stack back to the opening parenthesis. */
@@ -166,11 +178,15 @@ static bool read_word(parser *p) {
     int64_t value;
     if (call) {
         char f = function_of(word);
-        if (f) push_op(p, f);
-        else p->bad = true;
+        if (f)
+            push_op(p, f);
+        else
+            p->bad = true;
     } else if (word.data[0] >= '0' && word.data[0] <= '9') {
-        if (onx_parse_i64(word, &value)) push_value(p, onx_sym_int(p->syms, value));
-        else p->bad = true;
+        if (onx_parse_i64(word, &value))
+            push_value(p, onx_sym_int(p->syms, value));
+        else
+            p->bad = true;
     } else {
         push_value(p, onx_sym_name(p->syms, word));
     }
@@ -186,9 +202,12 @@ static void read_token(parser *p, bool *operand) {
     }
     p->p++;
     if (*operand) {
-        if (c == '(') push_op(p, '(');
-        else if (c == '-') push_op(p, '~');
-        else p->bad = true;
+        if (c == '(')
+            push_op(p, '(');
+        else if (c == '-')
+            push_op(p, '~');
+        else
+            p->bad = true;
         return;
     }
     if (c == ')') {
@@ -210,8 +229,10 @@ static void read_token(parser *p, bool *operand) {
 static const onx_sym *parse(parser *p) {
     bool operand = true;
     while (!p->bad && p->p < p->end) {
-        if (*p->p == ' ') p->p++;
-        else read_token(p, &operand);
+        if (*p->p == ' ')
+            p->p++;
+        else
+            read_token(p, &operand);
     }
     while (!p->bad && p->n_ops && precedence(p->ops[p->n_ops - 1])) apply(p);
     if (p->bad || operand || p->n_ops || p->n_values != 1) return NULL;
@@ -257,7 +278,8 @@ void onx_sym_print(const onx_sym *sym, onx_buf *out) {
         const onx_term *t = &sym->terms[i];
         uint64_t size = t->coef < 0 ? -(uint64_t)t->coef : (uint64_t)t->coef;
         onx_buf_puts(out, i ? t->coef < 0 ? " - " : " + " : t->coef < 0 ? "-" : "");
-        if (size != 1 || t->n == 0) onx_buf_printf(out, "%llu%s", (unsigned long long)size, t->n ? "*" : "");
+        if (size != 1 || t->n == 0)
+            onx_buf_printf(out, "%llu%s", (unsigned long long)size, t->n ? "*" : "");
         for (uint32_t j = 0; j < t->n; j++) {
             if (j) onx_buf_putc(out, '*');
             print_atom(t->factors[j], out);

@@ -3,12 +3,10 @@
 
 static const onx_enum_name onx_enum_location[] = {{0, "DEFAULT"}, {1, "EXTERNAL"}, {0, NULL}};
 static const onx_enum_name onx_enum_attr_type[] = {
-    {0, "UNDEFINED"},    {1, "FLOAT"},          {2, "INT"},
-    {3, "STRING"},       {4, "TENSOR"},         {5, "GRAPH"},
-    {6, "FLOATS"},       {7, "INTS"},           {8, "STRINGS"},
-    {9, "TENSORS"},      {10, "GRAPHS"},        {11, "SPARSE_TENSOR"},
-    {12, "SPARSE_TENSORS"}, {13, "TYPE_PROTO"}, {14, "TYPE_PROTOS"},
-    {0, NULL}};
+    {0, "UNDEFINED"},       {1, "FLOAT"},       {2, "INT"},          {3, "STRING"},
+    {4, "TENSOR"},          {5, "GRAPH"},       {6, "FLOATS"},       {7, "INTS"},
+    {8, "STRINGS"},         {9, "TENSORS"},     {10, "GRAPHS"},      {11, "SPARSE_TENSOR"},
+    {12, "SPARSE_TENSORS"}, {13, "TYPE_PROTO"}, {14, "TYPE_PROTOS"}, {0, NULL}};
 
 #define STRUCT_OF(message, type, proto) typedef type message##_struct;
 ONX_MESSAGES(STRUCT_OF)

@@ -68,11 +68,16 @@ bool onx_value_use_next(const onx_value *value, onx_use *use) {
 
 onx_str *onx_ref_slot(const onx_ref *ref) {
     switch ((onx_ref_kind)ref->kind) {
-    case ONX_REF_INPUT: return &((onx_node *)ref->owner)->input.v[ref->index];
-    case ONX_REF_OUTPUT: return &((onx_node *)ref->owner)->output.v[ref->index];
-    case ONX_REF_FUNCTION_IN: return &((onx_function *)ref->owner)->input.v[ref->index];
-    case ONX_REF_FUNCTION_OUT: return &((onx_function *)ref->owner)->output.v[ref->index];
-    default: return ref->slot;
+    case ONX_REF_INPUT:
+        return &((onx_node *)ref->owner)->input.v[ref->index];
+    case ONX_REF_OUTPUT:
+        return &((onx_node *)ref->owner)->output.v[ref->index];
+    case ONX_REF_FUNCTION_IN:
+        return &((onx_function *)ref->owner)->input.v[ref->index];
+    case ONX_REF_FUNCTION_OUT:
+        return &((onx_function *)ref->owner)->output.v[ref->index];
+    default:
+        return ref->slot;
     }
 }
 
@@ -125,8 +130,8 @@ onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag) 
 static bool is_own_note(const onx_ref *r) {
     return (r->kind == ONX_REF_INFO && r->owner != (const onx_msg *)r->value->input &&
             r->owner != (const onx_msg *)r->value->output) ||
-           (r->kind == ONX_REF_OTHER && (r->owner->desc == &onx_desc_annotation ||
-                                         r->owner->desc == &onx_desc_sharding_spec));
+           (r->kind == ONX_REF_OTHER &&
+            (r->owner->desc == &onx_desc_annotation || r->owner->desc == &onx_desc_sharding_spec));
 }
 
 bool onx_value_is_needed(const onx_value *value) {
@@ -178,10 +183,11 @@ static onx_status take_output(onx_value *from, onx_value *to) {
     ONX_TRY(value_take_name(to, name));
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        bool output = r->kind == ONX_REF_FUNCTION_OUT ||
-                      (r->kind == ONX_REF_INFO &&
-                       r->owner->field == onx_field_index(&onx_desc_graph, ONX_ROW(graph, output)) &&
-                       r->owner->parent->desc == &onx_desc_graph);
+        bool output =
+            r->kind == ONX_REF_FUNCTION_OUT ||
+            (r->kind == ONX_REF_INFO &&
+             r->owner->field == onx_field_index(&onx_desc_graph, ONX_ROW(graph, output)) &&
+             r->owner->parent->desc == &onx_desc_graph);
         bool note = r->kind == ONX_REF_OTHER;
         if (!output && !note) continue;
         onx_ref_detach(r);

@@ -18,10 +18,12 @@ static bool is_listed(const onx_ref *ref) {
 /* One name of a node or function, and the link beside it. */
 static onx_status check_name(const void *owner, const onx_graph *graph, onx_str name, onx_ref *ref,
                              bool use, onx_diag *diag) {
-    if (!name.size) return ref && use ? broken(owner, "an empty name has a link", name, diag) : ONX_OK;
+    if (!name.size)
+        return ref && use ? broken(owner, "an empty name has a link", name, diag) : ONX_OK;
     if (!ref || !ref->value) return broken(owner, "a name has no link", name, diag);
     if (ref->owner != owner) return broken(owner, "a link has another owner", name, diag);
-    if (!onx_str_eq(ref->value->name, name)) return broken(owner, "a link has another name", name, diag);
+    if (!onx_str_eq(ref->value->name, name))
+        return broken(owner, "a link has another name", name, diag);
     if (ref->value->dead) return broken(owner, "a link leads to a removed value", name, diag);
     if (!is_listed(ref)) return broken(owner, "a value does not know its user", name, diag);
     if (use && onx_value_lookup(graph, name) != ref->value)

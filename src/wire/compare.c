@@ -17,7 +17,7 @@ static bool packed_equal(const onx_field *field, onx_str a, onx_str b) {
     while (p < p_end && q < q_end) {
         p += onx_varint_get(p, p_end, &v);
         q += onx_varint_get(q, q_end, &w);
-        if (v != w) return false;
+        if (field->kind == ONX_FIELD_PACKED_I32 ? (uint32_t)v != (uint32_t)w : v != w) return false;
     }
     return p == p_end && q == q_end;
 }
@@ -71,7 +71,8 @@ static bool differ(const onx_msg *a, const char *what, onx_diag *diag) {
 static bool message_equal(const onx_msg *a, const onx_msg *b, onx_diag *diag) {
     if (a->desc != b->desc) return differ(a, "kind of message", diag);
     for (unsigned i = 0; i < a->desc->n_fields; i++)
-        if (!field_equal(a, b, &a->desc->fields[i])) return differ(a, a->desc->fields[i].name, diag);
+        if (!field_equal(a, b, &a->desc->fields[i]))
+            return differ(a, a->desc->fields[i].name, diag);
     return unknown_equal(a->unknown, b->unknown) || differ(a, "unknown fields", diag);
 }
 

@@ -152,7 +152,7 @@ static onx_status open_message(decoder *d, const onx_field *field, onx_str bytes
 }
 
 /* Prose and values may be long; everything else is a name. */
-static size_t string_limit(const onx_limits *limits, const onx_field *field) {
+size_t onx_string_limit(const onx_limits *limits, const onx_field *field) {
     bool prose = !strcmp(field->name, "doc_string") || !strcmp(field->name, "value");
     return prose ? limits->string_bytes : limits->name_bytes;
 }
@@ -160,19 +160,21 @@ static size_t string_limit(const onx_limits *limits, const onx_field *field) {
 static onx_status read_string(decoder *d, const onx_field *field, onx_str bytes, onx_str *out) {
     const onx_limits *limits = &d->doc->ctx->limits;
     bool copied = field->kind == ONX_FIELD_STR || field->kind == ONX_FIELD_STRS;
-    size_t limit = copied ? string_limit(limits, field) : SIZE_MAX;
+    size_t limit = copied ? onx_string_limit(limits, field) : SIZE_MAX;
     if (bytes.size > limit)
-        return FAIL(d, bytes.data, field, ONX_LIMIT, "a string of %zu bytes is over the limit of %zu",
-                    bytes.size, limit);
-    if (!copied) *out = bytes;
-    else if (!onx_doc_str(d->doc, bytes, out)) return fail_nomem(d, bytes.data);
+        return FAIL(d, bytes.data, field, ONX_LIMIT,
+                    "a string of %zu bytes is over the limit of %zu", bytes.size, limit);
+    if (!copied)
+        *out = bytes;
+    else if (!onx_doc_str(d->doc, bytes, out))
+        return fail_nomem(d, bytes.data);
     return ONX_OK;
 }
 
 static size_t packed_width(const onx_field *field) {
     return field->kind == ONX_FIELD_PACKED_F32 || field->kind == ONX_FIELD_F32S ? 4
-           : field->kind == ONX_FIELD_PACKED_F64                               ? 8
-                                                                               : 0;
+           : field->kind == ONX_FIELD_PACKED_F64                                ? 8
+                                                                                : 0;
 }
 
 static bool packed_ok(const onx_field *field, onx_str bytes) {
@@ -210,7 +212,8 @@ static size_t gather(const onx_field *field, const char *p, const char *end, cha
         uint32_t type = (uint32_t)tag & 7;
         p = skip_value(value, end, (uint32_t)(tag >> 3), type, UINT32_MAX);
         if (!p) break;
-        if (tag >> 3 != field->number || (type != WIRE_LEN && type != unpacked_wire(field))) continue;
+        if (tag >> 3 != field->number || (type != WIRE_LEN && type != unpacked_wire(field)))
+            continue;
         if (type == WIRE_LEN) value += onx_varint_get(value, end, &n);
         if (!packed_ok(field, (onx_str){value, (size_t)(p - value)})) break;
         if (out) memcpy(out + total, value, (size_t)(p - value));
@@ -226,14 +229,16 @@ static onx_status read_packed(decoder *d, const onx_field *field, const char *ta
     uint32_t bit = 1u << onx_field_index(f->msg->desc, field);
     onx_str *slot = onx_field_ptr(f->msg, field);
     if (!packed_ok(field, bytes))
-        return FAIL(d, bytes.data, field, ONX_MALFORMED, "a packed list of numbers is malformed or cut");
+        return FAIL(d, bytes.data, field, ONX_MALFORMED,
+                    "a packed list of numbers is malformed or cut");
     if (f->gathered & bit) return ONX_OK;
     if (slot->size == 0 && simple) {
         *slot = bytes;
         return ONX_OK;
     }
     size_t rest = gather(field, tag, f->end, NULL), size;
-    char *all = onx_add_size(slot->size, rest, &size) ? onx_arena_alloc(&d->doc->arena, size) : NULL;
+    char *all =
+        onx_add_size(slot->size, rest, &size) ? onx_arena_alloc(&d->doc->arena, size) : NULL;
     if (!all) return fail_nomem(d, tag);
     if (slot->size) memcpy(all, slot->data, slot->size);
     gather(field, tag, f->end, all + slot->size);
@@ -253,12 +258,15 @@ static bool push_number(decoder *d, const onx_field *field, void *slot, uint64_t
 static onx_status read_number_list(decoder *d, const onx_field *field, onx_str bytes) {
     void *slot = onx_field_ptr(top(d)->msg, field);
     if (!packed_ok(field, bytes))
-        return FAIL(d, bytes.data, field, ONX_MALFORMED, "a packed list of numbers is malformed or cut");
+        return FAIL(d, bytes.data, field, ONX_MALFORMED,
+                    "a packed list of numbers is malformed or cut");
     const char *p = bytes.data, *end = bytes.data + bytes.size;
     while (p < end) {
-        uint64_t v;
-        if (field->kind == ONX_FIELD_F32S) v = onx_load_u32(p), p += 4;
-        else p += onx_varint_get(p, end, &v);
+        uint64_t v = 0;
+        if (field->kind == ONX_FIELD_F32S)
+            v = onx_load_u32(p), p += 4;
+        else
+            p += onx_varint_get(p, end, &v);
         if (!push_number(d, field, slot, v)) return fail_nomem(d, p);
     }
     return ONX_OK;
@@ -362,8 +370,10 @@ static onx_status read_field(decoder *d, const char **at) {
         return ONX_OK;
     }
     if (!field || type == WIRE_LEN || type != scalar_wire(field)) return keep_unknown(d, tag, next);
-    if (type == WIRE_VARINT) onx_varint_get(p, end, &v);
-    else v = type == WIRE_I32 ? onx_load_u32(p) : onx_load_u64(p);
+    if (type == WIRE_VARINT)
+        onx_varint_get(p, end, &v);
+    else
+        v = type == WIRE_I32 ? onx_load_u32(p) : onx_load_u64(p);
     return read_scalar(d, field, tag, (onx_str){p, (size_t)(next - p)}, v);
 }
 
@@ -373,8 +383,10 @@ static onx_status decode(decoder *d, onx_msg *root, onx_str bytes) {
     onx_buf_put(&d->stack, &first, sizeof first);
     if (d->stack.failed) return onx_fail_nomem(d->diag);
     while (d->stack.size) {
-        if (p == top(d)->end) d->stack.size -= sizeof(frame);
-        else ONX_TRY(read_field(d, &p));
+        if (p == top(d)->end)
+            d->stack.size -= sizeof(frame);
+        else
+            ONX_TRY(read_field(d, &p));
     }
     return ONX_OK;
 }

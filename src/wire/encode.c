@@ -48,7 +48,8 @@ static void put(encoder *e, const void *data, size_t size) {
     if (!e->writer || size == 0) return;
     if (size > sizeof e->buffer - e->used) flush(e);
     if (size > sizeof e->buffer) {
-        if (!e->status) e->status = onx_doc_write(e->doc, e->writer, (onx_str){data, size}, e->diag);
+        if (!e->status)
+            e->status = onx_doc_write(e->doc, e->writer, (onx_str){data, size}, e->diag);
         return;
     }
     memcpy(e->buffer + e->used, data, size);

@@ -83,7 +83,8 @@ onx_str onx_doc_file_of(const onx_doc *doc, onx_str span) {
     return blob ? blob->bytes : span;
 }
 
-onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span, onx_diag *diag) {
+onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span,
+                         onx_diag *diag) {
     const size_t window = (size_t)8 << 20;
     const onx_blob *blob = span.size > window ? blob_of(doc, span) : NULL;
     bool mapped = blob && blob->kind == ONX_BLOB_MAPPED;

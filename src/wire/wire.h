@@ -19,17 +19,17 @@
 
 /* What one field holds in memory. */
 typedef enum onx_field_kind {
-    ONX_FIELD_I32,  /* int32_t (also enums) */
-    ONX_FIELD_I64,  /* int64_t */
-    ONX_FIELD_F32,  /* float */
-    ONX_FIELD_STR,  /* onx_str: UTF-8, copied, NUL-terminated */
-    ONX_FIELD_BYTES, /* onx_str: any bytes, a span of the file */
-    ONX_FIELD_MSG,  /* pointer to a message */
-    ONX_FIELD_I64S, /* onx_i64s, one tag an element */
-    ONX_FIELD_F32S, /* onx_f32s, one tag an element */
-    ONX_FIELD_STRS, /* onx_strs */
+    ONX_FIELD_I32,    /* int32_t (also enums) */
+    ONX_FIELD_I64,    /* int64_t */
+    ONX_FIELD_F32,    /* float */
+    ONX_FIELD_STR,    /* onx_str: UTF-8, copied, NUL-terminated */
+    ONX_FIELD_BYTES,  /* onx_str: any bytes, a span of the file */
+    ONX_FIELD_MSG,    /* pointer to a message */
+    ONX_FIELD_I64S,   /* onx_i64s, one tag an element */
+    ONX_FIELD_F32S,   /* onx_f32s, one tag an element */
+    ONX_FIELD_STRS,   /* onx_strs */
     ONX_FIELD_BYTESS, /* onx_strs of any bytes */
-    ONX_FIELD_MSGS, /* onx_list */
+    ONX_FIELD_MSGS,   /* onx_list */
     /* Payloads of tensors: onx_str holding the packed encoding, as in the file. */
     ONX_FIELD_PACKED_F32, /* 4 bytes an element */
     ONX_FIELD_PACKED_F64, /* 8 bytes an element */
@@ -77,9 +77,9 @@ typedef struct onx_field {
 } onx_field;
 
 struct onx_desc {
-    const char *name;  /* "NodeProto" */
-    uint16_t size;     /* of the struct */
-    uint16_t n_fields; /* at most 32 */
+    const char *name;        /* "NodeProto" */
+    uint16_t size;           /* of the struct */
+    uint16_t n_fields;       /* at most 32 */
     const onx_field *fields; /* by number */
 };
 
@@ -96,10 +96,10 @@ struct onx_msg {
     onx_msg *prev, *next; /* in the parent's repeated field */
     onx_str raw;          /* the bytes this was read from; data is NULL when there are none */
     onx_unknown *unknown;
-    uint32_t has;    /* bit i: field i of the table was set (singular fields only) */
-    uint8_t field;   /* index of the field of the parent that holds this one */
-    bool dirty;      /* edited, or something in it was: `raw` no longer holds */
-    bool dead;       /* removed: readable, but no longer part of its parent */
+    uint32_t has;  /* bit i: field i of the table was set (singular fields only) */
+    uint8_t field; /* index of the field of the parent that holds this one */
+    bool dirty;    /* edited, or something in it was: `raw` no longer holds */
+    bool dead;     /* removed: readable, but no longer part of its parent */
 };
 
 /* What a tree of messages lives in: the model's or the tensor's memory. */
@@ -141,7 +141,8 @@ void onx_msg_clear(void *msg, const onx_field *field);
 
 /* Children. `field` is the row of the parent's table, of kind MSG (the child replaces what was there) or MSGS. */
 void onx_msg_append(void *parent, const onx_field *field, void *child);
-void onx_msg_insert(void *parent, const onx_field *field, void *before, void *child); /* NULL: at the end */
+void onx_msg_insert(void *parent, const onx_field *field, void *before,
+                    void *child); /* NULL: at the end */
 void onx_msg_remove(void *child); /* unlinks, marks dead */
 /* Append without marking anything as edited: for codecs. */
 void onx_msg_link(void *parent, const onx_field *field, void *child);
@@ -167,7 +168,8 @@ void onx_walk_skip(onx_walk *walk);     /* do not go below the message just retu
  * The bytes must stay as they are while the document lives. */
 onx_status onx_wire_decode(onx_doc *doc, const onx_desc *desc, onx_str bytes, onx_msg **out,
                            onx_diag *diag) ONX_MUST_CHECK;
-onx_status onx_wire_encode(const void *msg, const onx_writer *writer, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_wire_encode(const void *msg, const onx_writer *writer, onx_diag *diag)
+    ONX_MUST_CHECK;
 onx_status onx_wire_size(const void *msg, uint64_t *size, onx_diag *diag) ONX_MUST_CHECK;
 
 /* Same fields with the same values, unknown fields included. On a difference, `diag` (may be NULL) says where. */
@@ -175,7 +177,8 @@ bool onx_msg_equal(const void *a, const void *b, onx_diag *diag);
 /* A deep copy into `doc`. Payloads outside the arena are shared: keep their blobs (onx_doc_keep_all). */
 onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
 /* Keep alive what `span` of another document lies in. */
-onx_status onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str span, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str span, onx_diag *diag)
+    ONX_MUST_CHECK;
 /* The whole file, or buffer, that a span lies in; the span itself if that is not known. */
 onx_str onx_doc_file_of(const onx_doc *doc, onx_str span);
 /* Write a span of any size. Mapped pages are given back on the way: a copy needs little memory. */
@@ -184,6 +187,9 @@ onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str s
 onx_status onx_doc_keep_all(onx_doc *doc, const onx_doc *from, onx_diag *diag) ONX_MUST_CHECK;
 /* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the NUL. */
 void onx_msg_path(const void *msg, char *out, size_t size);
+
+/* The longest string that a field of kind STR or STRS may have. */
+size_t onx_string_limit(const onx_limits *limits, const onx_field *field);
 
 /* Varints and packed payloads. */
 size_t onx_varint_size(uint64_t v);
