@@ -1,6 +1,6 @@
 /* load.c: models from files, memory and streams. */
 #include "api/format.h"
-#include "api/options.h"
+#include "base/options.h"
 #include "ir/edit.h"
 #include "ir/external.h"
 

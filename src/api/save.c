@@ -4,7 +4,7 @@
  * it is, and memory stays small whatever the size of the data. Data files are complete before the model is replaced.
  */
 #include "api/format.h"
-#include "api/options.h"
+#include "base/options.h"
 #include "ir/edit.h"
 #include "ir/external.h"
 

@@ -115,7 +115,7 @@ onx_status onx_blob_from_fd(onx_context *ctx, int fd, const char *name, size_t m
 
 onx_status onx_blob_open(onx_context *ctx, const char *path, size_t map_threshold, onx_blob **out,
                          onx_diag *diag) {
-    int fd = ctx->os->open_read(-1, path);
+    int fd = ctx->os->open_read(path);
     if (fd < 0) return onx_fail_errno(diag, fd, "open", path);
     onx_status status = onx_blob_from_fd(ctx, fd, path, map_threshold, out, diag);
     ctx->os->close(fd);

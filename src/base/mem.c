@@ -1,6 +1,8 @@
 /* mem.c: contexts, counted allocation, arenas, buffers. */
 #include "base/mem.h"
 
+#include "base/options.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,15 +46,16 @@ static void limits_fill(onx_limits *limits, const onx_limits *wanted) {
 }
 
 onx_status onx_context_new(const onx_context_options *options, onx_context **out) {
-    onx_context_options defaults = ONX_INIT(onx_context_options);
-    if (!options) options = &defaults;
-    onx_allocator allocator = options->allocator;
+    onx_context_options o;
+    if (!out) return ONX_USAGE;
+    ONX_TRY(ONX_OPTIONS(&o, options, NULL));
+    onx_allocator allocator = o.allocator;
     if (!allocator.resize) allocator.resize = host_resize;
     onx_context *ctx = allocator.resize(allocator.user, NULL, 0, sizeof *ctx);
     if (!ctx) return ONX_NO_MEMORY;
     *ctx = (onx_context){.allocator = allocator, .os = &onx_os_host};
-    ctx->memory_limit = options->memory_limit;
-    limits_fill(&ctx->limits, &options->limits);
+    ctx->memory_limit = o.memory_limit;
+    limits_fill(&ctx->limits, &o.limits);
     atomic_init(&ctx->refs, 1);
     /* Addresses differ from run to run: enough to make collisions hard to prepare. */
     ctx->seed = default_context.seed ^ (uint64_t)(uintptr_t)ctx * 0x9e3779b97f4a7c15;

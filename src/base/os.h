@@ -15,9 +15,9 @@ typedef struct onx_file_info {
 
 typedef struct onx_os {
     int (*open_dir)(const char *path);
-    /* Open for reading. `dir` < 0: relative to the working directory. Never blocks on a FIFO. */
-    int (*open_read)(int dir, const char *path);
-    /* The same, but refuses anything that resolves outside `dir`, absolute paths included. */
+    int (*open_read)(const char *path);
+    /* Open for reading what lies beneath `dir`: refuses anything that resolves outside it, absolute paths
+     * included (-EXDEV). Does not wait for the other end of a FIFO. */
     int (*open_beneath)(int dir, const char *path);
     int (*open_write)(const char *path); /* something that is not a plain file, such as a pipe */
     int (*create_exclusive)(int dir, const char *name);
@@ -27,6 +27,7 @@ typedef struct onx_os {
     int (*real_path)(const char *path, char *out);
     int (*close)(int fd);
     int (*stat)(int fd, onx_file_info *info);
+    int (*stat_path)(const char *path, onx_file_info *info);
     int64_t (*read)(int fd, void *data, size_t size);
     int64_t (*read_at)(int fd, void *data, size_t size, uint64_t offset);
     int64_t (*write)(int fd, const void *data, size_t size);

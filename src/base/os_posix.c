@@ -24,9 +24,8 @@ static int os_open_dir(const char *path) {
     return fd_or_errno(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-static int os_open_read(int dir, const char *path) {
-    return fd_or_errno(
-        openat(dir < 0 ? AT_FDCWD : dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+static int os_open_read(const char *path) {
+    return fd_or_errno(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
 /* Without openat2: walk the components by hand, following no symbolic link at all. */
@@ -96,15 +95,26 @@ static int os_close(int fd) {
     return close(fd) ? -errno : 0;
 }
 
+static onx_file_info info_of(const struct stat *st) {
+    return (onx_file_info){.size = (uint64_t)st->st_size,
+                           .device = st->st_dev,
+                           .inode = st->st_ino,
+                           .links = st->st_nlink,
+                           .is_regular = S_ISREG(st->st_mode),
+                           .mode = st->st_mode & 07777};
+}
+
 static int os_stat(int fd, onx_file_info *info) {
     struct stat st;
     if (fstat(fd, &st)) return -errno;
-    *info = (onx_file_info){.size = (uint64_t)st.st_size,
-                            .device = st.st_dev,
-                            .inode = st.st_ino,
-                            .links = st.st_nlink,
-                            .is_regular = S_ISREG(st.st_mode),
-                            .mode = st.st_mode & 07777};
+    *info = info_of(&st);
+    return 0;
+}
+
+static int os_stat_path(const char *path, onx_file_info *info) {
+    struct stat st;
+    if (stat(path, &st)) return -errno;
+    *info = info_of(&st);
     return 0;
 }
 
@@ -177,6 +187,7 @@ const onx_os onx_os_host = {
     .real_path = os_real_path,
     .close = os_close,
     .stat = os_stat,
+    .stat_path = os_stat_path,
     .read = os_read,
     .read_at = os_read_at,
     .write = os_write,

@@ -65,7 +65,7 @@ static int create_temp(onx_replace *file) {
             continue;
         }
         if (fd != -EEXIST) return fd;
-        int old = os->open_read(file->dir, file->temp);
+        int old = os->open_beneath(file->dir, file->temp);
         if (old < 0) continue;
         if (os->lock(old) == 0 && os->unlink(file->dir, file->temp) == 0) stale++;
         os->close(old);
@@ -91,12 +91,10 @@ static int open_target(onx_replace *file, const char *path) {
     const onx_os *os = file->ctx->os;
     if (strlen(path) >= sizeof file->path) return -ENAMETOOLONG;
     strcpy(file->path, path);
-    int old = os->open_read(-1, path);
-    if (old >= 0) {
-        onx_file_info info;
-        int error = os->stat(old, &info);
-        os->close(old);
-        if (error) return error;
+    onx_file_info info;
+    int error = os->stat_path(path, &info);
+    if (error && error != -ENOENT) return error;
+    if (!error) {
         if (!info.is_regular) return (file->fd = os->open_write(path)) < 0 ? file->fd : 0;
         file->mode = info.mode;
         error = os->real_path(path, file->path);

@@ -4,21 +4,20 @@
  * number, repeated ones in their order, then unknown fields. Lengths come before contents, so the tree is walked twice: to
  * measure every message that is written anew, in the order in which it will be written, then to write.
  */
+#include "base/out.h"
 #include "wire/wire.h"
 
 enum { WIRE_VARINT, WIRE_I64, WIRE_LEN, WIRE_I32 = 5 };
 
 typedef struct encoder {
     const onx_doc *doc;
-    const onx_writer *writer; /* NULL: only measure */
     onx_diag *diag;
     onx_status status;
     onx_buf sizes; /* uint64_t per message written anew */
     onx_buf open;  /* size_t per open message: where its size is */
     size_t next;   /* of `sizes`, while writing */
     uint64_t total;
-    size_t used;
-    char buffer[4096];
+    onx_out out; /* without a writer: only measure */
 } encoder;
 
 size_t onx_varint_size(uint64_t v) {
@@ -38,22 +37,14 @@ static bool kept(const onx_msg *msg) {
     return !msg->dirty && msg->raw.data;
 }
 
-static void flush(encoder *e) {
-    if (!e->status) e->status = onx_write_all(e->writer, e->buffer, e->used, e->diag);
-    e->used = 0;
-}
-
+/* Payloads go straight to the writer: their pages are given back on the way. */
 static void put(encoder *e, const void *data, size_t size) {
     e->total += size;
-    if (!e->writer || size == 0) return;
-    if (size > sizeof e->buffer - e->used) flush(e);
-    if (size > sizeof e->buffer) {
-        if (!e->status)
-            e->status = onx_doc_write(e->doc, e->writer, (onx_str){data, size}, e->diag);
-        return;
-    }
-    memcpy(e->buffer + e->used, data, size);
-    e->used += size;
+    if (!e->out.writer) return;
+    if (size <= sizeof e->out.data)
+        onx_out_put(&e->out, data, size);
+    else if (!onx_out_flush(&e->out))
+        e->out.status = onx_doc_write(e->doc, e->out.writer, (onx_str){data, size}, e->diag);
 }
 
 static void put_varint(encoder *e, uint64_t v) {
@@ -176,7 +167,7 @@ static void write_child_header(encoder *e, const onx_msg *child, uint64_t size) 
 static onx_status write(encoder *e, const onx_msg *root) {
     const onx_msg *msg = root, *child = NULL;
     e->next = 1;
-    while (!e->status) {
+    while (!e->out.status) {
         const onx_msg *next = onx_msg_child_next(msg, child);
         unsigned from = child ? child->field + 1u : 0;
         if (!child || !next || next->field != child->field)
@@ -195,17 +186,16 @@ static onx_status write(encoder *e, const onx_msg *root) {
             msg = msg->parent;
         }
     }
-    flush(e);
-    return e->status;
+    return onx_out_flush(&e->out);
 }
 
 static void encoder_init(encoder *e, const onx_msg *msg, onx_diag *diag) {
     e->doc = msg->doc;
-    e->writer = NULL;
     e->diag = diag;
     e->status = ONX_OK;
-    e->used = e->next = 0;
+    e->next = 0;
     e->total = 0;
+    onx_out_init(&e->out, NULL, diag);
     onx_buf_init(&e->sizes, msg->doc->ctx);
     onx_buf_init(&e->open, msg->doc->ctx);
 }
@@ -235,7 +225,7 @@ onx_status onx_wire_encode(const void *root, const onx_writer *writer, onx_diag 
     encoder e;
     encoder_init(&e, msg, diag);
     onx_status status = measure(&e, msg);
-    e.writer = writer;
+    e.out.writer = writer;
     if (!status) status = write(&e, msg);
     encoder_fini(&e);
     return status;
