@@ -299,12 +299,20 @@ ONX_API onx_status onx_model_set_domain(onx_model *model, const char *domain);
 ONX_API onx_status onx_model_set_version(onx_model *model, int64_t version);
 ONX_API onx_status onx_model_set_doc(onx_model *model, const char *doc);
 /* Imported opsets. "ai.onnx" and "" are the same domain. */
+ONX_API const onx_opset *onx_model_opset_first(const onx_model *model);
+ONX_API const onx_opset *onx_opset_next(const onx_opset *opset);
+ONX_API const char *onx_opset_domain(const onx_opset *opset);
+ONX_API int64_t onx_opset_version(const onx_opset *opset);
 ONX_API size_t onx_model_opset_count(const onx_model *model);
 ONX_API const char *onx_model_opset_domain(const onx_model *model, size_t index);
 ONX_API int64_t onx_model_opset_version(const onx_model *model, size_t index);
 ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
 ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t version);
 /* Metadata: pairs of strings. Setting NULL removes. */
+ONX_API const onx_entry *onx_model_meta_first(const onx_model *model);
+ONX_API const onx_entry *onx_entry_next(const onx_entry *entry);
+ONX_API const char *onx_entry_key(const onx_entry *entry);
+ONX_API const char *onx_entry_value(const onx_entry *entry);
 ONX_API size_t onx_model_meta_count(const onx_model *model);
 ONX_API const char *onx_model_meta_key(const onx_model *model, size_t index);
 ONX_API const char *onx_model_meta_value(const onx_model *model, size_t index);
@@ -312,6 +320,10 @@ ONX_API const char *onx_model_meta(const onx_model *model, const char *key); /* 
 ONX_API onx_status onx_model_set_meta(onx_model *model, const char *key, const char *value);
 ONX_API size_t onx_model_training_count(const onx_model *model);
 /* Device configurations of the model ("configuration"). */
+ONX_API const onx_device *onx_model_device_first(const onx_model *model);
+ONX_API const onx_device *onx_device_next(const onx_device *device);
+ONX_API const char *onx_device_name(const onx_device *device);
+ONX_API int64_t onx_device_count(const onx_device *device); /* how many devices it has */
 ONX_API size_t onx_model_device_count(const onx_model *model);
 ONX_API const char *onx_model_device_name(const onx_model *model, size_t index);
 
@@ -577,6 +589,9 @@ ONX_API onx_status onx_tensor_count(const onx_tensor *tensor, uint64_t *count, o
 ONX_API bool onx_tensor_is_external(const onx_tensor *tensor);
 /* Where external data lies ("" if not external). */
 ONX_API const char *onx_tensor_location(const onx_tensor *tensor);
+/* And which bytes of that file. A length that the model does not give is what dtype and dims need. False
+ * when the tensor is not external, or what the model says makes no sense. */
+ONX_API bool onx_tensor_extent(const onx_tensor *tensor, uint64_t *offset, uint64_t *length);
 /* Is the payload what dtype and dims say? */
 ONX_API onx_status onx_tensor_check(const onx_tensor *tensor, onx_diag *diag);
 /* The dense little-endian bytes, in place, when the tensor is stored that way (raw, external, or a float or
@@ -639,6 +654,7 @@ ONX_API int64_t onx_data_dim(const onx_data *data, size_t index);
 ONX_API size_t
 onx_data_count(const onx_data *data); /* of a sequence or map; of an optional: 0 or 1 */
 ONX_API onx_data *onx_data_at(const onx_data *data, size_t index);
+ONX_API onx_data *onx_data_next(const onx_data *data);         /* the element after this one; NULL: none */
 ONX_API onx_dtype onx_data_key_dtype(const onx_data *data); /* of a map */
 ONX_API int64_t onx_data_key_int(const onx_data *data, size_t index);
 ONX_API onx_str onx_data_key_str(const onx_data *data, size_t index);
@@ -656,6 +672,7 @@ typedef struct onx_print_options {
     bool colour;         /* ANSI colours */
     size_t max_elements; /* of a constant shown before it is shortened (8) */
     size_t width;        /* of the terminal; 0: do not fold */
+    const char *graph;   /* only the graphs and functions of this name; NULL: the whole model */
 } onx_print_options;
 
 /* A listing of the model for people (not meant to be parsed; save as .onnxtxt for that). */

@@ -186,6 +186,38 @@ TEST(subgraphs) {
     onx_model_free(m);
 }
 
+/* A branch may put out a value from around it. */
+TEST(outer_outputs) {
+    onx_model *m = onx_model_new(NULL, "main", 20);
+    onx_graph *g = onx_model_graph(m);
+    onx_value *c = onx_graph_add_input(g, "cond", "bool[]");
+    onx_value *x = onx_graph_add_input(g, "x", "float[2]");
+    onx_value *h = onx_graph_add_op(g, "Relu", "h", x);
+    onx_node *branch = onx_graph_add_node(g, "If", 1, &c, 1, (const char *[]){"y"});
+    onx_graph *then = onx_node_add_graph(branch, "then_branch", "then");
+    onx_graph_add_output(then, h, "float[2]");
+    onx_graph_add_output(g, onx_node_output(branch, 0), NULL);
+    CHECK(onx_model_error(m) == NULL);
+    CHECK(!onx_value_is_output(h));
+    CHECK(onx_graph_output(then, 0) == h);
+    CHECK_EQ(onx_node_remove(onx_value_node(h), NULL), ONX_CONFLICT);
+    CHECK(sound(m));
+    CHECK(survives(m));
+    CHECK_EQ(onx_node_move(branch, onx_graph_node_first(g)), ONX_OK);
+    CHECK_EQ(onx_graph_sort(g, NULL), ONX_OK);
+    CHECK(onx_graph_node_last(g) == branch);
+    CHECK_EQ(onx_value_replace(h, x, NULL), ONX_OK);
+    CHECK(onx_graph_output(then, 0) == x);
+    CHECK_EQ(onx_node_remove(onx_value_node(h), NULL), ONX_OK);
+    CHECK(sound(m));
+    CHECK_EQ(onx_graph_remove_input(g, x, NULL), ONX_CONFLICT);
+    CHECK_EQ(onx_graph_remove_output(then, x, NULL), ONX_OK);
+    CHECK_EQ(onx_graph_remove_input(g, x, NULL), ONX_OK);
+    CHECK(sound(m));
+    CHECK(survives(m));
+    onx_model_free(m);
+}
+
 TEST(sorting) {
     onx_node *branch;
     onx_model *m = branches(&branch);
@@ -383,5 +415,6 @@ TEST(untouched_bytes) {
     onx_buffer_free(NULL, bytes, size);
 }
 
-TEST_MAIN(E(build) E(build_errors) E(rename) E(remove_and_replace) E(subgraphs) E(sorting)
-              E(sorting_long) E(functions) E(references_follow) E(attributes) E(untouched_bytes))
+TEST_MAIN(E(build) E(build_errors) E(rename) E(remove_and_replace) E(subgraphs) E(outer_outputs)
+              E(sorting) E(sorting_long) E(functions) E(references_follow) E(attributes)
+                  E(untouched_bytes))

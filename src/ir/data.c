@@ -102,6 +102,10 @@ onx_data *onx_data_at(const onx_data *data, size_t index) {
     return list ? onx_list_at(list, index) : NULL;
 }
 
+onx_data *onx_data_next(const onx_data *data) {
+    return (onx_data *)msg_of(data)->next;
+}
+
 static const onx_map_data *map_of(const onx_data *data) {
     return onx_data_kind_of(data) == ONX_DATA_MAP ? (const onx_map_data *)data : NULL;
 }

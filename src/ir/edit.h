@@ -10,6 +10,7 @@ onx_value *onx_value_new(onx_graph *graph, onx_str name) ONX_MUST_CHECK;
 
 onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t index, onx_str *slot)
     ONX_MUST_CHECK;
+bool onx_refs_push(onx_doc *doc, onx_refs *refs, onx_ref *ref) ONX_MUST_CHECK; /* NULL: false */
 void onx_ref_attach(onx_ref *ref, onx_value *value);
 void onx_ref_detach(onx_ref *ref);
 

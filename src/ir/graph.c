@@ -52,27 +52,19 @@ onx_node *onx_graph_node_last(const onx_graph *graph) {
 }
 
 size_t onx_graph_input_count(const onx_graph *graph) {
-    return graph->function ? graph->function->input.n : graph->input.count;
+    return graph->ins.n;
 }
 
 size_t onx_graph_output_count(const onx_graph *graph) {
-    return graph->function ? graph->function->output.n : graph->output.count;
-}
-
-static onx_value *info_value(const onx_value_info *info) {
-    return info && info->ref ? info->ref->value : NULL;
+    return graph->outs.n;
 }
 
 onx_value *onx_graph_input(const onx_graph *graph, size_t index) {
-    if (index >= onx_graph_input_count(graph)) return NULL;
-    if (graph->function) return graph->function->ins[index]->value;
-    return info_value(onx_list_at(&graph->input, index));
+    return index < graph->ins.n ? graph->ins.v[index]->value : NULL;
 }
 
 onx_value *onx_graph_output(const onx_graph *graph, size_t index) {
-    if (index >= onx_graph_output_count(graph)) return NULL;
-    if (graph->function) return graph->function->outs[index]->value;
-    return info_value(onx_list_at(&graph->output, index));
+    return index < graph->outs.n ? graph->outs.v[index]->value : NULL;
 }
 
 size_t onx_graph_initializer_count(const onx_graph *graph) {
@@ -140,9 +132,10 @@ static onx_status new_value(onx_graph *graph, const char *name, onx_value **out,
     return ONX_OK;
 }
 
-/* A value info in one of the three lists of a graph, or in the value infos of a function. */
+/* A value info in one of the three lists of a graph, or in the value infos of a function. `refs` is the
+ * graph's list of inputs or outputs beside it, or NULL. */
 static onx_status add_info(onx_value *value, void *owner, const onx_field *row, const char *type,
-                           onx_value_info **slot, onx_diag *diag) {
+                           onx_refs *refs, onx_value_info **slot, onx_diag *diag) {
     onx_doc *doc = value->graph->model->msg.doc;
     onx_value_info *info = onx_msg_new(doc, &onx_desc_value_info);
     onx_type *parsed = NULL;
@@ -150,25 +143,28 @@ static onx_status add_info(onx_value *value, void *owner, const onx_field *row, 
     if (type) ONX_TRY(onx_type_parse(doc, onx_str_of(type), &parsed, diag));
     onx_ref *ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name);
     if (!ref) return onx_fail_nomem(diag);
+    if (refs && !onx_refs_push(doc, refs, ref)) {
+        onx_ref_detach(ref);
+        return onx_fail_nomem(diag);
+    }
     info->ref = ref;
     info->name = value->name;
     onx_msg_set_has(info, ONX_ROW(value_info, name));
     if (parsed) onx_msg_append(info, ONX_ROW(value_info, type), parsed);
     onx_msg_append(owner, row, info);
-    if (!*slot) *slot = info;
+    if (!*slot && onx_msg_graph(owner) == value->graph) *slot = info;
     return ONX_OK;
 }
 
-static onx_status add_parameter(onx_function *f, onx_value *value, bool output, onx_diag *diag) {
-    onx_doc *doc = f->msg.doc;
+static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output, onx_diag *diag) {
+    onx_function *f = graph->function;
     onx_strs *names = output ? &f->output : &f->input;
-    onx_ref ***refs = output ? &f->outs : &f->ins;
-    size_t *cap = output ? &f->outs_cap : &f->ins_cap, n = names->n;
+    onx_refs *refs = output ? &graph->outs : &graph->ins;
     onx_ref_kind kind = output ? ONX_REF_FUNCTION_OUT : ONX_REF_FUNCTION_IN;
-    if (!onx_arena_grow(&doc->arena, refs, cap, n, sizeof **refs)) return onx_fail_nomem(diag);
-    if (!onx_strs_push(doc, names, value->name)) return onx_fail_nomem(diag);
-    (*refs)[n] = onx_ref_new(value, f, kind, n, NULL);
-    if (!(*refs)[n]) {
+    if (!onx_strs_push(f->msg.doc, names, value->name)) return onx_fail_nomem(diag);
+    onx_ref *ref = onx_ref_new(value, f, kind, names->n - 1, NULL);
+    if (!onx_refs_push(f->msg.doc, refs, ref)) {
+        if (ref) onx_ref_detach(ref);
         names->n--;
         return onx_fail_nomem(diag);
     }
@@ -179,7 +175,7 @@ static onx_status add_parameter(onx_function *f, onx_value *value, bool output, 
 
 static onx_status add_body_type(onx_value *value, const char *type, onx_diag *diag) {
     if (!type) return ONX_OK;
-    return add_info(value, value->graph->function, ONX_ROW(function, value_info), type,
+    return add_info(value, value->graph->function, ONX_ROW(function, value_info), type, NULL,
                     &value->info, diag);
 }
 
@@ -189,10 +185,11 @@ onx_value *onx_graph_add_input(onx_graph *graph, const char *name, const char *t
     if (!graph) return NULL;
     onx_status status = new_value(graph, name, &value, &diag);
     if (!status && graph->function) {
-        status = add_parameter(graph->function, value, false, &diag);
+        status = add_parameter(graph, value, false, &diag);
         if (!status) status = add_body_type(value, type, &diag);
     } else if (!status) {
-        status = add_info(value, graph, ONX_ROW(graph, input), type, &value->input, &diag);
+        status =
+            add_info(value, graph, ONX_ROW(graph, input), type, &graph->ins, &value->input, &diag);
     }
     if (!status) return value;
     onx_diag_place(&diag, "input '%.100s' of graph '%.100s'", name ? name : "",
@@ -207,10 +204,11 @@ onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *
     if (!onx_graph_sees(graph, value->graph)) {
         status = onx_fail(&diag, ONX_USAGE, "the value lies in another graph");
     } else if (graph->function) {
-        status = add_parameter(graph->function, value, true, &diag);
+        status = add_parameter(graph, value, true, &diag);
         if (!status) status = add_body_type(value, type, &diag);
     } else {
-        status = add_info(value, graph, ONX_ROW(graph, output), type, &value->output, &diag);
+        status = add_info(value, graph, ONX_ROW(graph, output), type, &graph->outs, &value->output,
+                          &diag);
     }
     if (!status) return value;
     onx_diag_place(&diag, "output '%.*s' of graph '%.100s'", ONX_FMT(value->name),
@@ -234,7 +232,8 @@ onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag
     }
     if (any || !type) return ONX_OK;
     if (value->graph->function) return add_body_type(value, type, diag);
-    return add_info(value, value->graph, ONX_ROW(graph, value_info), type, &value->info, diag);
+    return add_info(value, value->graph, ONX_ROW(graph, value_info), type, NULL, &value->info,
+                    diag);
 }
 
 /* Put a finished tensor, detached and of this model's document, among the initializers. */
@@ -306,56 +305,53 @@ static onx_status fail_used(const onx_value *value, onx_diag *diag) {
     return ONX_CONFLICT;
 }
 
-static void remove_info(onx_value_info *info) {
-    onx_ref_detach(info->ref);
-    onx_msg_remove(info);
-}
-
-/* A function's names are an array: close the gap. */
-static void remove_parameter(onx_function *f, size_t index, bool output) {
-    onx_strs *names = output ? &f->output : &f->input;
-    onx_ref **refs = output ? f->outs : f->ins;
-    onx_ref_detach(refs[index]);
-    for (size_t i = index; i + 1 < names->n; i++) {
-        names->v[i] = names->v[i + 1];
-        refs[i] = refs[i + 1];
-        refs[i]->index = (uint32_t)i;
+/* The reference leaves the inputs or outputs of its graph: close the gap, also among a function's names. */
+static void remove_ref(onx_graph *graph, onx_refs *refs, onx_ref *ref) {
+    size_t at = 0;
+    while (refs->v[at] != ref) at++;
+    onx_strs *names = !graph->function      ? NULL
+                      : refs == &graph->ins ? &graph->function->input
+                                            : &graph->function->output;
+    for (; at + 1 < refs->n; at++) {
+        refs->v[at] = refs->v[at + 1];
+        if (!names) continue;
+        names->v[at] = names->v[at + 1];
+        refs->v[at]->index = (uint32_t)at;
     }
-    names->n--;
-    onx_msg_touch(f);
+    refs->n--;
+    if (names) names->n--;
+    onx_ref_detach(ref);
+    if (names)
+        onx_msg_touch(graph->function);
+    else
+        onx_msg_remove(ref->owner);
 }
 
-static onx_ref *parameter_ref(onx_value *value, onx_ref_kind kind) {
-    onx_ref *ref = value->first;
-    while (ref && ref->kind != kind) ref = ref->next;
-    return ref;
+static onx_ref *find_ref(const onx_refs *refs, const onx_value *value) {
+    for (size_t i = 0; i < refs->n; i++)
+        if (refs->v[i]->value == value) return refs->v[i];
+    return NULL;
 }
 
 onx_status onx_graph_remove_input(onx_graph *graph, onx_value *value, onx_diag *diag) {
-    if (!value || value->graph != graph || !onx_value_is_input(value))
-        return onx_fail(diag, ONX_USAGE, "the value is not an input of the graph");
+    onx_ref *ref = graph && value ? find_ref(&graph->ins, value) : NULL;
+    if (!ref) return onx_fail(diag, ONX_USAGE, "the value is not an input of the graph");
     bool stays = value->init || value->def;
-    if (!stays && (value->n_uses || onx_value_is_output(value))) return fail_used(value, diag);
-    if (value->parameter) {
-        remove_parameter(graph->function, parameter_ref(value, ONX_REF_FUNCTION_IN)->index, false);
-        value->parameter = false;
-    } else {
-        remove_info(value->input);
-        value->input = NULL;
-    }
+    if (!stays && onx_value_is_needed(value)) return fail_used(value, diag);
+    remove_ref(graph, &graph->ins, ref);
+    value->parameter = false;
+    value->input = NULL;
     onx_value_drop(value);
     return ONX_OK;
 }
 
 onx_status onx_graph_remove_output(onx_graph *graph, onx_value *value, onx_diag *diag) {
-    if (!value || !onx_value_is_output(value))
-        return onx_fail(diag, ONX_USAGE, "the value is not an output of the graph");
-    if (graph->function) {
-        remove_parameter(graph->function, parameter_ref(value, ONX_REF_FUNCTION_OUT)->index, true);
-    } else {
-        remove_info(value->output);
-        value->output = NULL;
-    }
+    onx_ref *ref = graph && value ? find_ref(&graph->outs, value) : NULL;
+    if (!ref) return onx_fail(diag, ONX_USAGE, "the value is not an output of the graph");
+    remove_ref(graph, &graph->outs, ref);
+    ref = find_ref(&graph->outs, value); /* the same value may be an output twice */
+    if (value->graph == graph && !graph->function)
+        value->output = ref ? (onx_value_info *)ref->owner : NULL;
     onx_value_drop(value);
     return ONX_OK;
 }

@@ -20,11 +20,15 @@
 #include "wire/wire.h"
 
 typedef struct onx_ref onx_ref;
+typedef struct onx_refs {
+    onx_ref **v;
+    size_t n, cap;
+} onx_refs;
 
-typedef struct onx_entry { /* StringStringEntryProto */
+struct onx_entry { /* StringStringEntryProto */
     onx_msg msg;
     onx_str key, value;
-} onx_entry;
+};
 
 typedef struct onx_segment {
     onx_msg msg;
@@ -167,14 +171,15 @@ struct onx_graph { /* GraphProto; also the body of a function, see onx_function 
     onx_graph *first_sub, *last_sub; /* graphs directly inside this one */
     onx_graph *next_sub, *prev_sub;
     onx_function *function; /* of a function body */
+    onx_refs ins, outs;     /* of input and output, or of a function's names, in their order */
     onx_value *values;      /* all values of this graph, newest first */
 };
 
-typedef struct onx_opset { /* OperatorSetIdProto */
+struct onx_opset { /* OperatorSetIdProto */
     onx_msg msg;
     onx_str domain;
     int64_t version;
-} onx_opset;
+};
 
 struct onx_function { /* FunctionProto; its nodes and value infos are those of `body` */
     onx_msg msg;
@@ -187,9 +192,6 @@ struct onx_function { /* FunctionProto; its nodes and value infos are those of `
     onx_str overload;
     onx_list metadata_props;
     onx_graph body;
-    /* links */
-    onx_ref **ins, **outs; /* beside input and output */
-    size_t ins_cap, outs_cap;
 };
 
 typedef struct onx_training { /* TrainingInfoProto */
@@ -232,12 +234,12 @@ typedef struct onx_node_device { /* NodeDeviceConfigurationProto */
     int32_t pipeline_stage;
 } onx_node_device;
 
-typedef struct onx_device { /* DeviceConfigurationProto */
+struct onx_device { /* DeviceConfigurationProto */
     onx_msg msg;
     onx_str name;
     int32_t num_devices;
     onx_strs device;
-} onx_device;
+};
 
 struct onx_model { /* ModelProto */
     onx_msg msg;

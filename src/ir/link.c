@@ -43,6 +43,13 @@ onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t in
     return ref;
 }
 
+bool onx_refs_push(onx_doc *doc, onx_refs *refs, onx_ref *ref) {
+    if (!ref || !onx_arena_grow(&doc->arena, &refs->v, &refs->cap, refs->n, sizeof *refs->v))
+        return false;
+    refs->v[refs->n++] = ref;
+    return true;
+}
+
 void onx_ref_attach(onx_ref *ref, onx_value *value) {
     ref->value = value;
     ref->prev = value->last;
@@ -85,7 +92,8 @@ static bool define_input(onx_graph *graph, onx_value_info *info) {
     if (value && (value->input || value->def)) value = value_bare(graph, info->name);
     if (!value) return false;
     value->input = info;
-    return (info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name)) != NULL;
+    info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name);
+    return onx_refs_push(info->msg.doc, &graph->ins, info->ref);
 }
 
 static bool define_init(onx_graph *graph, onx_tensor *tensor, onx_sparse *sparse) {
@@ -122,22 +130,16 @@ static bool define_node(onx_node *node) {
 }
 
 bool onx_function_link(onx_model *model, onx_function *f) {
-    onx_arena *arena = &model->msg.doc->arena;
     f->body.msg.doc = model->msg.doc;
     f->body.msg.parent = &f->msg;
     f->body.model = model;
     f->body.function = f;
-    f->ins = onx_arena_array(arena, f->input.n, sizeof *f->ins);
-    f->ins_cap = f->input.n;
-    f->outs = onx_arena_array(arena, f->output.n, sizeof *f->outs);
-    f->outs_cap = f->output.n;
-    if (!f->ins || !f->outs) return false;
     for (size_t i = 0; i < f->input.n; i++) {
         onx_value *value = value_here(&f->body, f->input.v[i]);
         if (!value) return false;
         value->parameter = true;
-        f->ins[i] = onx_ref_new(value, f, ONX_REF_FUNCTION_IN, i, NULL);
-        if (!f->ins[i]) return false;
+        onx_ref *ref = onx_ref_new(value, f, ONX_REF_FUNCTION_IN, i, NULL);
+        if (!onx_refs_push(f->msg.doc, &f->body.ins, ref)) return false;
     }
     return true;
 }
@@ -236,19 +238,21 @@ static bool refer_info(onx_value_info *info) {
     onx_graph *graph = onx_msg_graph(info->msg.parent);
     bool is_output = !graph->function &&
                      &info->msg.parent->desc->fields[info->msg.field] == ONX_ROW(graph, output);
-    if (!info->name.size) return true;
-    onx_value *value = is_output ? use_value(graph, info->name) : value_here(graph, info->name);
+    onx_value *value = !info->name.size ? value_bare(graph, info->name)
+                       : is_output      ? use_value(graph, info->name)
+                                        : value_here(graph, info->name);
     if (!value) return false;
     onx_value_info **first = is_output ? &value->output : &value->info;
-    if (!*first) *first = info;
-    return (info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name)) != NULL;
+    if (!*first && value->graph == graph) *first = info; /* not of a value from around the graph */
+    info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name);
+    return is_output ? onx_refs_push(info->msg.doc, &graph->outs, info->ref) : info->ref != NULL;
 }
 
 static bool refer_function(onx_function *f) {
     for (size_t i = 0; i < f->output.n; i++) {
         onx_value *value = value_here(&f->body, f->output.v[i]);
-        f->outs[i] = value ? onx_ref_new(value, f, ONX_REF_FUNCTION_OUT, i, NULL) : NULL;
-        if (!f->outs[i]) return false;
+        onx_ref *ref = value ? onx_ref_new(value, f, ONX_REF_FUNCTION_OUT, i, NULL) : NULL;
+        if (!onx_refs_push(f->msg.doc, &f->body.outs, ref)) return false;
     }
     return true;
 }

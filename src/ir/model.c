@@ -208,6 +208,22 @@ onx_status onx_opset_set(void *owner, const onx_field *row, const char *domain, 
     return ONX_OK;
 }
 
+const onx_opset *onx_model_opset_first(const onx_model *model) {
+    return (const onx_opset *)model->opset_import.first;
+}
+
+const onx_opset *onx_opset_next(const onx_opset *opset) {
+    return (const onx_opset *)opset->msg.next;
+}
+
+const char *onx_opset_domain(const onx_opset *opset) {
+    return onx_str_z(opset->domain);
+}
+
+int64_t onx_opset_version(const onx_opset *opset) {
+    return opset->version;
+}
+
 size_t onx_model_opset_count(const onx_model *model) {
     return model->opset_import.count;
 }
@@ -260,6 +276,22 @@ onx_status onx_entry_set(void *owner, const onx_field *row, const char *key, con
     return ONX_OK;
 }
 
+const onx_entry *onx_model_meta_first(const onx_model *model) {
+    return (const onx_entry *)model->metadata_props.first;
+}
+
+const onx_entry *onx_entry_next(const onx_entry *entry) {
+    return (const onx_entry *)entry->msg.next;
+}
+
+const char *onx_entry_key(const onx_entry *entry) {
+    return onx_str_z(entry->key);
+}
+
+const char *onx_entry_value(const onx_entry *entry) {
+    return onx_str_z(entry->value);
+}
+
 size_t onx_model_meta_count(const onx_model *model) {
     return model->metadata_props.count;
 }
@@ -285,6 +317,22 @@ onx_status onx_model_set_meta(onx_model *model, const char *key, const char *val
 
 size_t onx_model_training_count(const onx_model *model) {
     return model->training_info.count;
+}
+
+const onx_device *onx_model_device_first(const onx_model *model) {
+    return (const onx_device *)model->configuration.first;
+}
+
+const onx_device *onx_device_next(const onx_device *device) {
+    return (const onx_device *)device->msg.next;
+}
+
+const char *onx_device_name(const onx_device *device) {
+    return onx_str_z(device->name);
+}
+
+int64_t onx_device_count(const onx_device *device) {
+    return device->num_devices;
 }
 
 size_t onx_model_device_count(const onx_model *model) {

@@ -21,16 +21,11 @@ bool onx_value_is_input(const onx_value *value) {
     return value->input || value->parameter;
 }
 
-static const onx_ref *output_ref(const onx_value *value) {
-    for (const onx_ref *r = value->first; r; r = r->next)
-        if (r->kind == ONX_REF_FUNCTION_OUT ||
-            (r->kind == ONX_REF_INFO && r->owner == (const onx_msg *)value->output))
-            return r;
-    return NULL;
-}
-
 bool onx_value_is_output(const onx_value *value) {
-    return value->output || (value->graph->function && output_ref(value));
+    if (!value->graph->function) return value->output != NULL;
+    for (const onx_ref *r = value->first; r; r = r->next)
+        if (r->kind == ONX_REF_FUNCTION_OUT) return true;
+    return false;
 }
 
 onx_tensor *onx_value_initializer(const onx_value *value) {
@@ -68,21 +63,18 @@ bool onx_value_use_next(const onx_value *value, onx_use *use) {
 
 onx_str *onx_ref_slot(const onx_ref *ref) {
     switch ((onx_ref_kind)ref->kind) {
-    case ONX_REF_INPUT:
-        return &((onx_node *)ref->owner)->input.v[ref->index];
-    case ONX_REF_OUTPUT:
-        return &((onx_node *)ref->owner)->output.v[ref->index];
-    case ONX_REF_FUNCTION_IN:
-        return &((onx_function *)ref->owner)->input.v[ref->index];
-    case ONX_REF_FUNCTION_OUT:
-        return &((onx_function *)ref->owner)->output.v[ref->index];
-    default:
-        return ref->slot;
+    case ONX_REF_INPUT: return &((onx_node *)ref->owner)->input.v[ref->index];
+    case ONX_REF_OUTPUT: return &((onx_node *)ref->owner)->output.v[ref->index];
+    case ONX_REF_FUNCTION_IN: return &((onx_function *)ref->owner)->input.v[ref->index];
+    case ONX_REF_FUNCTION_OUT: return &((onx_function *)ref->owner)->output.v[ref->index];
+    default: return ref->slot;
     }
 }
 
 static void ref_write(onx_ref *ref, onx_str name) {
     *onx_ref_slot(ref) = name;
+    if (ref->kind == ONX_REF_INFO) onx_msg_set_has(ref->owner, ONX_ROW(value_info, name));
+    if (ref->kind == ONX_REF_INIT) onx_msg_set_has(ref->owner, ONX_ROW(tensor, name));
     onx_msg_touch(ref->owner);
 }
 
@@ -126,18 +118,25 @@ onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag) 
     return value_take_name(value, copy) ? onx_fail_nomem(diag) : ONX_OK;
 }
 
+/* Does the ref stand in this list of a graph or function? */
+static bool is_listed_in(const onx_ref *r, const onx_field *list) {
+    const onx_msg *parent = r->kind == ONX_REF_INFO ? r->owner->parent : NULL;
+    return parent && &parent->desc->fields[r->owner->field] == list;
+}
+
 /* Notes that stand or fall with the value: its declared type, its annotation. */
 static bool is_own_note(const onx_ref *r) {
-    return (r->kind == ONX_REF_INFO && r->owner != (const onx_msg *)r->value->input &&
-            r->owner != (const onx_msg *)r->value->output) ||
-           (r->kind == ONX_REF_OTHER &&
-            (r->owner->desc == &onx_desc_annotation || r->owner->desc == &onx_desc_sharding_spec));
+    if (r->kind == ONX_REF_OTHER)
+        return r->owner->desc == &onx_desc_annotation || r->owner->desc == &onx_desc_sharding_spec;
+    return is_listed_in(r, ONX_ROW(graph, value_info)) ||
+           is_listed_in(r, ONX_ROW(function, value_info));
 }
 
 bool onx_value_is_needed(const onx_value *value) {
     for (const onx_ref *r = value->first; r; r = r->next)
         if (r->kind != ONX_REF_OUTPUT && r->kind != ONX_REF_INIT &&
-            r->owner != (const onx_msg *)value->input && !is_own_note(r))
+            r->kind != ONX_REF_FUNCTION_IN && !is_listed_in(r, ONX_ROW(graph, input)) &&
+            !is_own_note(r))
             return true;
     return false;
 }
@@ -163,11 +162,13 @@ bool onx_graph_sees(const onx_graph *inner, const onx_graph *outer) {
     return inner != NULL;
 }
 
-/* Move the uses by nodes, at any depth, from one value to the other. */
-static void move_uses(onx_value *from, onx_value *to, const onx_node *except) {
+/* Move the uses at any depth from one value to the other: inputs of nodes, and outputs of inner graphs. */
+static void move_uses(onx_value *from, onx_value *to) {
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        if (r->kind != ONX_REF_INPUT || (except && r->owner == &except->msg)) continue;
+        bool inner =
+            is_listed_in(r, ONX_ROW(graph, output)) && r->owner->parent != &from->graph->msg;
+        if (r->kind != ONX_REF_INPUT && !inner) continue;
         onx_ref_detach(r);
         onx_ref_attach(r, to);
         ref_write(r, to->name);
@@ -183,11 +184,7 @@ static onx_status take_output(onx_value *from, onx_value *to) {
     ONX_TRY(value_take_name(to, name));
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        bool output =
-            r->kind == ONX_REF_FUNCTION_OUT ||
-            (r->kind == ONX_REF_INFO &&
-             r->owner->field == onx_field_index(&onx_desc_graph, ONX_ROW(graph, output)) &&
-             r->owner->parent->desc == &onx_desc_graph);
+        bool output = r->kind == ONX_REF_FUNCTION_OUT || is_listed_in(r, ONX_ROW(graph, output));
         bool note = r->kind == ONX_REF_OTHER;
         if (!output && !note) continue;
         onx_ref_detach(r);
@@ -213,7 +210,7 @@ onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag) {
                         ONX_FMT(to->name), ONX_FMT(from->name));
     bool is_output = onx_value_is_output(from);
     bool direct = to->graph == from->graph && to->def && !to->init && !onx_value_is_output(to);
-    move_uses(from, to, NULL);
+    move_uses(from, to);
     if (!is_output) return ONX_OK;
     onx_status status = direct ? take_output(from, to) : add_identity(from, to);
     return status ? onx_fail(diag, status, "%s", onx_status_text(status)) : ONX_OK;

@@ -46,14 +46,19 @@ static onx_status check_node(const onx_node *node, onx_diag *diag) {
 }
 
 static onx_status check_function(const onx_function *f, onx_diag *diag) {
+    if (f->body.ins.n != f->input.n || f->body.outs.n != f->output.n)
+        return broken(f, "inputs or outputs are miscounted", f->name, diag);
     for (size_t i = 0; i < f->input.n; i++)
-        ONX_TRY(check_name(f, &f->body, f->input.v[i], f->ins[i], false, diag));
+        ONX_TRY(check_name(f, &f->body, f->input.v[i], f->body.ins.v[i], false, diag));
     for (size_t i = 0; i < f->output.n; i++)
-        ONX_TRY(check_name(f, &f->body, f->output.v[i], f->outs[i], false, diag));
+        ONX_TRY(check_name(f, &f->body, f->output.v[i], f->body.outs.v[i], false, diag));
     return ONX_OK;
 }
 
 static onx_status check_values(const onx_graph *graph, onx_diag *diag) {
+    bool counted = graph->function ||
+                   (graph->ins.n == graph->input.count && graph->outs.n == graph->output.count);
+    if (!counted) return broken(&graph->msg, "inputs or outputs are miscounted", graph->name, diag);
     for (const onx_value *v = graph->values; v; v = v->next) {
         size_t uses = 0;
         for (const onx_ref *r = v->first; r; r = r->next) {
