@@ -654,7 +654,7 @@ ONX_API int64_t onx_data_dim(const onx_data *data, size_t index);
 ONX_API size_t
 onx_data_count(const onx_data *data); /* of a sequence or map; of an optional: 0 or 1 */
 ONX_API onx_data *onx_data_at(const onx_data *data, size_t index);
-ONX_API onx_data *onx_data_next(const onx_data *data);         /* the element after this one; NULL: none */
+ONX_API onx_data *onx_data_next(const onx_data *data); /* the element after this one; NULL: none */
 ONX_API onx_dtype onx_data_key_dtype(const onx_data *data); /* of a map */
 ONX_API int64_t onx_data_key_int(const onx_data *data, size_t index);
 ONX_API onx_str onx_data_key_str(const onx_data *data, size_t index);
