@@ -205,8 +205,10 @@ typedef struct onx_attr onx_attr;
 typedef struct onx_tensor onx_tensor;
 typedef struct onx_type onx_type;
 typedef struct onx_function onx_function;
-typedef struct onx_data
-    onx_data; /* tensor, sparse tensor, sequence, map or optional, as test data are */
+typedef struct onx_opset onx_opset;
+typedef struct onx_entry onx_entry;   /* a key and its value */
+typedef struct onx_device onx_device; /* a configuration of devices */
+typedef struct onx_data onx_data;     /* tensor, sparse tensor, sequence, map or optional */
 
 /* ── Loading and saving ─────────────────────────────────────────────────────────────────────────── */
 
