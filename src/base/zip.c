@@ -1,6 +1,6 @@
 /* zip.c: the structure of a zip archive, checked; zip.h says what is refused.
  *
- * Offsets and lengths come from the archive: each is compared with what encloses it before it is used. */
+ * Offsets and lengths come from the archive: each is compared with what encloses it before use. */
 #include "base/zip.h"
 
 #define LOCAL_MARK 0x04034b50u
@@ -60,7 +60,7 @@ static onx_status malformed(onx_diag *diag, uint64_t offset, const char *sentenc
     return ONX_MALFORMED;
 }
 
-/* ── The end records ────────────────────────────────────────────────────────────────────────────── */
+/* ── The end records ─────────────────────────────────────────────────────────────────────────── */
 
 /* The end record is where the comment behind it reaches to the end of the file. */
 static onx_status find_end(onx_str bytes, size_t *out, onx_diag *diag) {
@@ -122,9 +122,9 @@ static onx_status read_end(onx_str bytes, directory *dir, onx_diag *diag) {
     return ONX_OK;
 }
 
-/* ── Headers ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Headers ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Values of 0xffffffff are in the extra field instead: the content's size, the packed one, the offset. */
+/* Values of 0xffffffff are in the extra field instead, in this order. */
 static bool read_extra(onx_str extra, header *h) {
     uint64_t *fields[] = {&h->size, &h->packed, &h->offset}, *wanted[3];
     size_t n = 0, seen = 0;
@@ -142,7 +142,7 @@ static bool read_extra(onx_str extra, header *h) {
     return n == 0 || seen > 0;
 }
 
-/* The header at `pos`, which must end before `limit`. A central one has two bytes more at its start. */
+/* The header at `pos`, which must end before `limit`. A central one has 2 bytes more in front. */
 static onx_status read_header(onx_str bytes, uint64_t pos, uint64_t limit, bool central, header *h,
                               onx_diag *diag) {
     uint32_t mark = central ? CENTRAL_MARK : LOCAL_MARK;
@@ -199,8 +199,8 @@ static bool headers_agree(const header *central, const header *local) {
            (local->size == central->size || (later && local->size == 0));
 }
 
-/* A mark, which may be missing, the checksum, and the sizes, of 8 or 4 bytes. Returns the bytes of the
- * one form that agrees with the header; 0: none does. */
+/* A mark, which may be missing, the checksum, and the sizes, of 8 or 4 bytes. Returns the bytes of
+ * the one form that agrees with the header; 0: none does. */
 static size_t descriptor_size(const char *p, uint64_t room, const header *h) {
     static const struct { uint8_t mark, width; } forms[] = {{4, 8}, {4, 4}, {0, 8}, {0, 4}};
     for (size_t i = 0; i < ONX_COUNT(forms); i++) {
@@ -242,7 +242,7 @@ static onx_status read_entry(onx_str bytes, uint64_t dir_start, const header *h,
     return ONX_OK;
 }
 
-/* ── Layout ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Layout ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void sift_down(span *v, size_t root, size_t n) {
     for (size_t child; (child = 2 * root + 1) < n; root = child) {

@@ -5,10 +5,11 @@
  *     zip64 end record │ zip64 locator                         only of large archives
  *     end record │ comment
  *
- * An archive says most things twice, and readers that believe different halves disagree about what is
- * in it. This one believes neither: it refuses an archive whose parts do not agree, overlap, leave
- * holes, or are ambiguous. Entries are stored or deflated, never encrypted; names differ from each other and
- * hold no NUL, but are otherwise just names: whoever makes files of them must check them first.
+ * An archive says most things twice, and readers that believe different halves disagree about what
+ * is in it. This one believes neither: it refuses an archive whose parts do not agree, overlap,
+ * leave holes, or are ambiguous. Entries are stored or deflated, never encrypted; names differ from
+ * each other and hold no NUL, but are otherwise just names: whoever makes files of them must check
+ * them first.
  *
  * Not done: archives in several volumes, with a prefix (self-extracting ones) or a signature. */
 #ifndef ONX_ZIP_H
@@ -26,7 +27,7 @@ void onx_crc32_init(onx_crc32 *crc);
 /* The sum of what was summed before (0 at first) and `bytes`. */
 uint32_t onx_crc32_add(const onx_crc32 *crc, uint32_t sum, onx_str bytes);
 
-/* ── Reading ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Reading ─────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_zip_entry {
     onx_str name;
@@ -52,19 +53,20 @@ typedef struct onx_zip {
     onx_crc32 crc;
 } onx_zip;
 
-/* Check and list the archive; `bytes` must stay. Data is not touched, so checksums are not verified. */
+/* Check and list the archive; `bytes` must stay. Data, and so checksums, are not looked at. */
 onx_status onx_zip_open(onx_context *ctx, onx_str bytes, const onx_zip_limits *limits, onx_zip *out,
                         onx_diag *diag) ONX_MUST_CHECK;
 void onx_zip_close(onx_zip *zip);
 const onx_zip_entry *onx_zip_find(const onx_zip *zip, onx_str name); /* NULL: none */
-/* The content, its checksum verified. Of a stored entry it lies in the archive and `owner` becomes NULL;
- * else `owner` is a buffer that the caller releases. The caller also names the entry in `diag`. */
+/* The content, its checksum verified. Of a stored entry it lies in the archive and `owner` becomes
+ * NULL; else `owner` is a buffer that the caller releases. The caller also names the entry in
+ * `diag`. */
 onx_status onx_zip_read(const onx_zip *zip, const onx_zip_entry *entry, onx_str *out,
                         onx_blob **owner, onx_diag *diag) ONX_MUST_CHECK;
 
-/* ── Writing ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Writing ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Entries are stored, their data aligned, and the same entries give the same bytes: there are no times. */
+/* Entries are stored, their data aligned; no times are, so the same entries give the same bytes. */
 #define ONX_ZIP_ALIGN 64
 
 typedef struct onx_zip_writer {
@@ -79,7 +81,7 @@ typedef struct onx_zip_writer {
 
 void onx_zip_writer_init(onx_zip_writer *zip, onx_context *ctx, const onx_writer *out);
 void onx_zip_writer_fini(onx_zip_writer *zip);
-/* An entry whose content is the `n` parts, one after the other. A name used before is a CONFLICT. */
+/* An entry whose content is the `n` parts in turn. A name used before is a CONFLICT. */
 onx_status onx_zip_writer_add(onx_zip_writer *zip, onx_str name, const onx_str *parts, size_t n,
                               onx_diag *diag) ONX_MUST_CHECK;
 /* Write the directory; nothing may be added afterwards. */

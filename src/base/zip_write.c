@@ -1,4 +1,4 @@
-/* zip_write.c: zip archives of stored entries, written front to back. zip64 only where it is needed. */
+/* zip_write.c: zip archives of stored entries, written front to back; zip64 only where needed. */
 #include "base/zip.h"
 
 enum {

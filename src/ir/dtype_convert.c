@@ -1,12 +1,12 @@
 /* dtype_convert.c: from any element type to any other; dtype.h says what that yields.
  *
- * A block of elements passes four stages, each a plain loop; only the middle two know what bits mean:
+ * A block of elements passes four stages, plain loops; only the middle two know what bits mean:
  *
  *     bytes ──load──▶ codes ──decode──▶ numbers ──encode──▶ codes ──store──▶ bytes
  *
  * A code is the element's bits in a uint64_t. A number is a double, which holds every real type
- * exactly, or an integer sign-extended to 64 bits. Frequent pairs have a loop of their own, with the
- * same result. Assumes the default rounding mode. Nothing here allocates. */
+ * exactly, or an integer sign-extended to 64 bits. Frequent pairs have a loop of their own, with
+ * the same result. Assumes the default rounding mode. Nothing here allocates. */
 #include "ir/dtype.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static const format formats[ONX_DTYPE_COUNT] = {
     [ONX_DTYPE_F4E2M1] = {1, 1, 0x8, 0x7, 0x7, 0x7, 0x8, false},
 };
 
-/* ── One number ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── One number ──────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t f64_code(double x) {
     uint64_t code;
@@ -87,9 +87,7 @@ static double decode_small(const format *f, unsigned code) {
     if (!f->sign) return code == f->nan ? (double)NAN : power((int)code - f->bias);
     unsigned magnitude = code & (f->sign - 1u);
     double x;
-    if (f->fnuz && code == f->nan)
-        return (double)NAN;
-    else if (magnitude > f->max)
+    if (magnitude > f->max || (f->fnuz && code == f->nan))
         x = magnitude == f->over && f->over != f->nan ? (double)INFINITY : (double)NAN;
     else if (magnitude >> f->mantissa == 0)
         x = magnitude * power(1 - f->bias - f->mantissa);
@@ -142,8 +140,8 @@ static uint64_t encode_int(double x, kind k, unsigned bits) {
     return x < -(double)half ? -half : (uint64_t)(int64_t)x;
 }
 
-/* The integer as a double to be rounded again: bits that do not fit are kept as one odd bit, so that
- * the second rounding, to far fewer bits, goes where it would have gone from the integer. */
+/* The integer as a double to be rounded again: bits that do not fit are kept as one odd bit, so
+ * that the second rounding, to far fewer bits, goes where it would have gone from the integer. */
 static double round_odd(uint64_t magnitude) {
     if (magnitude >> 53 == 0) return (double)magnitude;
     return (double)(magnitude >> 11 | ((magnitude & 0x7ff) != 0)) * 2048.0;
@@ -156,7 +154,7 @@ static double int_to_real(uint64_t v, kind k, bool exact) {
     return negative ? -x : x;
 }
 
-/* ── Blocks ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Blocks ──────────────────────────────────────────────────────────────────────────────────── */
 
 enum { BLOCK = 256 }; /* a multiple of 8, so that blocks of packed types begin at a byte */
 
@@ -297,7 +295,7 @@ static void complex_to_bool(onx_dtype part, const char *src, char *dst, uint64_t
     }
 }
 
-/* ── Frequent pairs ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Frequent pairs ──────────────────────────────────────────────────────────────────────────── */
 
 /* All cases are computed and the right one selected, so that the loops become vector code. */
 static float f16_to_f32(uint16_t code) {

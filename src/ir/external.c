@@ -122,6 +122,17 @@ static bool parse_number(onx_str s, uint64_t *out) {
     return s.size > 0 && v <= INT64_MAX;
 }
 
+bool onx_tensor_extent(const onx_tensor *tensor, uint64_t *offset, uint64_t *length) {
+    if (!onx_tensor_is_external(tensor)) return false;
+    const onx_entry *from = onx_entry_find(&tensor->external_data, "offset"),
+                    *size = onx_entry_find(&tensor->external_data, "length");
+    size_t needed = 0;
+    if (!size && onx_tensor_bytes(tensor, &needed, NULL)) return false;
+    *offset = 0;
+    *length = needed;
+    return (!from || parse_number(from->value, offset)) && (!size || parse_number(size->value, length));
+}
+
 typedef struct reference {
     onx_str location;
     uint64_t offset, length;

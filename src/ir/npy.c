@@ -1,9 +1,9 @@
 /* npy.c: reading .npy files; npy.h says which.
  *
- *     \x93NUMPY │ version │ length │ {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }… │ data
+ *     magic │ version │ length │ {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} │ data
  *
- * The header is a Python expression. Only what numpy.save writes, and the ways in which Python could also
- * write the same, are understood; nothing is evaluated. */
+ * The header is a Python expression. Only what numpy.save writes, and the ways in which Python
+ * could also write the same, are understood; nothing is evaluated. */
 #include "ir/npy.h"
 
 #include "base/number.h"
@@ -63,7 +63,7 @@ static onx_status at(const reader *r, onx_status status) {
 #define FAIL(r, status, ...) at(r, onx_fail((r)->diag, status, __VA_ARGS__))
 #define DAMAGED(r, what) FAIL(r, ONX_MALFORMED, "the array header is damaged: %s", what)
 
-/* ── The words of the header ────────────────────────────────────────────────────────────────────── */
+/* ── The words of the header ─────────────────────────────────────────────────────────────────── */
 
 static void skip_spaces(reader *r) {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\n')) r->p++;
@@ -103,7 +103,7 @@ static onx_status read_dim(reader *r, int64_t *out) {
     return ONX_OK;
 }
 
-/* ── Its three values ───────────────────────────────────────────────────────────────────────────── */
+/* ── Its three values ────────────────────────────────────────────────────────────────────────── */
 
 static onx_status read_shape(reader *r) {
     onx_i64s dims = {NULL, 0, 0};
@@ -246,10 +246,10 @@ static onx_status read_prefix(reader *r, onx_str bytes) {
     return ONX_OK;
 }
 
-/* ── The data ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── The data ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Dimensions of 1 do not matter to the order of elements; there are less than 64 others, since an array
- * that exists has less than 2^64 elements. */
+/* Dimensions of 1 do not matter to the order of elements; there are less than 64 others, since an
+ * array that exists has less than 2^64 elements. */
 static size_t true_dims(const onx_i64s *dims, uint64_t out[64]) {
     size_t n = 0;
     for (size_t i = 0; i < dims->n; i++)

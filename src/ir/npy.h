@@ -1,28 +1,29 @@
 /* npy.h: NumPy's files: .npy, one array; .npz, a zip archive of named ones.
  *
- * NumPy has types of its own for what C has; those of ml_dtypes it writes in a way that it cannot read, or that
- * does not say which type it was. Here they are written as a record of one field whose name says it:
+ * What ml_dtypes adds to NumPy's types, numpy.save writes so that it cannot be loaded, or not known
+ * for what it was. Here such types are written as a record of one field, whose name is the type's:
  *
- *     [('bfloat16', '<u2')]        numpy.load gives an array a, and a.view(a.dtype.names[0]) the numbers,
- *                                  when ml_dtypes has been imported
+ *     [('bfloat16', '<u2')]        numpy.load gives an array a; a.view(a.dtype.names[0]) has its
+ *                                  type, once ml_dtypes is imported
  *
- * with types of less than 8 bits one element a byte. Such records are read with the names of ml_dtypes
+ * Types of less than 8 bits take a byte each. Such records are read with the names of ml_dtypes
  * (float8_e4m3fn), of ONNX (float8e4m3fn), and of older onnx packages (e4m3fn). Also read is what
- * NumPy writes for bfloat16 ('<V2') and float8_e5m2 ('<f1'). '<V1', which it writes for all the others, may be any of
- * them and is refused.
+ * numpy.save writes for bfloat16 ('<V2') and float8_e5m2 ('<f1'); '<V1', which it writes for all
+ * the others, may be any of them and is refused.
  *
- * Strings have the width of the longest: '<U', or '|S' when one is not UTF-8. NUL at the end of a string
- * is padding, so that a string which ends with one cannot be written.
+ * Strings have the width of the longest: '<U', or '|S' when one is not UTF-8. NUL at the end of a
+ * string is padding, so that a string which ends with one cannot be written.
  *
- * Read are the versions 1.0, 2.0 and 3.0, either byte order, either order of dimensions. Written is what
- * numpy.save would write, byte for byte, where it has the type. Pickled objects are refused: reading them runs code. */
+ * Read are the versions 1.0, 2.0 and 3.0, either byte order, either order of dimensions. Written is
+ * what numpy.save would write, byte for byte, where it has the type. Pickled objects are refused:
+ * reading them runs code. */
 #ifndef ONX_NPY_H
 #define ONX_NPY_H
 
 #include "ir/ir.h"
 
-/* The tensor is a new message in `doc`; its data stay in `bytes` where they lie as ONNX has them. `bytes` must live
- * as long as the document. */
+/* The tensor is a new message in `doc`; its data stay in `bytes` where they lie as ONNX has them.
+ * `bytes` must live as long as the document. */
 onx_status onx_npy_read(onx_doc *doc, onx_str bytes, onx_tensor **out, onx_diag *diag)
     ONX_MUST_CHECK;
 onx_status onx_npy_write(const onx_tensor *tensor, const onx_writer *writer, onx_diag *diag)

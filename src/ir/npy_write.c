@@ -13,7 +13,7 @@ enum {
     SLACK = 64 << 20,
 };
 
-/* ── The header ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The header ──────────────────────────────────────────────────────────────────────────────── */
 
 static void put_spaces(onx_buf *buf, size_t count) {
     while (count-- > 0) onx_buf_putc(buf, ' ');
@@ -62,7 +62,7 @@ static const onx_npy_type *type_of(onx_dtype dtype) {
     return type;
 }
 
-/* ── Numbers ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Numbers ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void sign_extend(char *data, size_t size, unsigned bits) {
     int sign = 1 << (bits - 1);
@@ -104,7 +104,7 @@ static onx_status image_numbers(onx_npy_image *image, const onx_tensor *tensor, 
     return put_header(&image->header, tensor, descr, diag);
 }
 
-/* ── Strings ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Strings ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* How wide the strings of a tensor are. */
 typedef struct widths {

@@ -1,4 +1,4 @@
-/* npz.c: .npz files: zip archives of .npy files. Written without compression, as numpy.savez does. */
+/* npz.c: .npz files: zip archives of .npy files. Written uncompressed, as numpy.savez does. */
 #include "base/utf8.h"
 #include "base/zip.h"
 #include "ir/edit.h"
@@ -47,7 +47,7 @@ static onx_status read_entry(onx_doc *doc, const onx_zip *zip, const onx_zip_ent
 onx_status onx_npz_read(onx_doc *doc, onx_str bytes, onx_sequence **out, onx_diag *diag) {
     onx_zip_limits limits = {ONX_ZIP_ENTRIES, SIZE_MAX};
     size_t inflated;
-    /* Zeros deflate to a thousandth: small archives may do so, large ones of that kind are bombs. */
+    /* Zeros deflate to a thousandth: small archives may do so, large ones are bombs. */
     if (onx_mul_size(bytes.size, doc->ctx->limits.memory_factor, &inflated) &&
         onx_add_size(inflated, (size_t)64 << 20, &inflated))
         limits.inflated = inflated;
@@ -90,7 +90,7 @@ onx_status onx_npz_write(const onx_sequence *sequence, const onx_writer *writer,
     onx_buf name;
     onx_zip_writer_init(&zip, ctx, writer);
     onx_buf_init(&name, ctx);
-    ONX_EACH(onx_tensor, tensor, sequence->tensor_values) {
+    ONX_EACH (onx_tensor, tensor, sequence->tensor_values) {
         status = write_entry(&zip, tensor, &name, index++, diag);
         if (status) break;
     }

@@ -27,7 +27,7 @@ void onx_lex_init(onx_lex *lex, onx_doc *doc, onx_str text, onx_diag *diag) {
     *lex = (onx_lex){doc, diag, base, base, base + text.size, false};
 }
 
-/* ── Errors ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Errors ──────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status place(const onx_lex *lex, onx_status status) {
     onx_diag_text(lex->diag, (onx_str){lex->base, (size_t)(lex->end - lex->base)},
@@ -76,7 +76,7 @@ onx_status onx_lex_expected(onx_lex *lex, const char *what) {
                         from);
 }
 
-/* ── Blanks, comments, notes ────────────────────────────────────────────────────────────────────── */
+/* ── Blanks, comments, notes ─────────────────────────────────────────────────────────────────── */
 
 static void skip_line(onx_lex *lex) {
     const char *newline = memchr(lex->at, '\n', (size_t)(lex->end - lex->at));
@@ -125,7 +125,7 @@ char onx_lex_peek(onx_lex *lex) {
     return lex->at == lex->end || (lex->in_note && *lex->at == '\n') ? 0 : *lex->at;
 }
 
-/* ── Tokens ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tokens ──────────────────────────────────────────────────────────────────────────────────── */
 
 bool onx_lex_take(onx_lex *lex, char c) {
     if (onx_lex_peek(lex) != c) return false;
@@ -240,7 +240,7 @@ onx_status onx_lex_loose_name(onx_lex *lex, const char *what, onx_str *out) {
     return read_name(lex, what, onx_lex_word, out);
 }
 
-/* ── For printing ───────────────────────────────────────────────────────────────────────────────── */
+/* ── For printing ────────────────────────────────────────────────────────────────────────────── */
 
 bool onx_is_identifier(onx_str s) {
     for (size_t i = 0; i < s.size; i++)

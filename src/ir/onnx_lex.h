@@ -1,8 +1,9 @@
-/* onnx_lex.h: the tokens of ONNX text: identifiers, words, strings, numbers, blanks, comments and notes.
+/* onnx_lex.h: the tokens of ONNX text: identifiers, words, strings, numbers, blanks, comments and
+ * notes.
  *
- * A comment runs from '#' to the end of the line. One that begins with "#@" is a note: it tells about what follows
- * it, in a language of its own (text/onnx_note.c). Blanks and comments are skipped before every token; notes are
- * not: they must be taken where they may stand.
+ * A comment runs from '#' to the end of the line. One that begins with "#@" is a note: it tells
+ * about what follows it, in a language of its own (text/onnx_text.h). Blanks and comments are
+ * skipped before every token; notes are not: they must be taken where they may stand.
  *
  * Functions that fail say where and what was found; those that take a token leave `at` behind it.
  */
@@ -38,9 +39,11 @@ onx_status onx_lex_expect(onx_lex *lex, char c, const char *where) ONX_MUST_CHEC
 /* Letters, digits and '_', not beginning with a digit; empty if there is none. */
 onx_str onx_lex_identifier(onx_lex *lex);
 onx_str onx_lex_peek_identifier(onx_lex *lex);
-/* Anything up to a blank or punctuation: what the onnx package prints of names that are no identifiers. */
+/* Anything up to a blank or punctuation: what the onnx package prints of names that are no
+ * identifiers. */
 onx_str onx_lex_word(onx_lex *lex);
-/* A run of letters, digits, '.', '+' and '-' that begins like a number, or "nan(0x1)"; empty if there is none. */
+/* A run of letters, digits, '.', '+' and '-' that begins like a number, or "nan(0x1)"; empty if
+ * there is none. */
 onx_str onx_lex_number(onx_lex *lex);
 onx_status onx_lex_i64(onx_lex *lex, const char *what, int64_t *out) ONX_MUST_CHECK;
 
@@ -51,7 +54,8 @@ onx_status onx_lex_string(onx_lex *lex, size_t limit, const char *what, onx_str 
 onx_status onx_lex_name(onx_lex *lex, const char *what, onx_str *out) ONX_MUST_CHECK;
 onx_status onx_lex_loose_name(onx_lex *lex, const char *what, onx_str *out) ONX_MUST_CHECK;
 
-/* The text of the note that begins here, behind its "#@", and go on after it; NULL if there is none. */
+/* The text of the note that begins here, behind its "#@", and go on after it; NULL if there is
+ * none. */
 const char *onx_lex_note(onx_lex *lex);
 
 bool onx_is_identifier(onx_str s);

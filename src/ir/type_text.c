@@ -1,4 +1,5 @@
-/* type_text.c: see type_text.h. Types nest in one place only, so a counter of open parentheses does for a stack. */
+/* type_text.c: see type_text.h. Types nest in one place only, so a counter of open parentheses does
+ * for a stack. */
 #include "ir/type_text.h"
 
 static const char *const dtype_words[] = {
@@ -41,17 +42,25 @@ bool onx_is_type_word(onx_str word) {
     return find_word(word) != WORD_NONE;
 }
 
-bool onx_type_is_next(onx_lex *lex) {
+bool onx_type_is_next(onx_lex *lex, bool named) {
     onx_str word = onx_lex_peek_identifier(lex);
     int found = find_word(word);
-    if (found != ONX_DTYPE_NONE) return found != WORD_NONE;
-    onx_lex ahead = *lex; /* "undefined" is a type before a name, else a name */
+    onx_lex ahead = *lex;
     ahead.at += word.size;
     char next = onx_lex_peek(&ahead);
-    return next == '[' || next == '"' || onx_lex_peek_identifier(&ahead).size > 0;
+    if (found >= ONX_DTYPE_COUNT) return next == '(';
+    if (!named) return found > ONX_DTYPE_NONE;
+    bool name = next == '"' || onx_lex_peek_identifier(&ahead).size > 0;
+    return found != WORD_NONE && (next == '[' || name);
 }
 
-/* ── Parsing ────────────────────────────────────────────────────────────────────────────────────── */
+/* Dense and sparse tensor types have tables of their own, with the same rows. */
+static const onx_field *elem_row(const onx_tensor_type *tensor) {
+    return tensor->msg.desc == &onx_desc_tensor_type ? ONX_ROW(tensor_type, elem_type)
+                                                     : ONX_ROW(sparse_tensor_type, elem_type);
+}
+
+/* ── Parsing ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* A new message in `field` of `parent`; NULL when memory ran out. */
 static void *add(onx_lex *lex, void *parent, const onx_field *field) {
@@ -93,10 +102,9 @@ static onx_status read_tensor(onx_lex *lex, onx_type *type, int dtype, bool spar
     onx_tensor_type *tensor = add(lex, type, row);
     if (!tensor) return onx_lex_nomem(lex);
     tensor->elem_type = dtype;
-    onx_msg_set_has(tensor, ONX_ROW(tensor_type, elem_type)); /* both tables have the same rows */
-    const onx_field *shape =
-        sparse ? ONX_ROW(sparse_tensor_type, shape) : ONX_ROW(tensor_type, shape);
-    return read_shape(lex, tensor, shape);
+    onx_msg_set_has(tensor, elem_row(tensor));
+    row = sparse ? ONX_ROW(sparse_tensor_type, shape) : ONX_ROW(tensor_type, shape);
+    return read_shape(lex, tensor, row);
 }
 
 static onx_status read_dtype(onx_lex *lex, const char *what, int *out) {
@@ -198,7 +206,7 @@ size_t onx_type_height(const onx_type *type) {
     return height + onx_type_has_shape(type) + (onx_type_rank(type) > 0);
 }
 
-/* ── Printing ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Printing ────────────────────────────────────────────────────────────────────────────────── */
 
 static void print_quoted(onx_str s, onx_buf *buf) {
     onx_buf_putc(buf, '"');
@@ -225,7 +233,7 @@ static void print_tensor(const onx_tensor_type *tensor, onx_buf *buf) {
     if (tensor->shape && tensor->shape->dim.count == 0) return;
     onx_buf_putc(buf, '[');
     if (tensor->shape) {
-        ONX_EACH(onx_dim, dim, tensor->shape->dim) {
+        ONX_EACH (onx_dim, dim, tensor->shape->dim) {
             if (dim->msg.prev) onx_buf_putc(buf, ',');
             print_dim(dim, buf);
         }
@@ -271,18 +279,18 @@ void onx_type_print(const onx_type *type, onx_buf *buf) {
     for (; open > 0; open--) onx_buf_putc(buf, ')');
 }
 
-/* ── What text cannot say ───────────────────────────────────────────────────────────────────────── */
+/* ── What text cannot say ────────────────────────────────────────────────────────────────────── */
 
 static bool is_dtype(int32_t dtype) {
     return dtype >= 0 && dtype < ONX_DTYPE_COUNT;
 }
 
 static bool plain_tensor(const onx_tensor_type *tensor) {
-    bool has = onx_msg_has(tensor, ONX_ROW(tensor_type, elem_type));
+    bool has = onx_msg_has(tensor, elem_row(tensor));
     if (tensor->msg.unknown || !has || !is_dtype(tensor->elem_type)) return false;
     if (!tensor->shape) return true;
     if (tensor->shape->msg.unknown) return false;
-    ONX_EACH(onx_dim, dim, tensor->shape->dim) {
+    ONX_EACH (onx_dim, dim, tensor->shape->dim) {
         if (dim->msg.unknown || onx_msg_has(dim, ONX_ROW(dim, denotation))) return false;
         if (!onx_is_text(dim->dim_param)) return false;
     }

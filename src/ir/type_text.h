@@ -4,8 +4,9 @@
  *     float[]            of any rank                sparse_tensor(float[N])
  *     float[N,3,?,"a b"] a name, a size, unknown    opaque()   opaque(name)   opaque(domain,name)
  *
- * Text has no place for denotations, unknown fields and the like: onx_type_is_plain tells. As in the onnx package,
- * `undefined` stands for no element type, and an empty pair of parentheses for no type at all.
+ * Text has no place for denotations, unknown fields and the like: onx_type_is_plain tells. As in
+ * the onnx package, `undefined` stands for no element type, and an empty pair of parentheses for no
+ * type at all.
  */
 #ifndef ONX_TYPE_TEXT_H
 #define ONX_TYPE_TEXT_H
@@ -20,8 +21,9 @@ onx_status onx_type_parse(onx_doc *doc, onx_str text, onx_type **out, onx_diag *
 onx_status onx_type_read(onx_lex *lex, onx_type **out) ONX_MUST_CHECK;
 /* Messages that are nested inside the type. */
 size_t onx_type_height(const onx_type *type);
-/* Does a type come next? A name without type could. */
-bool onx_type_is_next(onx_lex *lex);
+/* Does a type come next? If it is to be `named`, a word that is not followed by a name is the name
+ * itself. */
+bool onx_type_is_next(onx_lex *lex, bool named);
 
 void onx_type_print(const onx_type *type, onx_buf *buf);
 /* Does what onx_type_print writes read back as this very type? */

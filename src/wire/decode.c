@@ -11,6 +11,7 @@
 #include "wire/wire.h"
 
 enum { WIRE_VARINT, WIRE_I64, WIRE_LEN, WIRE_SGROUP, WIRE_EGROUP, WIRE_I32 };
+enum { TAG_BYTES = 5 }; /* at most: a longer one is malformed, whatever its value */
 
 typedef struct frame {
     onx_msg *msg;
@@ -94,7 +95,7 @@ static const char *skip_value(const char *p, const char *end, uint32_t number, u
         p += n;
         if (open == 0) return p;
         n = onx_varint_get(p, end, &v);
-        if (!n || v > UINT32_MAX || v >> 3 == 0) return NULL;
+        if (!n || n > TAG_BYTES || v > UINT32_MAX || v >> 3 == 0) return NULL;
         p += n;
         number = (uint32_t)(v >> 3);
         type = (uint32_t)(v & 7);
@@ -351,7 +352,8 @@ static onx_status read_field(decoder *d, const char **at) {
     uint64_t key, v = 0;
     size_t n = onx_varint_get(tag, end, &key);
     uint32_t number = (uint32_t)(key >> 3), type = (uint32_t)(key & 7);
-    if (n == 0 || key > UINT32_MAX || number == 0 || type > WIRE_I32 || type == WIRE_EGROUP) {
+    if (n == 0 || n > TAG_BYTES || key > UINT32_MAX || number == 0 || type > WIRE_I32 ||
+        type == WIRE_EGROUP) {
         FAIL(d, tag, NULL, ONX_MALFORMED, "a field tag is malformed");
         onx_diag_hint(d->diag, "the file is damaged, cut off, or not an ONNX file");
         return ONX_MALFORMED;

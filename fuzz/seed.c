@@ -1,0 +1,119 @@
+/* seed.c: inputs to start the fuzz targets from, made of the test data.
+ *
+ *     seed DATA OUT      writes OUT/fuzz_wire/…, OUT/fuzz_json/… and so on
+ *
+ * Small files only: they are what a fuzzer is fast with. */
+#include "support.h"
+#include "text/text.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MOST = 2500, EVERY = 7 };
+
+static const char *out_folder;
+static size_t written;
+
+static void write_seed(const char *target, const char *head, size_t head_size, onx_str body) {
+    char path[600];
+    test_bytes all = {NULL, 0, 0};
+    test_put(&all, head, head_size);
+    test_put(&all, body.data, body.size);
+    snprintf(path, sizeof path, "%s/%s", out_folder, target);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%s/%05zu", out_folder, target, written++);
+    test_file_write(path, all.data, all.size);
+    test_bytes_free(&all);
+}
+
+/* The number that fuzz_table (fuzz.h) takes for a message type. */
+static char table_number(const onx_desc *desc) {
+    static const onx_desc *const tables[] = {&onx_desc_model,
+#define TABLE(name, type, proto) &onx_desc_##name,
+                                             ONX_MESSAGES(TABLE)
+#undef TABLE
+    };
+    for (size_t i = 0; i < ONX_COUNT(tables); i++)
+        if (tables[i] == desc) return (char)i;
+    return 0;
+}
+
+typedef onx_status print_fn(const void *msg, const onx_writer *writer, onx_diag *diag);
+
+static onx_status print_text(const void *msg, const onx_writer *writer, onx_diag *diag) {
+    return onx_text_print(msg, writer, diag);
+}
+
+static void write_form(const char *target, const onx_msg *msg, print_fn *print, bool number) {
+    char head[1] = {table_number(msg->desc)};
+    onx_buf text;
+    onx_buf_init(&text, msg->doc->ctx);
+    onx_writer writer = onx_buf_writer(&text);
+    if (print(msg, &writer, NULL) == ONX_OK && text.size <= 2 * MOST)
+        write_seed(target, head, number, (onx_str){text.data, text.size});
+    onx_buf_fini(&text);
+}
+
+static void write_forms(const onx_msg *msg) {
+    write_form("fuzz_json", msg, onx_json_print, true);
+    write_form("fuzz_textproto", msg, onx_textproto_print, true);
+    if (msg->desc == &onx_desc_model) write_form("fuzz_text", msg, print_text, false);
+}
+
+static void seed_model(onx_str bytes) {
+    static const char program[] = "\x10\x00\x01\x02\x01\x03\x04\x02\x05\x03\x01\x00\x02\x06\x00\x09\x03";
+    onx_model *model = NULL;
+    if (onx_model_load_memory(NULL, bytes.data, bytes.size, NULL, &model, NULL)) return;
+    write_seed("fuzz_wire", "", 1, bytes);
+    write_seed("fuzz_roundtrip", program, sizeof program - 1, bytes);
+    write_forms(&model->msg);
+    onx_model_free(model);
+}
+
+static void seed_array(const onx_data *data, const char *ending) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/array%s", out_folder, ending);
+    if (onx_data_save(data, path, NULL)) return;
+    test_bytes bytes = test_file_read(path);
+    write_seed("fuzz_npy", "", 0, (onx_str){bytes.data, bytes.size});
+    test_bytes_free(&bytes);
+    remove(path);
+}
+
+static void seed_data(const char *path, onx_str bytes) {
+    onx_data *data = NULL;
+    if (onx_data_load(NULL, path, ONX_DATA_NONE, &data, NULL)) return;
+    char head[1] = {table_number(((onx_msg *)data)->desc)};
+    write_seed("fuzz_wire", head, 1, bytes);
+    write_seed("fuzz_npy", "", 0, bytes);
+    write_forms((onx_msg *)data);
+    seed_array(data, ".npy");
+    seed_array(data, ".npz");
+    onx_data_free(data);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "usage: seed DATA OUT\n");
+        return 2;
+    }
+    out_folder = argv[2];
+    mkdir(out_folder, 0777);
+    static const char *const endings[] = {".onnx", ".pb"};
+    for (size_t k = 0; k < ONX_COUNT(endings); k++) {
+        test_files files = test_files_find(argv[1], endings[k]);
+        for (size_t i = 0; i < files.count; i += EVERY * (k + 1)) {
+            test_bytes bytes = test_file_read(files.paths[i]);
+            onx_str s = {bytes.data, bytes.size};
+            if (bytes.size <= MOST && k == 0) seed_model(s);
+            if (bytes.size <= MOST && k == 1) seed_data(files.paths[i], s);
+            test_bytes_free(&bytes);
+        }
+        test_files_free(&files);
+    }
+    test_bytes rich = test_model_rich_bytes();
+    seed_model((onx_str){rich.data, rich.size});
+    test_bytes_free(&rich);
+    printf("%zu seeds\n", written);
+    return 0;
+}
