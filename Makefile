@@ -30,7 +30,7 @@ bench: all
 fuzz:
 	@tool/setup build clang
 	@cmake --preset fuzz
-	@cmake --build build-fuzz
+	@cmake --build build-fuzz --target fuzz
 	@tool/fuzz build-fuzz
 
 install: all

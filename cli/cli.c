@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* ── Messages ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Messages ────────────────────────────────────────────────────────────────────────────────── */
 
 /* "onx info: ", and, on a terminal, in colour. */
 static void put_prefix(const cli_command *command) {
@@ -19,40 +20,31 @@ static void put_prefix(const cli_command *command) {
             colour ? "\033[0m" : "");
 }
 
-static void put_message(const char *fmt, va_list args) {
-    char text[1536];
-    vsnprintf(text, sizeof text, fmt, args);
-    cli_puts(stderr, text);
-}
-
 int cli_usage(const cli_command *command, const char *fmt, ...) {
+    char text[512];
     va_list args;
     va_start(args, fmt);
-    put_prefix(command);
-    put_message(fmt, args);
-    fprintf(stderr, "; see 'onx help %s'\n", command->name);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    put_prefix(command);
+    cli_puts(stderr, text);
+    fprintf(stderr, "; see 'onx help %s'\n", command->name);
     return CLI_USAGE;
 }
 
-int cli_fail(const cli_command *command, const onx_diag *diag) {
+void cli_warn(const cli_command *command, const char *what, const onx_diag *diag) {
     char text[2048];
     onx_diag_format(diag, text, sizeof text);
     put_prefix(command);
-    fprintf(stderr, "%s\n", text);
+    fprintf(stderr, "%s%s\n", what, text);
+}
+
+int cli_fail(const cli_command *command, const onx_diag *diag) {
+    cli_warn(command, "", diag);
     return diag->status == ONX_USAGE ? CLI_USAGE : CLI_BAD;
 }
 
-void cli_note(const cli_command *command, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    put_prefix(command);
-    put_message(fmt, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
-
-/* ── Files ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Files ───────────────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_stdio(const char *path) {
     return !strcmp(path, "-");
@@ -76,12 +68,16 @@ onx_writer cli_stdout(void) {
 }
 
 int cli_finish(void) {
-    errno = 0;
+    struct stat info;
     bool failed = ferror(stdout) != 0;
+    errno = 0;
     failed = fflush(stdout) != 0 || failed;
-    if (failed && errno != EPIPE) /* who closes a pipe knows */
-        fprintf(stderr, "onx: cannot write to standard output%s%s\n", errno ? ": " : "",
-                errno ? strerror(errno) : "");
+    int error = errno;
+    bool pipe =
+        fstat(fileno(stdout), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISCHR(info.st_mode);
+    if (failed && !pipe) /* who closes a pipe knows */
+        fprintf(stderr, "onx: cannot write to standard output%s%s\n", error ? ": " : "",
+                error ? strerror(error) : "");
     return failed ? CLI_BAD : CLI_OK;
 }
 
@@ -121,7 +117,7 @@ onx_graph *cli_graph_next(const onx_graph *root, const onx_graph *at) {
     return next;
 }
 
-/* ── Text for people ────────────────────────────────────────────────────────────────────────────── */
+/* ── Text for people ─────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_terminal(FILE *file) {
     return isatty(fileno(file));
@@ -180,6 +176,10 @@ char *cli_type(const onx_type *type) {
     char *text = calloc(size, 1);
     if (text && type) onx_type_format(type, text, size);
     return text;
+}
+
+const char *cli_plural(uint64_t n) {
+    return n == 1 ? "" : "s";
 }
 
 cli_text cli_bytes(uint64_t n) {

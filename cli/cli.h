@@ -1,8 +1,8 @@
 /* cli.h: what the commands of the program share: the table of commands, options, files in and out,
  * text for people.
  *
- * A command returns its exit status: CLI_OK; CLI_BAD when the model or data is bad, or a file cannot be
- * read or written; CLI_USAGE when the command line is wrong. What went wrong has been said by then. */
+ * A command returns its exit status: CLI_OK; CLI_BAD when the model or data is bad, or a file
+ * cannot be read or written; CLI_USAGE when the command line is wrong. By then it has said why. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -19,7 +19,7 @@ enum { CLI_OPTIONS = 16 }; /* of one command, at most */
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* ── Commands and options ───────────────────────────────────────────────────────────────────────── */
+/* ── Commands and options ────────────────────────────────────────────────────────────────────── */
 
 typedef struct cli_option {
     const char *name; /* "external": --external */
@@ -58,25 +58,26 @@ const cli_command *cli_command_find(const char *name);
 int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args, bool *help);
 void cli_print_help(const cli_command *command, FILE *out);
 
-/* Values of options. False, after saying so, when the value makes no sense; an option that was not given
- * leaves `out` as it is. Numbers may end in k, M or G, for powers of 1024. */
+/* Values of options. False, after saying so, when the value makes no sense; an option that was not
+ * given leaves `out` as it is. Numbers may end in k, M or G, for powers of 1024. */
 bool cli_get_number(const cli_args *args, size_t option, uint64_t *out);
 bool cli_get_real(const cli_args *args, size_t option, double *out);
 bool cli_get_format(const cli_args *args, size_t option, onx_format *out);
 /* The one of `names` that a value is, as its place; names end with NULL. */
 bool cli_get_choice(const cli_args *args, size_t option, const char *const *names, size_t *out);
 
-/* ── Messages ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Messages ────────────────────────────────────────────────────────────────────────────────── */
 
 int cli_usage(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3); /* CLI_USAGE */
 /* Says what is wrong; CLI_USAGE for ONX_USAGE, CLI_BAD for all else. */
 int cli_fail(const cli_command *command, const onx_diag *diag);
-void cli_note(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* The same for what is no failure, after a few words that say so. */
+void cli_warn(const cli_command *command, const char *what, const onx_diag *diag);
 /* The nearest of the names to what was typed; NULL when none is near. */
 const char *cli_nearest(const char *typed, const char *(*name_at)(const void *, size_t),
                         const void *names);
 
-/* ── Files ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Files ───────────────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_stdio(const char *path); /* "-" */
 onx_reader cli_stdin(void);
@@ -84,15 +85,15 @@ onx_writer cli_stdout(void);
 /* Flush standard output: CLI_BAD if anything of it could not be written. */
 int cli_finish(void);
 
-/* Load a model from a file or, for "-", from standard input. With `lenient` (not NULL), missing external
- * data are no failure: the model then has none, and `lenient` says what is wrong. */
+/* Load a model from a file or, for "-", from standard input. With `lenient` (not NULL), missing
+ * external data are no failure: the model then has none, and `lenient` says what is wrong. */
 int cli_load(const cli_command *command, const char *path, onx_format format, onx_diag *lenient,
              onx_model **out);
 
 /* The graph that follows `at` in the tree below `root`, root first; NULL after the last one. */
 onx_graph *cli_graph_next(const onx_graph *root, const onx_graph *at);
 
-/* ── Text for people ────────────────────────────────────────────────────────────────────────────── */
+/* ── Text for people ─────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_terminal(FILE *file);
 bool cli_wants_colour(FILE *file);
@@ -109,8 +110,9 @@ char *cli_type(const onx_type *type);
 typedef struct cli_text {
     char s[256];
 } cli_text;
-cli_text cli_bytes(uint64_t n);                                       /* "46.8 MB" */
-cli_text cli_count(uint64_t n);                                       /* "11,689,512" */
+const char *cli_plural(uint64_t n); /* the "s" that n things end in: "" for 1 */
+cli_text cli_bytes(uint64_t n);     /* "46.8 MB" */
+cli_text cli_count(uint64_t n);     /* "11,689,512" */
 cli_text cli_dims(onx_dtype dtype, size_t rank, const int64_t *dims); /* "float[2,3]" */
 
 #endif

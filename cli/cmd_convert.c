@@ -52,7 +52,10 @@ static bool parse(const cli_args *args, onx_format *from, onx_save_options *to) 
     if (file && *file) to->external_file = file;
     to->attributes = args->values[CONVERT_ATTRIBUTES] != NULL;
     if (to->format != ONX_FORMAT_AUTO) return true;
-    cli_usage(args->command, "the format of '%s' is not known by its name: use --to", out);
+    if (cli_is_stdio(out))
+        cli_usage(args->command, "standard output needs a format: --to FORMAT");
+    else
+        cli_usage(args->command, "the name '%s' tells no format: use --to FORMAT", out);
     return false;
 }
 

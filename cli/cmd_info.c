@@ -51,7 +51,7 @@ static void put_head(const survey *s) {
     if (*onx_model_producer(m)) {
         put_key("producer");
         cli_puts(stdout, onx_model_producer(m));
-        putchar(' ');
+        fputs(*onx_model_producer_version(m) ? " " : "", stdout);
         cli_puts(stdout, onx_model_producer_version(m));
         putchar('\n');
     }
@@ -76,8 +76,7 @@ static void put_value(const char *key, const onx_value *v) {
     char *type = cli_type(onx_value_type(v));
     fputs(type && *type ? ": " : "", stdout);
     if (type) cli_puts(stdout, type);
-    putchar('
-');
+    putchar('\n');
     free(type);
 }
 
@@ -104,49 +103,52 @@ static void put_graph(const survey *s) {
     put_key("nodes");
     printf("%s", cli_count(s->graph_nodes).s);
     if (s->subgraphs)
-        printf(" and %s in %s subgraphs", cli_count(s->sub_nodes).s, cli_count(s->subgraphs).s);
+        printf(" and %s in %s subgraph%s", cli_count(s->sub_nodes).s, cli_count(s->subgraphs).s,
+               cli_plural(s->subgraphs));
     if (s->functions)
-        printf(" and %s in %s functions", cli_count(s->function_nodes).s,
-               cli_count(s->functions).s);
+        printf(" and %s in %s function%s", cli_count(s->function_nodes).s,
+               cli_count(s->functions).s, cli_plural(s->functions));
     putchar('\n');
 }
 
 static void put_ops(const survey *s) {
-    if (s->n_ops == 0) return;
-    put_key("operators");
-    printf("%s\n", cli_count(s->n_ops).s);
+    int width = s->n_ops ? (int)strlen(cli_count(s->ops[0].count).s) : 0; /* the largest is first */
     for (size_t i = 0; i < s->n_ops; i++) {
         const survey_op *op = &s->ops[i];
-        printf("  %15s ", cli_count(op->count).s);
+        put_key(i ? "" : "operators");
+        printf("%*s ", width, cli_count(op->count).s);
         cli_puts(stdout, op->domain);
         fputs(*op->domain ? "::" : "", stdout);
         cli_puts(stdout, op->op);
         fputs(*op->overload ? ":" : "", stdout);
         cli_puts(stdout, op->overload);
-        puts(op->is_function ? "  (function)" : "");
+        puts(op->is_function ? " (function)" : "");
     }
 }
 
-static void put_total(const char *key, const survey_total *t, const char *what) {
+static void put_total(const char *key, const survey_total *t, const char *dtype) {
     if (t->tensors == 0) return;
     put_key(key);
-    printf("%s in %s tensors, %s%s\n", cli_count(t->elements).s, cli_count(t->tensors).s,
-           cli_bytes(t->bytes).s, what);
+    printf("%s%s%s in %s tensor%s", cli_count(t->elements).s, *dtype ? " " : "", dtype,
+           cli_count(t->tensors).s, cli_plural(t->tensors));
+    if (t->bytes || t->elements == 0)
+        printf(", %s", cli_bytes(t->bytes).s); /* strings have no size */
+    putchar('\n');
 }
 
 static void put_data(const survey *s) {
     survey_total all = {s->inside.tensors + s->external.tensors,
                         s->inside.elements + s->external.elements,
                         s->inside.bytes + s->external.bytes};
-    put_total("parameters", &all, "");
+    const char *only = "";
     for (int i = 0; i < ONX_DTYPE_COUNT; i++)
-        if (s->types[i].tensors && s->types[i].tensors < all.tensors)
-            put_total(onx_dtype_name((onx_dtype)i), &s->types[i], "");
-        else if (s->types[i].tensors)
-            put_line("", onx_dtype_name((onx_dtype)i));
-    if (s->external.tensors) put_total("", &s->inside, " in the model file");
-    put_total("", &s->external, " in external files");
-    put_total("constants", &s->constants, " in attributes");
+        if (s->types[i].tensors == all.tensors) only = onx_dtype_name((onx_dtype)i);
+    put_total("parameters", &all, only);
+    for (int i = 0; i < ONX_DTYPE_COUNT && !*only; i++)
+        put_total("", &s->types[i], onx_dtype_name((onx_dtype)i));
+    if (s->external.tensors) put_total("  in the model", &s->inside, "");
+    put_total("  external", &s->external, "");
+    put_total("constants", &s->constants, "");
     if (s->sparse) put_line("sparse", cli_count(s->sparse).s);
 }
 
@@ -157,7 +159,7 @@ static void put_file(const survey_file *f, bool first) {
     if (f->state == SURVEY_COMPLETE) printf(", %s", cli_bytes(f->size).s);
     if (f->state == SURVEY_CUT)
         printf(", has %s of %s", cli_bytes(f->size).s, cli_bytes(f->needed).s);
-    printf(" (%s tensors)\n", cli_count(f->tensors).s);
+    printf(" (%s tensor%s)\n", cli_count(f->tensors).s, cli_plural(f->tensors));
 }
 
 static void put_functions(const onx_model *m) {
@@ -170,21 +172,26 @@ static void put_functions(const onx_model *m) {
         cli_puts(stdout, onx_function_name(f));
         fputs(*onx_function_overload(f) ? ":" : "", stdout);
         cli_puts(stdout, onx_function_overload(f));
-        printf(" (%s nodes)\n", cli_count(onx_graph_node_count(onx_function_body(f))).s);
+        size_t nodes = onx_graph_node_count(onx_function_body(f));
+        printf(" (%s node%s)\n", cli_count(nodes).s, cli_plural(nodes));
     }
 }
 
+static void put_note(const char *what, const onx_diag *diag) {
+    put_key("note");
+    puts(what);
+    put_line(" ", diag->place);
+    put_line(" ", diag->message);
+    put_line(" ", diag->hint);
+}
+
 static void put_notes(const survey *s) {
-    char text[2048];
-    if (s->external_error.status) {
-        onx_diag_format(&s->external_error, text, sizeof text);
-        printf("  note: the external data cannot be used: %s\n", text);
-    }
-    if (s->bad_tensors) {
-        onx_diag_format(&s->bad, text, sizeof text);
-        printf("  note: %s tensors have no data that fit them; the first: %s\n",
-               cli_count(s->bad_tensors).s, text);
-    }
+    char what[320] = "one tensor has no valid data:";
+    if (s->bad_tensors > 1)
+        snprintf(what, sizeof what,
+                 "%s tensors have no valid data; the first:", cli_count(s->bad_tensors).s);
+    if (s->external_error.status) put_note("the external data cannot be used:", &s->external_error);
+    if (s->bad_tensors) put_note(what, &s->bad);
 }
 
 static void put_survey(const survey *s) {
@@ -205,7 +212,7 @@ static void put_survey(const survey *s) {
     put_notes(s);
 }
 
-static int show(const cli_args *args, const char *path, onx_format format, bool first) {
+static int show(const cli_args *args, const char *path, onx_format format, bool *shown) {
     onx_model *model;
     survey s = {.path = path, .format = format};
     int status = cli_load(args->command, path, format, &s.external_error, &model);
@@ -213,13 +220,16 @@ static int show(const cli_args *args, const char *path, onx_format format, bool 
     s.model = model;
     if (format == ONX_FORMAT_AUTO) s.format = onx_format_from_path(path);
     if (survey_make(&s)) {
-        if (args->values[INFO_JSON])
+        bool json = args->values[INFO_JSON] != NULL;
+        if (*shown && !json) putchar('\n');
+        *shown = true;
+        if (json)
             info_json(&s);
         else
-            fputs(first ? "" : "\n", stdout), put_survey(&s);
+            put_survey(&s);
     } else {
-        cli_note(args->command, "out of memory");
-        status = CLI_BAD;
+        onx_diag diag = {.size = sizeof diag, .status = ONX_NO_MEMORY, .offset = -1};
+        status = cli_fail(args->command, &diag);
     }
     survey_free(&s);
     onx_model_free(model);
@@ -229,9 +239,10 @@ static int show(const cli_args *args, const char *path, onx_format format, bool 
 static int run(const cli_args *args) {
     onx_format format = ONX_FORMAT_AUTO;
     int worst = CLI_OK;
+    bool shown = false;
     if (!cli_get_format(args, INFO_FROM, &format)) return CLI_USAGE;
     for (size_t i = 0; i < args->n_files; i++) {
-        int status = show(args, args->files[i], format, i == 0);
+        int status = show(args, args->files[i], format, &shown);
         if (status > worst) worst = status;
     }
     return worst;

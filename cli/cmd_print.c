@@ -38,7 +38,7 @@ static int run(const cli_args *args) {
     onx_diag external = ONX_INIT(onx_diag);
     int status = cli_load(args->command, args->files[0], format, &external, &model);
     if (status != CLI_OK) return status;
-    if (external.status) cli_note(args->command, "without external data: %s", external.message);
+    if (external.status) cli_warn(args->command, "without external data: ", &external);
     status = print_model(args, model, &how);
     onx_model_free(model);
     return status;

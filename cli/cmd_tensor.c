@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* ── Sources ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Sources ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* What was asked for of a file, and what keeps it alive. */
 typedef struct source {
@@ -45,7 +45,8 @@ static void source_close(source *s) {
 
 static int fail(const cli_args *args, const source *s, onx_diag *diag) {
     if (!diag->file[0]) snprintf(diag->file, sizeof diag->file, "%s", s->path);
-    return cli_fail(args->command, diag);
+    cli_fail(args->command, diag);
+    return CLI_BAD;
 }
 
 static int fail_name(const cli_args *args, const source *s, const char *what) {
@@ -158,7 +159,7 @@ static int source_open(const cli_args *args, const char *path, source *s) {
     return status == CLI_OK ? convert(args, s) : status;
 }
 
-/* ── Showing ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Showing ─────────────────────────────────────────────────────────────────────────────────── */
 
 enum { FEW = 20 }; /* elements of a sequence */
 
@@ -259,7 +260,7 @@ static int show(const cli_args *args, const source *s) {
     return worst;
 }
 
-/* ── Writing ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Writing ─────────────────────────────────────────────────────────────────────────────────── */
 
 static bool ends_with(const char *path, const char *ending) {
     size_t n = strlen(path), m = strlen(ending);
@@ -317,7 +318,7 @@ static int write_all(const cli_args *args) {
     return result;
 }
 
-/* ── The command ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The command ─────────────────────────────────────────────────────────────────────────────── */
 
 static int compare(const cli_args *args) {
     double rtol = 0, atol = 0;

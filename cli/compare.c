@@ -15,9 +15,11 @@ typedef struct comparison {
 } comparison;
 
 static bool differ(comparison *c, const char *what, const char *a, const char *b) {
-    fputs("different", stdout);
-    cli_puts(stdout, c->place);
-    printf(": %s %s and %s\n", what, a, b);
+    printf("different%s: %s ", c->place, what);
+    cli_puts(stdout, a);
+    fputs(" and ", stdout);
+    cli_puts(stdout, b);
+    putchar('\n');
     c->differs = true;
     return false;
 }
@@ -26,7 +28,7 @@ static bool differ_count(comparison *c, const char *what, uint64_t a, uint64_t b
     return a == b || differ(c, what, cli_count(a).s, cli_count(b).s);
 }
 
-/* ── Elements ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Elements ────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct element_errors {
     uint64_t different, first;
@@ -34,7 +36,7 @@ typedef struct element_errors {
 } element_errors;
 
 static void see(const comparison *c, element_errors *e, uint64_t index, double error, double size) {
-    double relative = error == 0 ? 0 : error / size;
+    double relative = error == 0 || isinf(error) ? error : error / size;
     bool fine = error == 0 || error <= c->atol + c->rtol * size;
     if (!(error <= e->max_abs)) e->max_abs = error;
     if (!(relative <= e->max_rel)) e->max_rel = relative;
@@ -106,9 +108,8 @@ static void compare_numbers(const comparison *c, const values *v, element_errors
 }
 
 static void report(comparison *c, const values *v, const element_errors *e) {
-    fputs("different", stdout);
-    cli_puts(stdout, c->place);
-    printf(": %s of %s elements", cli_count(e->different).s, cli_count(v->count).s);
+    printf("different%s: %s of %s element%s", c->place, cli_count(e->different).s,
+           cli_count(v->count).s, cli_plural(v->count));
     if (v->dtype != ONX_DTYPE_STRING)
         printf(", largest error %.6g, relative %.6g", e->max_abs, e->max_rel);
     printf("\n  first at %s: ", values_place(v, e->first).s);
@@ -132,7 +133,7 @@ static void compare_elements(comparison *c, const values *v) {
     if (e.different) report(c, v, &e);
 }
 
-/* ── Tensors and what holds them ────────────────────────────────────────────────────────────────── */
+/* ── Tensors and what holds them ─────────────────────────────────────────────────────────────── */
 
 static bool compare_types(comparison *c, const onx_tensor *a, const onx_tensor *b) {
     const onx_tensor *t[2] = {a, b};
@@ -169,6 +170,17 @@ static void compare_tensors(comparison *c, const onx_tensor *a, const onx_tensor
     values_close(&v[1]);
 }
 
+static cli_text key_text(const onx_data *map, size_t index) {
+    cli_text text;
+    onx_str s = onx_data_key_str(map, index);
+    if (onx_data_key_dtype(map) == ONX_DTYPE_STRING)
+        snprintf(text.s, sizeof text.s, "\"%.*s\"", (int)(s.size < 100 ? s.size : 100),
+                 s.data ? s.data : "");
+    else
+        snprintf(text.s, sizeof text.s, "%lld", (long long)onx_data_key_int(map, index));
+    return text;
+}
+
 static bool compare_keys(comparison *c, const onx_data *a, const onx_data *b) {
     onx_dtype key = onx_data_key_dtype(a);
     if (key != onx_data_key_dtype(b))
@@ -177,7 +189,7 @@ static bool compare_keys(comparison *c, const onx_data *a, const onx_data *b) {
         onx_str s = onx_data_key_str(a, i), t = onx_data_key_str(b, i);
         bool same = onx_data_key_int(a, i) == onx_data_key_int(b, i) && s.size == t.size &&
                     (s.size == 0 || !memcmp(s.data, t.data, s.size));
-        if (!same) return differ(c, "keys", "of one", "the other");
+        if (!same) return differ(c, "keys", key_text(a, i).s, key_text(b, i).s);
     }
     return true;
 }
@@ -226,7 +238,7 @@ int compare_data(const cli_command *command, const char *const names[2],
         if (!compare_parts(&c, a, b)) break;
     }
     if (!c.differs && !c.failed) {
-        printf("equal: %s elements", cli_count(c.total).s);
+        printf("equal: %s element%s", cli_count(c.total).s, cli_plural(c.total));
         if (c.max_abs > 0)
             printf(" within the tolerance, largest error %.6g, relative %.6g", c.max_abs,
                    c.max_rel);

@@ -4,8 +4,9 @@
 
 #include "values.h"
 
-/* Says on standard output how they differ, or how near they are. CLI_OK: |a - b| <= atol + rtol * |b| for all
- * elements, types and shapes and everything else equal; CLI_BAD: not so, or the data are bad. */
+/* Says on standard output how they differ, or how near they are. CLI_OK: for all elements
+ * |a - b| <= atol + rtol * |b|, and types, shapes and all else are equal; CLI_BAD: not so, or the
+ * data are bad. */
 int compare_data(const cli_command *command, const char *const names[2],
                  const onx_data *const data[2], double rtol, double atol);
 

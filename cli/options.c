@@ -1,5 +1,5 @@
-/* options.c: command lines, by the table of a command: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, and
- * "--", after which everything is a file. */
+/* options.c: command lines, by the table of a command: --name VALUE, --name=VALUE, -n VALUE,
+ * -nVALUE, and "--", after which everything is a file. */
 #include "cli.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int unknown(const cli_command *command, const char *arg, size_t name_size
     const char *near = NULL;
     snprintf(name, sizeof name, "%.*s", (int)(name_size < 60 ? name_size : 60), arg);
     if (!strncmp(name, "--", 2)) near = cli_nearest(name + 2, option_name, command->options);
-    if (near) return cli_usage(command, "unknown option %s, did you mean --%s?", name, near);
+    if (near) return cli_usage(command, "unknown option %s (did you mean --%s?)", name, near);
     return cli_usage(command, "unknown option %s", name);
 }
 
@@ -82,7 +82,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args,
     return CLI_OK;
 }
 
-/* ── Values ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Values ──────────────────────────────────────────────────────────────────────────────────── */
 
 static bool wrong(const cli_args *args, size_t option, const char *wanted) {
     cli_usage(args->command, "--%s needs %s, not '%s'", args->command->options[option].name, wanted,
@@ -147,7 +147,7 @@ bool cli_get_choice(const cli_args *args, size_t option, const char *const *name
     return wrong(args, option, list);
 }
 
-/* ── Help ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Help ────────────────────────────────────────────────────────────────────────────────────── */
 
 static void print_option(const cli_option *o, FILE *out) {
     char left[64], letter[8] = "";
@@ -162,13 +162,14 @@ static void print_option(const cli_option *o, FILE *out) {
 
 void cli_print_help(const cli_command *command, FILE *out) {
     static const cli_option help = {"help", 'h', NULL, "show this help"};
-    fprintf(out, "usage: onx %s %s\n\n%s\n", command->name, command->synopsis, command->help);
+    fprintf(out, "usage: onx %s%s%s\n\n%s\n", command->name, *command->synopsis ? " " : "",
+            command->synopsis, command->help);
     fprintf(out, "\noptions:\n");
     for (const cli_option *o = command->options; o->name; o++) print_option(o, out);
     print_option(&help, out);
 }
 
-/* ── Near misses ────────────────────────────────────────────────────────────────────────────────── */
+/* ── Near misses ─────────────────────────────────────────────────────────────────────────────── */
 
 /* Letters to insert, remove, replace or swap with their neighbour; both texts are short. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb) {

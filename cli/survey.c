@@ -12,7 +12,7 @@ const char *survey_state_name(survey_state state) {
     return names[state];
 }
 
-/* ── Walking ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Walking ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Graphs of training steps hang below the main graph too, but belong to no node. */
 static bool is_training(const onx_graph *g) {
@@ -43,7 +43,7 @@ static const onx_graph *next_graph(graphs *w) {
     }
 }
 
-/* ── Operators ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Operators ───────────────────────────────────────────────────────────────────────────────── */
 
 static const char *plain_domain(const char *domain) {
     return strcmp(domain, "ai.onnx") ? domain : "";
@@ -131,7 +131,7 @@ static bool survey_ops(survey *s) {
     return ok;
 }
 
-/* ── Tensors ────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Tensors ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void add(survey_total *total, const onx_tensor *t) {
     uint64_t count;
@@ -191,7 +191,7 @@ static void see_constants(survey *s, const onx_graph *g, tensors *list) {
         }
 }
 
-/* ── External files ─────────────────────────────────────────────────────────────────────────────── */
+/* ── External files ──────────────────────────────────────────────────────────────────────────── */
 
 static int by_location(const void *a, const void *b) {
     return strcmp(onx_tensor_location(*(const onx_tensor *const *)a),

@@ -1,4 +1,4 @@
-/* survey.h: the facts about a model that `onx info` tells. Reads the structure, never the payloads. */
+/* survey.h: the facts about a model that `onx info` tells. Reads its structure, not its data. */
 #ifndef CLI_SURVEY_H
 #define CLI_SURVEY_H
 

@@ -69,7 +69,7 @@ static void read_one(const values *v, uint64_t index, onx_dtype as, void *out) {
     memcpy(out, block + n * size, size);
 }
 
-/* ── One element ────────────────────────────────────────────────────────────────────────────────── */
+/* ── One element ─────────────────────────────────────────────────────────────────────────────── */
 
 /* The fewest digits that read back as the same element of the type. */
 static void put_real(onx_dtype dtype, double x, char *out, size_t size) {
@@ -82,6 +82,7 @@ static void put_real(onx_dtype dtype, double x, char *out, size_t size) {
         onx_dtype_convert(dtype, code, ONX_DTYPE_F64, &back, 1, true);
         if (back == x || isnan(x)) break;
     }
+    if (strchr(out, 'e') && fabs(x) >= 1 && fabs(x) < 1e16) snprintf(out, size, "%.0f", x);
     if (isfinite(x) && !strpbrk(out, ".e")) strncat(out, ".", size - strlen(out) - 1);
 }
 
@@ -149,7 +150,7 @@ cli_text values_place(const values *v, uint64_t index) {
     return t;
 }
 
-/* ── Statistics ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── Statistics ──────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct stats {
     uint64_t numbers, nans, infinities, nonzero;
@@ -195,11 +196,11 @@ static stats stats_of(const values *v) {
 void values_print_stats(const values *v, FILE *out) {
     values_kind kind = values_kind_of(v->dtype);
     if (kind == VALUES_STRING || kind == VALUES_COMPLEX) {
-        fprintf(out, "%s elements\n", cli_count(v->count).s);
+        fprintf(out, "%s element%s\n", cli_count(v->count).s, cli_plural(v->count));
         return;
     }
     stats s = stats_of(v);
-    fprintf(out, "%s elements", cli_count(v->count).s);
+    fprintf(out, "%s element%s", cli_count(v->count).s, cli_plural(v->count));
     if (kind == VALUES_BOOL)
         fprintf(out, ", %s true", cli_count(s.nonzero).s);
     else if (s.numbers)
@@ -210,7 +211,7 @@ void values_print_stats(const values *v, FILE *out) {
     fputc('\n', out);
 }
 
-/* ── Arrays ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Arrays ──────────────────────────────────────────────────────────────────────────────────── */
 
 enum { EDGE = 3, MANY = 1000, LINE = 96 };
 
@@ -326,7 +327,7 @@ void values_print(const values *v, bool full, size_t indent, FILE *out) {
     free(a.at);
 }
 
-/* ── Parts ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Parts ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool enter(parts *p, const onx_data *data) {
     if (p->depth == PARTS_DEPTH) return false;

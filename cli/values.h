@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-/* ── Elements ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Elements ────────────────────────────────────────────────────────────────────────────────── */
 
 /* A tensor whose elements can be had. */
 typedef struct values {
@@ -31,22 +31,22 @@ values_kind values_kind_of(onx_dtype dtype);
 
 /* Elements `at` … `at + n - 1`, converted; `at` is a multiple of 8. */
 void values_read(const values *v, uint64_t at, size_t n, onx_dtype as, void *out);
-/* One element: with as few digits as tell it from its neighbours. Strings are quoted and shortened. */
+/* One element, with as few digits as tell it from its neighbours. Strings are quoted, and cut. */
 cli_text values_text(const values *v, uint64_t index);
 /* "[1,2,3]": where in the tensor an element is. */
 cli_text values_place(const values *v, uint64_t index);
 
 /* min, max, mean and the like, in one line. */
 void values_print_stats(const values *v, FILE *out);
-/* Nested brackets, as NumPy writes them; large tensors are summarised unless `full`. Lines begin with
- * `indent` spaces, the first one too. */
+/* Nested brackets, as NumPy writes them; large tensors are summarised unless `full`. Lines begin
+ * with `indent` spaces, the first one too. */
 void values_print(const values *v, bool full, size_t indent, FILE *out);
 
-/* ── Parts ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Parts ───────────────────────────────────────────────────────────────────────────────────── */
 
 enum { PARTS_DEPTH = 128 }; /* more than the library reads */
 
-/* A walk over data and everything in it: start with the data as `root` and zeros, then call parts_next. */
+/* A walk over data and all in it: start with the data as `root` and zeros, then call parts_next. */
 typedef struct parts {
     const onx_data *root;
     size_t depth; /* of the part returned last: 1 is the root */

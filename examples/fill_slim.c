@@ -2,9 +2,9 @@
  *
  *     fill_slim model.slim.onnx model.onnx
  *
- * A tensor without data whose doc_string is "prng SEED LO HI" gets pseudo-random elements between LO and
- * HI, the same ones everywhere. Shows how to walk all tensors of a model, and how to give them payloads
- * without copying. */
+ * A tensor without data whose doc_string is "prng SEED LO HI" gets pseudo-random elements between
+ * LO and HI, the same ones everywhere. Shows how to walk all tensors of a model, and how to give
+ * them payloads without copying. */
 #include <onx.h>
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* fuzz_json.c: JSON. The first byte chooses the message type, the rest is text.
  *
- * What is parsed prints, and that text parses to an equal message and prints as itself. */
+ * What is parsed prints, and that text parses to an equal message. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

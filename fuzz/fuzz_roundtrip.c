@@ -173,7 +173,8 @@ static void check_saved(onx_context *ctx, const onx_model *model) {
     onx_buf bytes;
     onx_buf_init(&bytes, ctx);
     onx_model *back = reload(ctx, model, &bytes);
-    if (test_is_plain(back)) {
+    FUZZ_CHECK(test_is_plain(back) || !test_is_plain(model));
+    if (test_is_plain(model)) {
         test_bytes a = {NULL, 0, 0}, b = {NULL, 0, 0};
         test_links_print(model, &a);
         test_links_print(back, &b);
@@ -186,9 +187,11 @@ static void check_saved(onx_context *ctx, const onx_model *model) {
 }
 
 static void check_edits(onx_context *ctx, editor *e) {
+    bool plain = test_is_plain(e->model);
     while (e->left) {
         edit(e);
         FUZZ_CHECK(test_links(e->model));
+        FUZZ_CHECK(!plain || test_is_plain(e->model));
     }
     check_saved(ctx, e->model);
 }

@@ -1,6 +1,6 @@
 /* fuzz_text.c: ONNX text, as a model and, when it is short, as a type.
  *
- * A model that is parsed prints, and that text parses to an equal model and prints as itself; it can be listed, too. */
+ * A model that is parsed prints, and that text parses to an equal model; it can be listed, too. */
 #include "fuzz.h"
 
 static int discard(void *user, const void *data, size_t size) {

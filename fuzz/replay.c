@@ -1,4 +1,4 @@
-/* replay.c: runs a fuzz target without libFuzzer: on empty input and on the files named as arguments. */
+/* replay.c: runs a fuzz target without libFuzzer: on empty input and on the files it is given. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

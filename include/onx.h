@@ -18,10 +18,13 @@
  *   Functions that can fail return onx_status and fill an onx_diag when given one; on failure their
  *   outputs are untouched and nothing is owed.
  *   Builder functions (those that return the object they add) return NULL on failure, accept NULL
- *   arguments, and remember the first failure in the model: a chain of them needs one check, at its end:
+ *   arguments, and remember the first failure in the model: a chain of them needs one check, at its
+ *   end:
  *   onx_model_error, or the status of onx_model_save.
- *   Options structs begin with their size: set it with ONX_INIT(onx_load_options). NULL means defaults.
- *   Strings returned as `const char *` are UTF-8, NUL-terminated, owned by the object, and valid until it is
+ *   Options structs begin with their size: set it with ONX_INIT(onx_load_options). NULL means
+ *   defaults.
+ *   Strings returned as `const char *` are UTF-8, NUL-terminated, owned by the object, and valid
+ *   until it is
  *   changed or freed; `onx_str` is a span of bytes.
  *   Objects of one model may be read from many threads; to change it, be alone with it.
  *   The library never prints, exits, or changes global state.
@@ -49,7 +52,7 @@ extern "C" {
 #define ONX_IR_VERSION 14    /* the newest IR version this library knows */
 #define ONX_OPSET_VERSION 28 /* the newest opset of the default domain */
 
-/* ── Errors ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Errors ───────────────────────────────────────────────────────────────────────────────────── */
 
 #define ONX_STATUS_MAP(X)                                                                          \
     X(OK, 0, "no error")                                                                           \
@@ -71,7 +74,8 @@ typedef enum onx_status {
 #undef ONX_STATUS_ENUM
 } onx_status;
 
-/* What went wrong. Fixed size, owned by the caller, needs no freeing; start with ONX_INIT or zeros. */
+/* What went wrong. Fixed size, owned by the caller, needs no freeing; start with ONX_INIT or zeros.
+ * */
 typedef struct onx_diag {
     size_t size;
     onx_status status;
@@ -90,7 +94,7 @@ ONX_API const char *onx_version(void);
 /* Optional libraries built in, such as "zlib 1.2.13"; NULL after the last one. */
 ONX_API const char *onx_version_feature(size_t index);
 
-/* ── Strings, streams ───────────────────────────────────────────────────────────────────────────── */
+/* ─ Strings, streams ─────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_str {
     const char *data;
@@ -108,7 +112,7 @@ typedef struct onx_writer {
     int (*write)(void *user, const void *data, size_t size);
 } onx_writer;
 
-/* ── Context ────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Context ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* Memory, limits. Pass NULL as context for the defaults; make one to set them. */
 typedef struct onx_context onx_context;
@@ -128,7 +132,7 @@ typedef struct onx_limits {
     size_t name_bytes;   /* of one name (64 KiB) */
     size_t string_bytes; /* of one string (1 GiB) */
     size_t
-        memory_factor; /* structure may take this many times the bytes of the file, plus 16 MiB (64) */
+        memory_factor; /* structure takes at most this many times the file's bytes, plus 16 MiB (64) */
 } onx_limits;
 
 typedef struct onx_context_options {
@@ -143,7 +147,7 @@ ONX_API void onx_context_free(onx_context *ctx); /* models made from it may live
 ONX_API size_t onx_context_memory_used(const onx_context *ctx);
 ONX_API size_t onx_context_memory_peak(const onx_context *ctx);
 
-/* ── Element types ──────────────────────────────────────────────────────────────────────────────── */
+/* ─ Element types ────────────────────────────────────────────────────────────────────────────── */
 
 /* X(NAME, number in ONNX, ONNX text name, bits of an element) */
 #define ONX_DTYPE_MAP(X)                                                                           \
@@ -189,13 +193,14 @@ ONX_API onx_dtype onx_dtype_from_name(const char *name); /* ONX_DTYPE_NONE if un
 ONX_API unsigned onx_dtype_bits(onx_dtype dtype);        /* 0 for strings and unknown types */
 /* Bytes of `count` densely packed elements; false on overflow, or for a type without a size. */
 ONX_API bool onx_dtype_bytes(onx_dtype dtype, uint64_t count, size_t *bytes);
-/* Convert dense elements. Floats round to nearest even; out of range saturates or becomes the type's
- * infinity or NaN as ONNX's Cast defines (`saturate` as its attribute, for the 8-bit floats and smaller); float to
- * integer truncates and saturates, NaN gives 0; packed types are packed. Not for strings. */
+/* Convert dense elements, as ONNX's Cast. Floats round to nearest even; out of range saturates or
+ * becomes the type's infinity or NaN (`saturate` as Cast's attribute, for the 8-bit floats); float
+ * to integer truncates and saturates, NaN gives 0, but 2- and 4-bit integers keep the low bits;
+ * integer to integer keeps the low bits; packed types are packed. Not for strings. */
 ONX_API onx_status onx_dtype_convert(onx_dtype from, const void *src, onx_dtype to, void *dst,
                                      uint64_t count, bool saturate);
 
-/* ── Objects ────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Objects ──────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_model onx_model;
 typedef struct onx_graph onx_graph;
@@ -210,7 +215,7 @@ typedef struct onx_entry onx_entry;   /* a key and its value */
 typedef struct onx_device onx_device; /* a configuration of devices */
 typedef struct onx_data onx_data;     /* tensor, sparse tensor, sequence, map or optional */
 
-/* ── Loading and saving ─────────────────────────────────────────────────────────────────────────── */
+/* ─ Loading and saving ───────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_format {
     ONX_FORMAT_AUTO,      /* by extension when there is a path, else by content */
@@ -231,8 +236,9 @@ typedef struct onx_load_options {
     const char *folder; /* where external data lies; NULL: beside the model file */
 } onx_load_options;
 
-/* Large files are mapped, and tensor data are read from the mapping: the file must not be overwritten
- * in place while the model lives (replacing it by renaming, as saving does, is fine). Or set `copy`. */
+/* Large files are mapped, and tensor data are read from the mapping: the file must not be
+ * overwritten in place while the model lives (replacing it by renaming, as saving does, is fine).
+ * Or set `copy`. */
 ONX_API onx_status onx_model_load(onx_context *ctx, const char *path,
                                   const onx_load_options *options, onx_model **out, onx_diag *diag);
 /* The bytes must stay as they are while the model lives, unless options->copy is set. */
@@ -244,7 +250,7 @@ ONX_API onx_status onx_model_load_stream(onx_context *ctx, const onx_reader *rea
                                          onx_diag *diag);
 
 typedef enum onx_external {
-    ONX_EXTERNAL_KEEP, /* tensors stay as they are; files they refer to are copied along if need be */
+    ONX_EXTERNAL_KEEP,   /* tensors stay as they are; their files go along to another folder */
     ONX_EXTERNAL_INLINE, /* all data into the model file */
     ONX_EXTERNAL_ONE,    /* data into one file beside it */
     ONX_EXTERNAL_MANY,   /* data into one file per tensor */
@@ -260,8 +266,9 @@ typedef struct onx_save_options {
     bool attributes;           /* also move tensors in attributes of nodes */
 } onx_save_options;
 
-/* A file is replaced whole (temporary file, sync, rename) or left as it was. A model that was not edited is
- * written as the bytes it was read from; what was edited is encoded anew, the rest keeps its bytes. */
+/* A file is replaced whole (temporary file, sync, rename) or left as it was. A model that was not
+ * edited is written as the bytes it was read from; what was edited is encoded anew, the rest keeps
+ * its bytes. */
 ONX_API onx_status onx_model_save(onx_model *model, const char *path,
                                   const onx_save_options *options, onx_diag *diag);
 /* External data can be kept or inlined here, not created. */
@@ -272,14 +279,15 @@ ONX_API onx_status onx_model_save_memory(onx_model *model, const onx_save_option
                                          void **out, size_t *size, onx_diag *diag);
 ONX_API void onx_buffer_free(onx_context *ctx, void *buffer, size_t size);
 
-/* ── Models ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Models ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* A new model with an empty graph `name`, importing `opset` of the default domain, with the lowest IR version
- * that has it. NULL when memory ran out. */
+/* A new model with an empty graph `name`, importing `opset` of the default domain, with the lowest
+ * IR version that has it. NULL when memory ran out. */
 ONX_API onx_model *onx_model_new(onx_context *ctx, const char *name, int64_t opset);
 ONX_API void onx_model_free(onx_model *model);
 ONX_API onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag);
-/* Give back the memory of removed objects: the model moves, and all pointers to it and into it end. */
+/* Give back the memory of removed objects: the model moves, and all pointers to it and into it end.
+ * */
 ONX_API onx_status onx_model_compact(onx_model **model, onx_diag *diag);
 /* The first failure of a builder call on this model; NULL if there was none. */
 ONX_API const onx_diag *onx_model_error(const onx_model *model);
@@ -333,7 +341,7 @@ ONX_API onx_function *onx_model_function_first(const onx_model *model);
 ONX_API onx_function *onx_model_function_find(const onx_model *model, const char *domain,
                                               const char *name, const char *overload);
 
-/* ── Graphs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Graphs ───────────────────────────────────────────────────────────────────────────────────── */
 
 ONX_API const char *onx_graph_name(const onx_graph *graph);
 ONX_API onx_status onx_graph_set_name(onx_graph *graph, const char *name);
@@ -362,8 +370,9 @@ ONX_API onx_value *onx_value_next(const onx_value *value);
 ONX_API onx_graph *onx_graph_sub_first(const onx_graph *graph);
 ONX_API onx_graph *onx_graph_sub_next(const onx_graph *graph);
 
-/* Types are written as in ONNX text: "float[N,3]", "int64[]" (a scalar), "float" (any shape), "seq(float[2])",
- * "map(int64, string)", "optional(float[1])", "sparse_tensor(float[N])". NULL: no type. */
+/* Types are written as in ONNX text: "float[N,3]", "float" (a scalar), "float[]" (any rank),
+ * "float[?,3]", "seq(float[2])", "map(int64, string)", "optional(float[1])",
+ * "sparse_tensor(float[N])". NULL: no type. */
 ONX_API onx_value *onx_graph_add_input(onx_graph *graph, const char *name, const char *type);
 ONX_API onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *type);
 /* `data` is dense, little-endian, and copied. `bytes` must be what dtype and dims need. */
@@ -375,8 +384,9 @@ ONX_API onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, siz
 /* A copy of `tensor` (of any model, or standalone) as initializer; `name` NULL: its own. */
 ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name,
                                         const onx_tensor *tensor);
-/* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from this graph or
- * from one around it; NULL is a missing optional input. Output names that are NULL are generated. */
+/* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from
+ * this graph or from one around it; NULL is a missing optional input. Output names that are NULL
+ * are generated. */
 ONX_API onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
                                      onx_value *const *inputs, size_t n_outputs,
                                      const char *const *outputs);
@@ -394,14 +404,16 @@ ONX_API onx_value *onx_graph_add_op_array(onx_graph *graph, const char *op, cons
 /* Sort the nodes so that each comes after those it needs, keeping their order where it is free to.
  * INVALID, and nothing moves, when there is a cycle. */
 ONX_API onx_status onx_graph_sort(onx_graph *graph, onx_diag *diag);
-/* A name no value of this graph, around it or inside it has: `hint`, or `hint_1` … Owned by the model. */
+/* A name no value of this graph, around it or inside it has: `hint`, or `hint_1` … Owned by the
+ * model. */
 ONX_API const char *onx_graph_new_name(onx_graph *graph, const char *hint);
-/* Inputs, outputs and initializers leave with these; the value must not be used any more (CONFLICT). */
+/* Inputs, outputs and initializers leave with these; the value must not be used any more
+ * (CONFLICT). */
 ONX_API onx_status onx_graph_remove_input(onx_graph *graph, onx_value *value, onx_diag *diag);
 ONX_API onx_status onx_graph_remove_output(onx_graph *graph, onx_value *value, onx_diag *diag);
 ONX_API onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *value, onx_diag *diag);
 
-/* ── Values ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
 
 ONX_API const char *onx_value_name(const onx_value *value);
 ONX_API onx_graph *onx_value_graph(const onx_value *value);
@@ -421,15 +433,18 @@ typedef struct onx_use {
     const void *cursor;
 } onx_use;
 ONX_API size_t onx_value_use_count(const onx_value *value);
-/* Start with an all-zero struct; false at the end. Removing the use just returned ends the walk: start anew. */
+/* Start with an all-zero struct; false at the end. Removing the use just returned ends the walk:
+ * start anew. */
 ONX_API bool onx_value_use_next(const onx_value *value, onx_use *use);
-/* Changes the name everywhere it is written. CONFLICT when the name is visible where the value is. */
+/* Changes the name everywhere it is written. CONFLICT when the name is visible where the value is.
+ * */
 ONX_API onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag);
-/* Everything that used `from` uses `to`. Where `from` is an output of its graph, the output keeps its
- * name: `to` takes it over, or an Identity node is added when `to` is itself an input or output. */
+/* Everything that used `from` uses `to`. Where `from` is an output of its graph, the output keeps
+ * its name: `to` takes it over, or an Identity node is added when `to` is itself an input or
+ * output. */
 ONX_API onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag);
 
-/* ── Nodes ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
 
 ONX_API onx_node *onx_node_next(const onx_node *node);
 ONX_API onx_node *onx_node_prev(const onx_node *node);
@@ -454,12 +469,13 @@ ONX_API onx_status onx_node_remove_input(onx_node *node, size_t index);
 ONX_API onx_value *onx_node_add_output(onx_node *node, const char *name);
 /* Move before `before` of the same graph; NULL: to the end. */
 ONX_API onx_status onx_node_move(onx_node *node, onx_node *before);
-/* CONFLICT while a value it computes is used or is an output of the graph. The node stays readable. */
+/* CONFLICT while a value it computes is used or is an output of the graph. The node stays readable.
+ * */
 ONX_API onx_status onx_node_remove(onx_node *node, onx_diag *diag);
 ONX_API const char *onx_node_meta(const onx_node *node, const char *key);
 ONX_API onx_status onx_node_set_meta(onx_node *node, const char *key, const char *value);
 
-/* ── Attributes ─────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Attributes ───────────────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_attr_type {
     ONX_ATTR_UNDEFINED = 0,
@@ -524,7 +540,7 @@ ONX_API onx_graph *onx_node_add_graph(onx_node *node, const char *attribute,
                                       const char *graph_name);
 ONX_API onx_status onx_node_remove_attr(onx_node *node, const char *name);
 
-/* ── Functions ──────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Functions ────────────────────────────────────────────────────────────────────────────────── */
 
 ONX_API onx_function *onx_model_add_function(onx_model *model, const char *domain,
                                              const char *name);
@@ -543,7 +559,7 @@ ONX_API onx_status onx_function_set_opset(onx_function *function, const char *do
 ONX_API onx_status onx_function_set_overload(onx_function *function, const char *overload);
 ONX_API onx_status onx_function_remove(onx_function *function);
 
-/* ── Types ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_type_kind {
     ONX_TYPE_NONE,
@@ -568,7 +584,7 @@ ONX_API const char *onx_type_dim_param(const onx_type *type, size_t index);
 /* "float[N,3]", as snprintf does. */
 ONX_API size_t onx_type_format(const onx_type *type, char *out, size_t size);
 
-/* ── Tensors ────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Tensors ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* A tensor is part of a model or data file, or stands alone (new … free). */
 ONX_API onx_status onx_tensor_new(onx_context *ctx, const char *name, onx_dtype dtype, size_t rank,
@@ -591,13 +607,13 @@ ONX_API onx_status onx_tensor_count(const onx_tensor *tensor, uint64_t *count, o
 ONX_API bool onx_tensor_is_external(const onx_tensor *tensor);
 /* Where external data lies ("" if not external). */
 ONX_API const char *onx_tensor_location(const onx_tensor *tensor);
-/* And which bytes of that file. A length that the model does not give is what dtype and dims need. False
- * when the tensor is not external, or what the model says makes no sense. */
+/* And which bytes of that file. A length that the model does not give is what dtype and dims need.
+ * False when the tensor is not external, or what the model says makes no sense. */
 ONX_API bool onx_tensor_extent(const onx_tensor *tensor, uint64_t *offset, uint64_t *length);
 /* Is the payload what dtype and dims say? */
 ONX_API onx_status onx_tensor_check(const onx_tensor *tensor, onx_diag *diag);
-/* The dense little-endian bytes, in place, when the tensor is stored that way (raw, external, or a float or
- * double list); data is NULL otherwise. May be unaligned. */
+/* The dense little-endian bytes, in place, when the tensor is stored that way (raw, external, or a
+ * float or double list); data is NULL otherwise. May be unaligned. */
 ONX_API onx_str onx_tensor_view(const onx_tensor *tensor);
 /* The dense bytes, from any storage form, into `out`, which has room for exactly `bytes`. */
 ONX_API onx_status onx_tensor_read(const onx_tensor *tensor, void *out, size_t bytes,
@@ -619,7 +635,7 @@ ONX_API onx_status onx_tensor_set_borrowed(onx_tensor *tensor, onx_dtype dtype, 
 ONX_API onx_status onx_tensor_store_raw(onx_tensor *tensor, onx_diag *diag);
 ONX_API onx_status onx_tensor_store_typed(onx_tensor *tensor, onx_diag *diag);
 
-/* ── Data files ─────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Data files ───────────────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_data_kind {
     ONX_DATA_NONE = 0, /* an empty optional */
@@ -630,8 +646,8 @@ typedef enum onx_data_kind {
     ONX_DATA_OPTIONAL = 5,
 } onx_data_kind;
 
-/* .pb (any of the messages: `kind`, or NONE to find out by content), .npy, .npz (a sequence of named
- * tensors); .json and .textproto of the same. */
+/* .pb (any of the messages: `kind`, or NONE to find out by content), .npy, .npz (a sequence of
+ * named tensors); .json and .textproto of the same. */
 ONX_API onx_status onx_data_load(onx_context *ctx, const char *path, onx_data_kind kind,
                                  onx_data **out, onx_diag *diag);
 ONX_API onx_status onx_data_load_memory(onx_context *ctx, const void *bytes, size_t size,
@@ -667,7 +683,7 @@ ONX_API onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *
 ONX_API onx_status onx_sequence_append(onx_data *sequence, const char *name,
                                        const onx_tensor *tensor, onx_diag *diag);
 
-/* ── Printing ───────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Printing ─────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_print_options {
     size_t size;

@@ -112,7 +112,8 @@ void test_canon(const onx_desc *desc, onx_str in, test_bytes *out);
 
 /* ── Models ── */
 
-/* Walks every name and every link of the model; false, and a line on stderr, where they do not agree. */
+/* Walks every name and every link of the model; false, and a line on stderr, where they do not
+ * agree. */
 bool test_links(const onx_model *model);
 /* Does every name mean one thing: no undefined names, none defined twice or shadowed? */
 bool test_is_plain(const onx_model *model);
@@ -140,8 +141,8 @@ void test_files_free(test_files *files);
 
 /* ── Models to work on ── */
 
-/* A model with something of everything: nested graphs, functions, training, quantization notes, sparse
- * tensors, every storage form, attributes of every type. */
+/* A model with something of everything: nested graphs, functions, training, quantization notes,
+ * sparse tensors, every storage form, attributes of every type. */
 onx_model *test_model_rich(onx_context *ctx);
 /* The same as bytes. */
 test_bytes test_model_rich_bytes(void);

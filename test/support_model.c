@@ -86,10 +86,8 @@ static bool value_ok(const onx_model *model, const onx_graph *graph, const onx_v
     if (!info_ok(model, v->input, v) || !info_ok(model, v->output, v) || !info_ok(model, v->info, v))
         return wrong(NULL, onx_str_z(v->name));
     const onx_value *named = onx_map_get(&model->values, graph, v->name);
-    if (!v->name.size) return true; /* nobody can mean it */
-    if (!named || named->dead || !onx_str_eq(named->name, v->name))
-        return wrong(NULL, "a name that the table does not have");
-    return true;
+    if (!named) return true; /* a second definition: nobody can mean it */
+    return (!named->dead && onx_str_eq(named->name, v->name)) || wrong(NULL, "an entry of the table");
 }
 
 /* Inputs and outputs are listed beside their declarations, in the same order. */
@@ -144,17 +142,13 @@ static bool plain_graph(const onx_graph *g) {
         if (v->def && (v->init || onx_value_is_input(v))) return false;
         if (onx_value_find(g, v->name) != v) return false;
         if (g->outer && onx_value_lookup(g->outer, v->name)) return false;
-        size_t outputs = 0, infos = 0;
+        size_t infos = 0;
         for (const onx_ref *r = v->first; r; r = r->next) {
             bool info = r->kind == ONX_REF_INFO && r->owner->parent->desc == &onx_desc_graph;
             const onx_field *row = info ? &onx_desc_graph.fields[r->owner->field] : NULL;
-            if (row == ONX_ROW(graph, output) && (const void *)r->owner->parent != (const void *)g)
-                return false;
-            outputs += row == ONX_ROW(graph, output) || r->kind == ONX_REF_FUNCTION_OUT;
-            infos += r->kind == ONX_REF_FUNCTION_IN ||
-                     (r->kind == ONX_REF_INFO && row != ONX_ROW(graph, output));
+            infos += r->kind == ONX_REF_INFO && row != ONX_ROW(graph, output);
         }
-        if (outputs > 1 || infos > 1) return false;
+        if (infos > 1) return false;
     }
     return true;
 }

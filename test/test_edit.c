@@ -143,7 +143,7 @@ TEST(remove_and_replace) {
 static onx_model *branches(onx_node **out) {
     onx_model *m = onx_model_new(NULL, "main", 20);
     onx_graph *g = onx_model_graph(m);
-    onx_value *c = onx_graph_add_input(g, "cond", "bool[]");
+    onx_value *c = onx_graph_add_input(g, "cond", "bool");
     onx_value *x = onx_graph_add_input(g, "x", "float[2]");
     onx_value *h = onx_graph_add_op(g, "Relu", "h", x);
     onx_node *branch = onx_graph_add_node(g, "If", 1, &c, 1, (const char *[]){"y"});
@@ -190,7 +190,7 @@ TEST(subgraphs) {
 TEST(outer_outputs) {
     onx_model *m = onx_model_new(NULL, "main", 20);
     onx_graph *g = onx_model_graph(m);
-    onx_value *c = onx_graph_add_input(g, "cond", "bool[]");
+    onx_value *c = onx_graph_add_input(g, "cond", "bool");
     onx_value *x = onx_graph_add_input(g, "x", "float[2]");
     onx_value *h = onx_graph_add_op(g, "Relu", "h", x);
     onx_node *branch = onx_graph_add_node(g, "If", 1, &c, 1, (const char *[]){"y"});

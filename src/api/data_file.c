@@ -15,11 +15,13 @@ static data_format format_from_path(const char *path) {
 
 static data_format format_sniff(onx_str bytes) {
     if (bytes.size >= 6 && !memcmp(bytes.data, "\x93NUMPY", 6)) return DATA_NPY;
-    if (bytes.size >= 4 && !memcmp(bytes.data, "PK\3\4", 4)) return DATA_NPZ;
+    if (bytes.size >= 4 && (!memcmp(bytes.data, "PK\3\4", 4) || !memcmp(bytes.data, "PK\5\6", 4)))
+        return DATA_NPZ;
     return DATA_MESSAGE;
 }
 
-/* Decode as each kind in turn; take the first that makes sense. Decoding is cheap: payloads are not touched. */
+/* Decode as each kind in turn; take the first that makes sense. Decoding is cheap: payloads are not
+ * touched. */
 static onx_status guess_kind(onx_context *ctx, onx_str bytes, onx_format format,
                              onx_data_kind *kind) {
     static const onx_data_kind order[] = {ONX_DATA_TENSOR, ONX_DATA_SEQUENCE, ONX_DATA_OPTIONAL,

@@ -26,15 +26,22 @@ const char *onx_format_name(onx_format format) {
     return (size_t)format < ONX_COUNT(names) ? names[format] : "?";
 }
 
-/* No protobuf message of ours begins with printable text: JSON opens with a brace, ONNX text with an angle
- * bracket, a comment or a graph, protobuf text with a field name and a colon or brace. */
+/* Past blanks and comments, which ONNX text and protobuf text both write with '#'. */
+static size_t skip_comments(onx_str bytes, size_t i, size_t n) {
+    for (; i < n && (isspace((unsigned char)bytes.data[i]) || bytes.data[i] == '#'); i++)
+        if (bytes.data[i] == '#')
+            while (i + 1 < n && bytes.data[i + 1] != '\n') i++;
+    return i;
+}
+
+/* No protobuf message of ours begins with printable text: JSON opens with a brace, ONNX text with an
+ * angle bracket or with notes ("#@") above it, protobuf text with a field name and a colon or brace. */
 onx_format onx_format_sniff(onx_str bytes) {
-    size_t i = 0, n = bytes.size < 4096 ? bytes.size : 4096;
-    while (i < n && isspace((unsigned char)bytes.data[i])) i++;
-    if (i == n) return ONX_FORMAT_PROTOBUF;
+    size_t n = bytes.size < 4096 ? bytes.size : 4096, i = skip_comments(bytes, 0, n);
+    if (n >= 2 && !memcmp(bytes.data, "#@", 2)) return ONX_FORMAT_TEXT;
+    if (i == n) return n && bytes.data[0] == '#' ? ONX_FORMAT_TEXTPROTO : ONX_FORMAT_PROTOBUF;
     if (bytes.data[i] == '{') return ONX_FORMAT_JSON;
     if (bytes.data[i] == '<') return ONX_FORMAT_TEXT;
-    if (bytes.data[i] == '#') return ONX_FORMAT_TEXTPROTO;
     size_t start = i;
     while (i < n && (isalnum((unsigned char)bytes.data[i]) || bytes.data[i] == '_')) i++;
     if (i - start < 2) return ONX_FORMAT_PROTOBUF;

@@ -7,7 +7,8 @@
 /* What the bytes look like, when no name tells. */
 onx_format onx_format_sniff(onx_str bytes);
 
-/* Parse `bytes` as a message of `desc`, in any format, into `doc`. Text formats copy, protobuf keeps spans. */
+/* Parse `bytes` as a message of `desc`, in any format, into `doc`. Text formats copy, protobuf
+ * keeps spans. */
 onx_status onx_format_read(onx_doc *doc, onx_format format, const onx_desc *desc, onx_str bytes,
                            onx_msg **out, onx_diag *diag) ONX_MUST_CHECK;
 onx_status onx_format_write(const onx_msg *msg, onx_format format, const onx_writer *writer,

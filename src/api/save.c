@@ -1,7 +1,8 @@
 /* save.c: models to files, memory and streams, with their tensor data inside or beside them.
  *
- * Moving data in or out works on a copy of the structure that shares all payloads, so the caller's model stays as
- * it is, and memory stays small whatever the size of the data. Data files are complete before the model is replaced.
+ * Moving data in or out works on a copy of the structure that shares all payloads, so the caller's
+ * model stays as it is, and memory stays small whatever the size of the data. Data files are
+ * complete before the model is replaced.
  */
 #include "api/format.h"
 #include "base/options.h"
@@ -76,7 +77,8 @@ static onx_status pad(mover *m) {
     return ONX_OK;
 }
 
-/* The dense bytes of a tensor, from where they are or, for integer lists, unpacked for the moment. */
+/* The dense bytes of a tensor, from where they are or, for integer lists, unpacked for the moment.
+ * */
 static onx_status write_payload(mover *m, const onx_tensor *tensor, size_t bytes) {
     const onx_writer *writer = onx_replace_writer(m->file);
     onx_str view = onx_tensor_view(tensor);

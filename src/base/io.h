@@ -1,8 +1,9 @@
 /* io.h: whole files in, whole files out.
  *
  * Reading gives a blob: a mapped file or a buffer, reference counted.
- * Writing goes through onx_writer; the file kind writes a temporary file beside the target, syncs it,
- * renames it over the target and syncs the folder: after a crash the old or the new file is there, whole.
+ * Writing goes through onx_writer; the file kind writes a temporary file beside the target, syncs
+ * it, renames it over the target and syncs the folder: after a crash the old or the new file is
+ * there, whole.
  */
 #ifndef ONX_IO_H
 #define ONX_IO_H

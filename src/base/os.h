@@ -16,8 +16,8 @@ typedef struct onx_file_info {
 typedef struct onx_os {
     int (*open_dir)(const char *path);
     int (*open_read)(const char *path);
-    /* Open for reading what lies beneath `dir`: refuses anything that resolves outside it, absolute paths
-     * included (-EXDEV). Does not wait for the other end of a FIFO. */
+    /* Open for reading what lies beneath `dir`: refuses anything that resolves outside it, absolute
+     * paths included (-EXDEV). Does not wait for the other end of a FIFO. */
     int (*open_beneath)(int dir, const char *path);
     int (*open_write)(const char *path); /* something that is not a plain file, such as a pipe */
     int (*create_exclusive)(int dir, const char *name);

@@ -1,4 +1,5 @@
-/* os_posix.c: the operating system, Linux and other POSIX systems. The only file that makes system calls. */
+/* os_posix.c: the operating system, Linux and other POSIX systems. The only file that makes system
+ * calls. */
 #define _GNU_SOURCE
 #include "base/os.h"
 

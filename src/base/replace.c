@@ -5,8 +5,8 @@
  *     commit   sync, mode of the old file, rename over NAME, sync of the folder
  *     abort    the temporary file is removed
  *
- * A process killed in between leaves the temporary file; it is no longer locked, and the next save of the same
- * NAME removes it. What is not a plain file (a pipe, a terminal) is written directly.
+ * A process killed in between leaves the temporary file; it is no longer locked, and the next save
+ * of the same NAME removes it. What is not a plain file (a pipe, a terminal) is written directly.
  */
 #include "base/io.h"
 

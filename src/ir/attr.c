@@ -91,24 +91,15 @@ const onx_type *onx_attr_type_value(const onx_attr *attr) {
 
 size_t onx_attr_count(const onx_attr *attr) {
     switch (onx_attr_type_of(attr)) {
-    case ONX_ATTR_UNDEFINED:
-        return 0;
-    case ONX_ATTR_FLOATS:
-        return attr->floats.n;
-    case ONX_ATTR_INTS:
-        return attr->ints.n;
-    case ONX_ATTR_STRINGS:
-        return attr->strings.n;
-    case ONX_ATTR_TENSORS:
-        return attr->tensors.count;
-    case ONX_ATTR_GRAPHS:
-        return attr->graphs.count;
-    case ONX_ATTR_SPARSE_TENSORS:
-        return attr->sparse_tensors.count;
-    case ONX_ATTR_TYPES:
-        return attr->type_protos.count;
-    default:
-        return 1;
+    case ONX_ATTR_UNDEFINED: return 0;
+    case ONX_ATTR_FLOATS: return attr->floats.n;
+    case ONX_ATTR_INTS: return attr->ints.n;
+    case ONX_ATTR_STRINGS: return attr->strings.n;
+    case ONX_ATTR_TENSORS: return attr->tensors.count;
+    case ONX_ATTR_GRAPHS: return attr->graphs.count;
+    case ONX_ATTR_SPARSE_TENSORS: return attr->sparse_tensors.count;
+    case ONX_ATTR_TYPES: return attr->type_protos.count;
+    default: return 1;
     }
 }
 

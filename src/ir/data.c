@@ -28,20 +28,15 @@ onx_data_kind onx_data_kind_of(const onx_data *data) {
 /* Names sit in different structs at different places: one row each. */
 const char *onx_data_name(const onx_data *data) {
     switch (onx_data_kind_of(data)) {
-    case ONX_DATA_TENSOR:
-        return onx_tensor_name((const onx_tensor *)data);
+    case ONX_DATA_TENSOR: return onx_tensor_name((const onx_tensor *)data);
     case ONX_DATA_SPARSE_TENSOR: {
         const onx_sparse *sparse = (const onx_sparse *)data;
         return sparse->values ? onx_tensor_name(sparse->values) : "";
     }
-    case ONX_DATA_SEQUENCE:
-        return onx_str_z(((const onx_sequence *)data)->name);
-    case ONX_DATA_MAP:
-        return onx_str_z(((const onx_map_data *)data)->name);
-    case ONX_DATA_OPTIONAL:
-        return onx_str_z(((const onx_optional *)data)->name);
-    default:
-        return "";
+    case ONX_DATA_SEQUENCE: return onx_str_z(((const onx_sequence *)data)->name);
+    case ONX_DATA_MAP: return onx_str_z(((const onx_map_data *)data)->name);
+    case ONX_DATA_OPTIONAL: return onx_str_z(((const onx_optional *)data)->name);
+    default: return "";
     }
 }
 
@@ -165,8 +160,9 @@ onx_status onx_sequence_append(onx_data *sequence, const char *name, const onx_t
     return ONX_OK;
 }
 
-/* How well a decoded message makes sense as its kind. A file does not say which message it holds, and the bytes of
- * one often decode as another; the right one has nothing unknown in it and agrees with itself. */
+/* How well a decoded message makes sense as its kind. A file does not say which message it holds,
+ * and the bytes of one often decode as another; the right one has nothing unknown in it and agrees
+ * with itself. */
 
 static bool is_kind_number(int32_t v) {
     return v >= ONX_DATA_TENSOR && v <= ONX_DATA_OPTIONAL;
@@ -180,7 +176,7 @@ static bool plausible(const onx_msg *m) {
         size_t all = s->tensor_values.count + s->sparse_tensor_values.count +
                      s->sequence_values.count + s->map_values.count + s->optional_values.count;
         const onx_list *list = elements(s);
-        return list ? list->count == all : all == 0;
+        return list && list->count == all; /* without a kind of elements: an empty optional */
     }
     if (m->desc == &onx_desc_optional) {
         const onx_optional *o = (const onx_optional *)m;

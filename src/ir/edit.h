@@ -5,7 +5,8 @@
 #include "ir/ir.h"
 
 onx_value *onx_value_find(const onx_graph *graph, onx_str name); /* in this graph alone */
-/* A new value under a name that this graph does not have. The name must live as long as the model. */
+/* A new value under a name that this graph does not have. The name must live as long as the model.
+ * */
 onx_value *onx_value_new(onx_graph *graph, onx_str name) ONX_MUST_CHECK;
 
 onx_ref *onx_ref_new(onx_value *value, void *owner, onx_ref_kind kind, size_t index, onx_str *slot)
@@ -35,7 +36,8 @@ onx_value *onx_name_conflict(const onx_graph *graph, onx_str name);
 bool onx_graph_sees(const onx_graph *inner, const onx_graph *outer); /* inner is outer, or in it */
 /* Does anything need the value: nodes, outputs, training bindings, quantization parameters? */
 bool onx_value_is_needed(const onx_value *value);
-/* The value lost its definition. Notes about it go; it goes itself when nothing refers to it any more. */
+/* The value lost its definition. Notes about it go; it goes itself when nothing refers to it any
+ * more. */
 void onx_value_drop(onx_value *value);
 /* The attribute leaves its node: links of graphs inside it are undone. */
 void onx_tensor_clear(onx_tensor *tensor);                  /* no payload, of any form */
@@ -46,7 +48,8 @@ void onx_node_unlink_uses(onx_node *node);
 /* The first failure of a builder call is remembered. */
 void onx_doc_error(onx_doc *doc, const onx_diag *diag);
 
-/* Set a string or integer field of a message and mark it as edited. A string NULL clears the field. */
+/* Set a string or integer field of a message and mark it as edited. A string NULL clears the field.
+ * */
 onx_status onx_str_set(void *msg, const onx_field *field, const char *z) ONX_MUST_CHECK;
 void onx_i64_set(void *msg, const onx_field *field, int64_t value);
 void onx_i32_set(void *msg, const onx_field *field, int32_t value);

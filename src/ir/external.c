@@ -1,9 +1,9 @@
 /* external.c: finding external data, safely.
  *
- * This is the only way from a name in a model to an open file. A location must be relative and without "..";
- * the kernel resolves it beneath the folder (no link leads out); what is opened must be a plain file with one
- * name. One exception: where the model's file is itself a link (as in download caches), its data may lie in the
- * folder that link leads to.
+ * This is the only way from a name in a model to an open file. A location must be relative and
+ * without ".."; the kernel resolves it beneath the folder (no link leads out); what is opened must
+ * be a plain file with one name. One exception: where the model's file is itself a link (as in
+ * download caches), its data may lie in the folder that link leads to.
  */
 #include "ir/external.h"
 
@@ -42,7 +42,8 @@ static onx_status fail(finder *f, const onx_tensor *tensor, onx_status status) {
 }
 #define FAIL(f, tensor, status, ...) fail(f, tensor, onx_fail((f)->diag, status, __VA_ARGS__))
 
-/* The model is a link, and so is this file: allowed if it leads into the folder of the real model. */
+/* The model is a link, and so is this file: allowed if it leads into the folder of the real model.
+ * */
 static int open_beside_real(finder *f, const char *location) {
     char path[2 * ONX_PATH_MAX], real[ONX_PATH_MAX];
     const onx_os *os = f->doc->ctx->os;
@@ -97,7 +98,7 @@ static onx_status check_file(finder *f, const onx_tensor *tensor, onx_str locati
 static onx_status find_file(finder *f, const onx_tensor *tensor, onx_str location, onx_blob **out) {
     onx_context *ctx = f->doc->ctx;
     onx_blob *blob = onx_map_get(&f->files, NULL, location);
-    int fd;
+    int fd = -1;
     if (!blob) {
         ONX_TRY(open_file(f, tensor, location, &fd));
         onx_status status = check_file(f, tensor, location, fd);
@@ -130,7 +131,8 @@ bool onx_tensor_extent(const onx_tensor *tensor, uint64_t *offset, uint64_t *len
     if (!size && onx_tensor_bytes(tensor, &needed, NULL)) return false;
     *offset = 0;
     *length = needed;
-    return (!from || parse_number(from->value, offset)) && (!size || parse_number(size->value, length));
+    return (!from || parse_number(from->value, offset)) &&
+           (!size || parse_number(size->value, length));
 }
 
 typedef struct reference {
@@ -167,8 +169,8 @@ static onx_status read_reference(finder *f, const onx_tensor *tensor, reference 
 
 static onx_status find(finder *f, onx_tensor *tensor) {
     reference ref;
-    onx_blob *file;
-    size_t needed;
+    onx_blob *file = NULL;
+    size_t needed = 0;
     ONX_TRY(read_reference(f, tensor, &ref));
     if (tensor->data_type == ONX_DTYPE_STRING)
         return FAIL(f, tensor, ONX_INVALID, "strings cannot be external");

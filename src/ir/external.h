@@ -4,8 +4,9 @@
 
 #include "ir/ir.h"
 
-/* Find the data of every external tensor below `root`. `path` is the model's file: data lie in its folder or, where the
- * file is a link, in the folder it leads to; with `folder` they lie there instead. */
+/* Find the data of every external tensor below `root`. `path` is the model's file: data lie in its
+ * folder or, where the file is a link, in the folder it leads to; with `folder` they lie there
+ * instead. */
 onx_status onx_external_load(void *root, const char *path, const char *folder, size_t map_threshold,
                              onx_diag *diag) ONX_MUST_CHECK;
 

@@ -132,8 +132,8 @@ static onx_status new_value(onx_graph *graph, const char *name, onx_value **out,
     return ONX_OK;
 }
 
-/* A value info in one of the three lists of a graph, or in the value infos of a function. `refs` is the
- * graph's list of inputs or outputs beside it, or NULL. */
+/* A value info in one of the three lists of a graph, or in the value infos of a function. `refs` is
+ * the graph's list of inputs or outputs beside it, or NULL. */
 static onx_status add_info(onx_value *value, void *owner, const onx_field *row, const char *type,
                            onx_refs *refs, onx_value_info **slot, onx_diag *diag) {
     onx_doc *doc = value->graph->model->msg.doc;
@@ -175,6 +175,7 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
 
 static onx_status add_body_type(onx_value *value, const char *type, onx_diag *diag) {
     if (!type) return ONX_OK;
+    if (value->info) return onx_value_set_type(value, type, diag);
     return add_info(value, value->graph->function, ONX_ROW(function, value_info), type, NULL,
                     &value->info, diag);
 }
@@ -305,7 +306,8 @@ static onx_status fail_used(const onx_value *value, onx_diag *diag) {
     return ONX_CONFLICT;
 }
 
-/* The reference leaves the inputs or outputs of its graph: close the gap, also among a function's names. */
+/* The reference leaves the inputs or outputs of its graph: close the gap, also among a function's
+ * names. */
 static void remove_ref(onx_graph *graph, onx_refs *refs, onx_ref *ref) {
     size_t at = 0;
     while (refs->v[at] != ref) at++;

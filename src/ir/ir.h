@@ -1,18 +1,20 @@
 /* ir.h: the ONNX model in memory.
  *
- * The structs are the protobuf messages (wire/wire.h) with their ONNX field names, and, behind them, the
- * links that make a graph of it:
+ * The structs are the protobuf messages (wire/wire.h) with their ONNX field names, and, behind
+ * them, the links that make a graph of it:
  *
- *     onx_value      one per name and graph: who defines it, who uses it, its declared types, its initializer
- *     onx_ref        one per place where a value's name is written: node inputs and outputs, value infos,
- *                    initializers, annotations, training bindings, sharding specs, Gradient attributes
+ *     onx_value one per name and graph: who defines it, who uses it, its declared types, its
+ *     initializer
+ *     onx_ref one per place where a value's name is written: node inputs and outputs, value infos,
+ *                    initializers, annotations, training bindings, sharding specs, Gradient
+ *                    attributes
  *
- * Names are the truth in the file, links are the truth in memory; the functions of edit.c keep both equal.
- * Renaming a value is one walk over its refs.
+ * Names are the truth in the file, links are the truth in memory; the functions of edit.c keep both
+ * equal. Renaming a value is one walk over its refs.
  *
- * Loading accepts graphs that break ONNX's rules (undefined names, names defined twice, bad order), so that
- * a checker can report them: an undefined name gets a value without a definition, and the second definition
- * of a name gets a value of its own that nothing refers to.
+ * Loading accepts graphs that break ONNX's rules (undefined names, names defined twice, bad order),
+ * so that a checker can report them: an undefined name gets a value without a definition, and the
+ * second definition of a name gets a value of its own that nothing refers to.
  */
 #ifndef ONX_IR_H
 #define ONX_IR_H
@@ -285,7 +287,8 @@ typedef struct onx_optional { /* OptionalProto */
     struct onx_optional *optional_value;
 } onx_optional;
 
-/* The tables (ir/fields.def). ONX_ROW(node, input) is the row of NodeProto.input, a constant expression. */
+/* The tables (ir/fields.def). ONX_ROW(node, input) is the row of NodeProto.input, a constant
+ * expression. */
 extern const onx_desc onx_desc_model, onx_desc_graph, onx_desc_node, onx_desc_attr, onx_desc_tensor,
     onx_desc_sparse, onx_desc_value_info, onx_desc_type, onx_desc_tensor_type,
     onx_desc_sparse_tensor_type, onx_desc_sequence_type, onx_desc_optional_type, onx_desc_map_type,

@@ -169,8 +169,8 @@ static bool define(onx_model *model, onx_msg *msg) {
     return true;
 }
 
-/* References. Node inputs and declared types get an undefined value where there is none; notes about a
- * value that does not exist are left alone. */
+/* References. Node inputs and declared types get an undefined value where there is none; notes
+ * about a value that does not exist are left alone. */
 
 static onx_value *use_value(onx_graph *graph, onx_str name) {
     onx_value *value = onx_value_lookup(graph, name);
@@ -187,7 +187,8 @@ bool onx_node_is_gradient(const onx_node *node) {
            onx_str_is(node->domain, "ai.onnx.preview.training");
 }
 
-/* The places where a node names values besides its inputs and outputs: sharding specs, and attributes of Gradient. */
+/* The places where a node names values besides its inputs and outputs: sharding specs, and
+ * attributes of Gradient. */
 typedef bool note_fn(const onx_graph *graph, void *owner, onx_str *slot);
 
 static bool each_note(onx_node *node, note_fn *visit) {

@@ -82,6 +82,8 @@ onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, on
     if (!node || index > node->input.n)
         return onx_fail(diag, ONX_USAGE, "input %zu of a node with %zu inputs", index,
                         node ? node->input.n : 0);
+    if (value && !value->name.size)
+        return onx_fail(diag, ONX_USAGE, "a value without a name cannot be an input");
     if (value && !onx_graph_sees(node->graph, value->graph))
         return onx_fail(diag, ONX_USAGE, "'%.*s' is not visible in the graph of the node",
                         ONX_FMT(value->name));

@@ -1,4 +1,5 @@
-/* payload.c: the data of tensors, in every form TensorProto has: checking, reading, changing the form.
+/* payload.c: the data of tensors, in every form TensorProto has: checking, reading, changing the
+ * form.
  *
  *     raw_data        dense little-endian bytes; sub-byte types packed
  *     typed lists     float_data, int32_data, … : which one, by element type, in `storage` below
@@ -211,15 +212,9 @@ onx_str onx_tensor_view(const onx_tensor *tensor) {
 /* One entry of an integer list, to its place among the dense bytes. */
 static void put_entry(unsigned bits, uint64_t index, uint64_t v, unsigned char *out) {
     switch (bits) {
-    case 16:
-        memcpy(out + 2 * index, &v, 2);
-        break;
-    case 32:
-        memcpy(out + 4 * index, &v, 4);
-        break;
-    case 64:
-        memcpy(out + 8 * index, &v, 8);
-        break;
+    case 16: memcpy(out + 2 * index, &v, 2); break;
+    case 32: memcpy(out + 4 * index, &v, 4); break;
+    case 64: memcpy(out + 8 * index, &v, 8); break;
     case 6: {
         uint64_t bit = index * 6;
         unsigned wide = (unsigned)(v & 63) << (bit % 8);

@@ -1,6 +1,8 @@
-/* sort.c: order of nodes. Depth first from each node in its present order: a graph that is sorted stays as it is.
+/* sort.c: order of nodes. Depth first from each node in its present order: a graph that is sorted
+ * stays as it is.
  *
- *     edges    users of a value depend on the node that computes it; a node depends on all that graphs inside it use
+ *     edges users of a value depend on the node that computes it; a node depends on all that graphs
+ *     inside it use
  *     stack    nodes being visited; one met twice on it is a cycle
  */
 #include "ir/edit.h"

@@ -4,10 +4,11 @@
  *
  *     2*N*H + floor(S/2) + 1        atoms: N, H, S, floor(S/2)
  *
- * An atom is a name, or a quotient rounded down or up, a minimum or a maximum of expressions. Every expression is kept in
- * normal form and only once in its table, so equal expressions are equal pointers. What would overflow,
- * divide by zero or grow past the bounds below is not represented: the functions return NULL, "not known", and
- * accept NULL. Names stand for sizes: they are at least 0, and a divisor is taken not to be 0.
+ * An atom is a name, or a quotient rounded down or up, a minimum or a maximum of expressions. Every
+ * expression is kept in normal form and only once in its table, so equal expressions are equal
+ * pointers. What would overflow, divide by zero or grow past the bounds below is not represented:
+ * the functions return NULL, "not known", and accept NULL. Names stand for sizes: they are at least
+ * 0, and a divisor is taken not to be 0.
  *
  * Expressions live as long as their table. A table is for one thread.
  */
@@ -37,14 +38,14 @@ const onx_sym *onx_sym_max(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 /* Is it a plain number? Then `*value` is that. */
 bool onx_sym_is_int(const onx_sym *sym, int64_t *value);
 
-/* What a dim_param means: an expression where it can be read as one, else a name. Understands + - * / // %,
- * parentheses, floor ceil ceiling min max, in any case. */
+/* What a dim_param means: an expression where it can be read as one, else a name. Understands + - *
+ * / // %, parentheses, floor ceil ceiling min max, in any case. */
 const onx_sym *onx_sym_parse(onx_syms *syms, onx_str text);
 /* In a form that onx_sym_parse reads back to the same expression. */
 void onx_sym_print(const onx_sym *sym, onx_buf *out);
 
-/* The value when names have values. `lookup` returns false for a name it does not know. False also on overflow and
- * division by zero. */
+/* The value when names have values. `lookup` returns false for a name it does not know. False also
+ * on overflow and division by zero. */
 typedef bool onx_sym_lookup(void *user, onx_str name, int64_t *value);
 bool onx_sym_eval(const onx_sym *sym, onx_sym_lookup *lookup, void *user, int64_t *value);
 

@@ -140,16 +140,10 @@ static bool eval_atom(const onx_atom *atom, onx_sym_lookup *lookup, void *user, 
     if (!onx_sym_eval(atom->a, lookup, user, &a) || !onx_sym_eval(atom->b, lookup, user, &b))
         return false;
     switch (atom->kind) {
-    case ONX_ATOM_FLOOR:
-        return divide_ints(a, b, false, out);
-    case ONX_ATOM_CEIL:
-        return divide_ints(a, b, true, out);
-    case ONX_ATOM_MIN:
-        *out = a < b ? a : b;
-        return true;
-    default:
-        *out = a > b ? a : b;
-        return true;
+    case ONX_ATOM_FLOOR: return divide_ints(a, b, false, out);
+    case ONX_ATOM_CEIL: return divide_ints(a, b, true, out);
+    case ONX_ATOM_MIN: *out = a < b ? a : b; return true;
+    default: *out = a > b ? a : b; return true;
     }
 }
 

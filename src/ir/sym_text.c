@@ -1,7 +1,8 @@
 /* sym_text.c: expressions as text.
  *
- * Parsing is by operator precedence with two stacks. Values are fractions while they are read, because exporters write
- * floor(h/2 - 1/2): a quotient becomes an integer only at floor, ceil, // and %, or when it divides evenly.
+ * Parsing is by operator precedence with two stacks. Values are fractions while they are read,
+ * because exporters write floor(h/2 - 1/2): a quotient becomes an integer only at floor, ceil, //
+ * and %, or when it divides evenly.
  */
 #include "base/number.h"
 #include "ir/sym_internal.h"
@@ -54,16 +55,11 @@ static fraction sum(parser *p, fraction a, fraction b, bool minus) {
 static fraction binary(parser *p, char op, fraction a, fraction b) {
     onx_syms *s = p->syms;
     switch (op) {
-    case '+':
-        return sum(p, a, b, false);
-    case '-':
-        return sum(p, a, b, true);
-    case '*':
-        return (fraction){onx_sym_mul(s, a.num, b.num), onx_sym_mul(s, a.den, b.den)};
-    case '/':
-        return quotient(p, a, b);
-    case ':':
-        return whole(p, rounded(p, quotient(p, a, b), false));
+    case '+': return sum(p, a, b, false);
+    case '-': return sum(p, a, b, true);
+    case '*': return (fraction){onx_sym_mul(s, a.num, b.num), onx_sym_mul(s, a.den, b.den)};
+    case '/': return quotient(p, a, b);
+    case ':': return whole(p, rounded(p, quotient(p, a, b), false));
     default: { /* %: a - b * floor(a / b) */
         const onx_sym *q = rounded(p, quotient(p, a, b), false);
         return sum(p, a, (fraction){onx_sym_mul(s, b.num, q), b.den}, true);

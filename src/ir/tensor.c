@@ -154,7 +154,7 @@ static onx_status new_tensor(onx_context *ctx, const char *name, onx_tensor **ou
 onx_status onx_tensor_new(onx_context *ctx, const char *name, onx_dtype dtype, size_t rank,
                           const int64_t *dims, const void *data, size_t bytes, onx_tensor **out,
                           onx_diag *diag) {
-    onx_tensor *tensor;
+    onx_tensor *tensor = NULL;
     ONX_TRY(new_tensor(ctx, name, &tensor, diag));
     onx_status status = onx_tensor_set(tensor, dtype, rank, dims, data, bytes, diag);
     if (status)
@@ -167,7 +167,7 @@ onx_status onx_tensor_new(onx_context *ctx, const char *name, onx_dtype dtype, s
 onx_status onx_tensor_new_strings(onx_context *ctx, const char *name, size_t rank,
                                   const int64_t *dims, const char *const *strings, onx_tensor **out,
                                   onx_diag *diag) {
-    onx_tensor *tensor;
+    onx_tensor *tensor = NULL;
     ONX_TRY(new_tensor(ctx, name, &tensor, diag));
     onx_status status = onx_tensor_set_strings(tensor, rank, dims, strings, diag);
     if (status)

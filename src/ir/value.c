@@ -162,7 +162,8 @@ bool onx_graph_sees(const onx_graph *inner, const onx_graph *outer) {
     return inner != NULL;
 }
 
-/* Move the uses at any depth from one value to the other: inputs of nodes, and outputs of inner graphs. */
+/* Move the uses at any depth from one value to the other: inputs of nodes, and outputs of inner
+ * graphs. */
 static void move_uses(onx_value *from, onx_value *to) {
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
@@ -175,7 +176,8 @@ static void move_uses(onx_value *from, onx_value *to) {
     }
 }
 
-/* `to` becomes the output that `from` was: it takes the name, and the places that tell of the output. */
+/* `to` becomes the output that `from` was: it takes the name, and the places that tell of the
+ * output. */
 static onx_status take_output(onx_value *from, onx_value *to) {
     const char *fresh = onx_graph_new_name(from->graph, onx_str_z(from->name));
     if (!fresh) return ONX_NO_MEMORY;
@@ -205,6 +207,9 @@ static onx_status add_identity(onx_value *from, onx_value *to) {
 onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag) {
     if (!from || !to) return onx_fail(diag, ONX_USAGE, "onx_value_replace needs two values");
     if (from == to) return ONX_OK;
+    if (!from->name.size || !to->name.size)
+        return onx_fail(diag, ONX_USAGE,
+                        "a value without a name can neither be replaced nor replace one");
     if (!onx_graph_sees(from->graph, to->graph))
         return onx_fail(diag, ONX_USAGE, "'%.*s' cannot replace '%.*s': it lies in another graph",
                         ONX_FMT(to->name), ONX_FMT(from->name));

@@ -1,4 +1,5 @@
-/* verify.c: do names and links agree? For tests and fuzzers; a model that only went through our functions always passes. */
+/* verify.c: do names and links agree? For tests and fuzzers; a model that only went through our
+ * functions always passes. */
 #include "ir/edit.h"
 
 static onx_status broken(const void *msg, const char *what, onx_str name, onx_diag *diag) {

@@ -1,26 +1,25 @@
-/* listing.c: a model as a listing for people: what goes in and out, the initializers, the nodes with
- * the types that are declared, subgraphs indented below their node, then the functions.
+/* listing.c: a model as a listing for people: what goes in and out, the initializers, the nodes
+ * with the types that are declared, subgraphs indented below their node, then the functions.
  *
- * Guarantees: the output grows with the model, not with the number of uses of a constant; nothing in the
- * file can reach the terminal but as text. Does not say everything (ONNX text does: text/onnx_print.c)
- * and is not meant to be parsed.
+ * Guarantees: the output grows with the model, not with the number of uses of a constant; nothing
+ * in the file can reach the terminal but as text. Does not say everything (ONNX text does:
+ * text/onnx_print.c) and is not meant to be parsed.
  */
 #include "text/listing.h"
 
 #include "ir/edit.h"
 
-/* ── The head ───────────────────────────────────────────────────────────────────────────────────── */
+/* ─ The head ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_opsets(onx_listing *l, const onx_list *opsets) {
     ONX_EACH (const onx_opset, opset, *opsets) {
-        onx_line_puts(l, ONX_STYLE_PLAIN, opset->msg.prev ? "," : "");
+        onx_line_puts(l, ONX_STYLE_PLAIN, ",");
         onx_line_space(l);
         if (opset->domain.size)
             onx_line_name(l, ONX_STYLE_PLAIN, opset->domain);
         else
             onx_line_puts(l, ONX_STYLE_PLAIN, "opset");
-        onx_line_space(l);
-        onx_line_printf(l, ONX_STYLE_PLAIN, "%lld", (long long)opset->version);
+        onx_line_printf(l, ONX_STYLE_PLAIN, " %lld", (long long)opset->version);
     }
 }
 
@@ -34,7 +33,7 @@ static void put_head_text(onx_listing *l, const char *key, onx_str name, onx_str
     onx_line_put(l, ONX_STYLE_PLAIN, name);
     if (name.size) onx_line_puts(l, ONX_STYLE_PLAIN, ":"), onx_line_space(l);
     onx_line_text(l, newline ? (onx_str){text.data, (size_t)(newline - text.data)} : text);
-    if (newline) onx_line_puts(l, ONX_STYLE_FAINT, " …");
+    if (newline) onx_line_puts(l, ONX_STYLE_FAINT, "…");
     onx_line_end(l);
 }
 
@@ -43,7 +42,7 @@ static void put_head(onx_listing *l, const onx_model *model) {
     onx_line_begin(l, 0, 10);
     onx_line_puts(l, ONX_STYLE_FAINT, "model");
     onx_line_pad(l, 10);
-    onx_line_printf(l, ONX_STYLE_PLAIN, "IR %lld,", (long long)model->ir_version);
+    onx_line_printf(l, ONX_STYLE_PLAIN, "IR %lld", (long long)model->ir_version);
     put_opsets(l, &model->opset_import);
     if (model->producer_name.size) {
         onx_line_puts(l, ONX_STYLE_PLAIN, ", from");
@@ -58,32 +57,22 @@ static void put_head(onx_listing *l, const onx_model *model) {
         put_head_text(l, "metadata", entry->key, entry->value);
 }
 
-/* ── Values ─────────────────────────────────────────────────────────────────────────────────────── */
-
-static void put_typed_name(onx_listing *l, onx_style style, onx_str name, const onx_type *type) {
-    onx_line_name(l, style, name);
-    if (!type || onx_type_kind_of(type) == ONX_TYPE_NONE) return;
-    onx_line_puts(l, ONX_STYLE_PLAIN, ":");
-    onx_line_space(l);
-    onx_line_type(l, type);
-}
+/* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_signature_side(onx_listing *l, const onx_list *infos) {
     onx_line_puts(l, ONX_STYLE_PLAIN, "(");
     ONX_EACH (const onx_value_info, info, *infos) {
         if (info->msg.prev) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_space(l);
-        put_typed_name(l, ONX_STYLE_PLAIN, info->name, info->type);
+        onx_line_typed_name(l, ONX_STYLE_PLAIN, info->name, info->type);
     }
     onx_line_puts(l, ONX_STYLE_PLAIN, ")");
 }
 
-static void put_names(onx_listing *l, const onx_strs *names) {
-    onx_line_puts(l, ONX_STYLE_PLAIN, "(");
+static void put_name_list(onx_listing *l, const onx_strs *names) {
     for (size_t i = 0; i < names->n; i++) {
         if (i > 0) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_space(l);
         onx_line_name(l, ONX_STYLE_PLAIN, names->v[i]);
     }
-    onx_line_puts(l, ONX_STYLE_PLAIN, ")");
 }
 
 static const onx_value *info_value(const onx_value_info *info) {
@@ -98,14 +87,14 @@ static void put_ports(onx_listing *l, const char *what, const onx_list *infos, b
         onx_line_begin(l, 2, 10);
         onx_line_puts(l, ONX_STYLE_FAINT, what);
         onx_line_pad(l, 10);
-        put_typed_name(l, ONX_STYLE_HEAD, info->name, info->type);
+        onx_line_typed_name(l, ONX_STYLE_HEAD, info->name, info->type);
         if (!are_inputs && value && !onx_value_is_defined(value))
             onx_line_space(l), onx_line_puts(l, ONX_STYLE_BAD, "not computed by any node");
         onx_line_end(l);
     }
 }
 
-/* ── Initializers ───────────────────────────────────────────────────────────────────────────────── */
+/* ─ Initializers ─────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t bytes_of(const onx_tensor *tensor) {
     size_t bytes;
@@ -133,7 +122,7 @@ static void put_totals(onx_listing *l, const onx_graph *g, size_t indent) {
 static size_t name_column(const onx_graph *g) {
     size_t widest = 0, width;
     ONX_EACH (const onx_tensor, tensor, g->initializer)
-        if ((width = onx_text_width(tensor->name)) > widest && width <= 40) widest = width;
+        if ((width = onx_name_width(tensor->name)) > widest && width <= 40) widest = width;
     return widest;
 }
 
@@ -144,9 +133,9 @@ static void put_initializer(onx_listing *l, const onx_tensor *tensor, size_t ind
     onx_line_pad(l, indent + names + 2);
     onx_line_tensor_type(l, tensor);
     onx_line_pad(l, indent + names + 24);
-    onx_line_bytes(l, bytes_of(tensor));
+    if (tensor->data_type != ONX_DTYPE_STRING) onx_line_bytes(l, bytes_of(tensor));
     onx_line_pad(l, indent + names + 34);
-    if (value && value->input) onx_line_puts(l, ONX_STYLE_FAINT, "input, "), onx_line_fold(l);
+    if (value && value->input) onx_line_puts(l, ONX_STYLE_FAINT, "input,"), onx_line_space(l);
     onx_line_values(l, tensor, l->max_elements, l->max_elements != SIZE_MAX);
     onx_line_end(l);
 }
@@ -169,108 +158,7 @@ static void put_initializers(onx_listing *l, const onx_graph *g, size_t indent) 
         put_sparse(l, sparse, indent + 2, names);
 }
 
-/* ── Nodes ──────────────────────────────────────────────────────────────────────────────────────── */
-
-/* The tensor that a value always is: an initializer that callers cannot override, or a Constant. */
-static const onx_tensor *constant_of(const onx_value *value) {
-    if (value->init) return value->input || value->sparse ? NULL : value->init;
-    if (!value->def || !onx_str_is(value->def->op_type, "Constant")) return NULL;
-    const onx_attr *attr = onx_node_attr(value->def, "value");
-    return attr ? attr->t : NULL;
-}
-
-/* Small constants are shown where they are used: 8 elements at most, whatever the limit is, or else the
- * listing of a large one that is often used would have no end. */
-static void put_constant(onx_listing *l, const onx_value *value) {
-    const onx_tensor *tensor = constant_of(value);
-    uint64_t count;
-    size_t limit = l->max_elements < 8 ? l->max_elements : 8;
-    if (!tensor || onx_tensor_count(tensor, &count, NULL) || count > limit) return;
-    if (onx_tensor_check(tensor, NULL) ||
-        (onx_tensor_is_external(tensor) && !tensor->external.data))
-        return;
-    onx_line_puts(l, ONX_STYLE_FAINT, "=");
-    onx_line_values(l, tensor, limit, false);
-}
-
-static void put_inputs(onx_listing *l, const onx_node *n) {
-    onx_line_puts(l, ONX_STYLE_PLAIN, "(");
-    for (size_t i = 0; i < n->input.n; i++) {
-        const onx_value *value = n->ins[i] ? n->ins[i]->value : NULL;
-        bool undefined = value && !onx_value_is_defined(value);
-        if (i > 0) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_space(l);
-        if (value)
-            onx_line_name(l, undefined ? ONX_STYLE_BAD : ONX_STYLE_PLAIN, n->input.v[i]);
-        else
-            onx_line_puts(l, ONX_STYLE_FAINT, "_");
-        if (undefined) onx_line_puts(l, ONX_STYLE_BAD, "?");
-        if (value) put_constant(l, value);
-    }
-    onx_line_puts(l, ONX_STYLE_PLAIN, ")");
-}
-
-static void put_outputs(onx_listing *l, const onx_node *n) {
-    for (size_t i = 0; i < n->output.n; i++) {
-        const onx_value *value = n->outs[i] ? n->outs[i]->value : NULL;
-        if (i > 0) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_space(l);
-        if (value)
-            put_typed_name(l, ONX_STYLE_PLAIN, n->output.v[i], onx_value_type(value));
-        else
-            onx_line_puts(l, ONX_STYLE_FAINT, "_");
-    }
-    if (n->output.n) onx_line_space(l);
-    onx_line_puts(l, ONX_STYLE_PLAIN, "= ");
-}
-
-static bool holds_graphs(const onx_attr *attr) {
-    return attr->g || attr->graphs.count > 0;
-}
-
-static void put_attrs(onx_listing *l, const onx_list *attrs) {
-    bool any = false;
-    ONX_EACH (const onx_attr, attr, *attrs) {
-        if (holds_graphs(attr)) continue;
-        if (any) onx_line_puts(l, ONX_STYLE_PLAIN, ",");
-        onx_line_space(l);
-        if (!any) onx_line_puts(l, ONX_STYLE_PLAIN, "{");
-        any = true;
-        onx_line_attr(l, attr);
-    }
-    if (any) onx_line_puts(l, ONX_STYLE_PLAIN, "}");
-}
-
-/* Exporters often name a value by its node; the name is then no news. */
-static bool name_is_news(const onx_node *n) {
-    if (n->name.size == 0) return false;
-    onx_str out = n->output.n ? n->output.v[0] : (onx_str){NULL, 0};
-    return out.size < n->name.size || memcmp(out.data, n->name.data, n->name.size) != 0;
-}
-
-static void put_node(onx_listing *l, const onx_node *n, size_t index, size_t indent) {
-    onx_line_begin(l, indent, indent + 10);
-    onx_line_printf(l, ONX_STYLE_FAINT, "%4zu", index);
-    onx_line_pad(l, indent + 6);
-    put_outputs(l, n);
-    if (n->domain.size && !onx_str_is(n->domain, "ai.onnx")) {
-        onx_line_name(l, ONX_STYLE_FAINT, n->domain);
-        onx_line_puts(l, ONX_STYLE_FAINT, "::");
-    }
-    onx_line_name(l, ONX_STYLE_OP, n->op_type);
-    if (n->overload.size) {
-        onx_line_puts(l, ONX_STYLE_FAINT, ":");
-        onx_line_name(l, ONX_STYLE_FAINT, n->overload);
-    }
-    put_inputs(l, n);
-    put_attrs(l, &n->attribute);
-    if (name_is_news(n)) {
-        onx_line_space(l);
-        onx_line_puts(l, ONX_STYLE_FAINT, "# ");
-        onx_line_put(l, ONX_STYLE_FAINT, n->name);
-    }
-    onx_line_end(l);
-}
-
-/* ── Graphs ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Graphs ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* A root: the graph of the model, or one of a training step. */
 static void open_root(onx_listing *l, const onx_graph *g, const char *what) {
@@ -284,7 +172,20 @@ static void open_root(onx_listing *l, const onx_graph *g, const char *what) {
     put_ports(l, "output", &g->output, false);
     if (g->initializer.count + g->sparse_initializer.count) onx_line_blank(l);
     put_initializers(l, g, 2);
-    onx_line_blank(l);
+    if (g->node.count) onx_line_blank(l);
+}
+
+/* <alpha, beta=1.0>: attributes that calls must give, and those with a default. */
+static void put_parameters(onx_listing *l, const onx_function *f) {
+    if (f->attribute.n + f->attribute_proto.count == 0) return;
+    onx_line_puts(l, ONX_STYLE_PLAIN, "<");
+    put_name_list(l, &f->attribute);
+    ONX_EACH (const onx_attr, attr, f->attribute_proto) {
+        bool first = f->attribute.n == 0 && !attr->msg.prev;
+        if (!first) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_space(l);
+        onx_line_attr(l, attr);
+    }
+    onx_line_puts(l, ONX_STYLE_PLAIN, ">");
 }
 
 static void open_function(onx_listing *l, const onx_function *f) {
@@ -296,16 +197,14 @@ static void open_function(onx_listing *l, const onx_function *f) {
     onx_line_name(l, ONX_STYLE_HEAD, f->name);
     onx_line_puts(l, ONX_STYLE_FAINT, f->overload.size ? ":" : "");
     onx_line_put(l, ONX_STYLE_FAINT, f->overload);
-    put_names(l, &f->input);
-    onx_line_puts(l, ONX_STYLE_PLAIN, " → ");
-    onx_line_fold(l);
-    put_names(l, &f->output);
-    if (f->attribute.n) {
-        onx_line_space(l);
-        onx_line_puts(l, ONX_STYLE_FAINT, "attributes ");
-        put_names(l, &f->attribute);
-    }
-    put_attrs(l, &f->attribute_proto);
+    put_parameters(l, f);
+    onx_line_puts(l, ONX_STYLE_PLAIN, "(");
+    put_name_list(l, &f->input);
+    onx_line_puts(l, ONX_STYLE_PLAIN, ") →");
+    onx_line_space(l);
+    onx_line_puts(l, ONX_STYLE_PLAIN, "(");
+    put_name_list(l, &f->output);
+    onx_line_puts(l, ONX_STYLE_PLAIN, ")");
     put_opsets(l, &f->opset_import);
     onx_line_end(l);
 }
@@ -317,8 +216,8 @@ static void open_sub(onx_listing *l, const onx_graph *g, size_t indent) {
     onx_line_puts(l, ONX_STYLE_PLAIN, " ");
     onx_line_name(l, ONX_STYLE_FAINT, g->name);
     put_signature_side(l, &g->input);
-    onx_line_puts(l, ONX_STYLE_PLAIN, " → ");
-    onx_line_fold(l);
+    onx_line_puts(l, ONX_STYLE_PLAIN, " →");
+    onx_line_space(l);
     put_signature_side(l, &g->output);
     onx_line_end(l);
     put_initializers(l, g, indent + 2);
@@ -350,7 +249,7 @@ static void put_nodes(onx_listing *l, const onx_graph *root, onx_buf *counts) {
             memcpy(&index, counts->data + depth * sizeof index, sizeof index);
             counts->size = depth * sizeof index;
         } else {
-            put_node(l, n, index, 2 + 6 * depth);
+            onx_line_node(l, n, index, 2 + 6 * depth);
         }
         sub = graph_after(n, done ? g : NULL);
         if (sub) {
@@ -368,7 +267,7 @@ static void put_nodes(onx_listing *l, const onx_graph *root, onx_buf *counts) {
     }
 }
 
-/* ── The model ──────────────────────────────────────────────────────────────────────────────────── */
+/* ─ The model ────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_graph(onx_listing *l, const onx_graph *g, const char *what) {
     onx_buf counts;

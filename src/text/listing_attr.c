@@ -1,4 +1,5 @@
-/* listing_attr.c: attributes in a listing. Graphs are not among them: they stand below their node. */
+/* listing_attr.c: attributes in a listing. Graphs are not among them: they stand below their node.
+ * */
 #include "text/listing.h"
 
 #include "ir/edit.h"
@@ -29,7 +30,8 @@ static void put_message(onx_listing *l, const onx_msg *msg) {
 static bool next_element(onx_listing *l, size_t index, size_t count) {
     size_t limit = l->max_elements > SIZE_MAX / 2 ? SIZE_MAX : 2 * l->max_elements;
     if (index == count) return false;
-    if (index > 0) onx_line_puts(l, ONX_STYLE_PLAIN, ","), onx_line_fold(l);
+    if (index > 0) onx_line_puts(l, ONX_STYLE_PLAIN, ",");
+    if (index > 0 && count > 8) onx_line_fold(l);
     if (index < limit) return true;
     onx_line_printf(l, ONX_STYLE_FAINT, " … %zu more", count - index);
     return false;
@@ -65,6 +67,18 @@ static void put_single(onx_listing *l, const void *msg) {
         onx_line_puts(l, ONX_STYLE_BAD, "nothing");
 }
 
+/* Integers that stand for element types, by the names that ONNX gives such attributes. */
+static void put_int(onx_listing *l, const onx_attr *attr) {
+    static const char *const names[] = {"to", "dtype", "output_dtype", "stash_type"};
+    bool is_dtype = false;
+    for (size_t i = 0; i < ONX_COUNT(names); i++)
+        is_dtype = is_dtype || onx_str_is(attr->name, names[i]);
+    if (is_dtype && attr->i > 0 && attr->i < ONX_DTYPE_COUNT)
+        onx_line_puts(l, ONX_STYLE_TYPE, onx_dtype_name((onx_dtype)attr->i));
+    else
+        onx_line_printf(l, ONX_STYLE_PLAIN, "%lld", (long long)attr->i);
+}
+
 void onx_line_attr(onx_listing *l, const onx_attr *attr) {
     onx_attr_type type = onx_attr_type_of(attr);
     onx_line_name(l, ONX_STYLE_FAINT, attr->name);
@@ -75,7 +89,7 @@ void onx_line_attr(onx_listing *l, const onx_attr *attr) {
         return;
     }
     switch (type) {
-    case ONX_ATTR_INT: onx_line_printf(l, ONX_STYLE_PLAIN, "%lld", (long long)attr->i); break;
+    case ONX_ATTR_INT: put_int(l, attr); break;
     case ONX_ATTR_FLOAT: onx_line_float(l, attr->f); break;
     case ONX_ATTR_STRING: onx_line_string(l, attr->s); break;
     case ONX_ATTR_TENSOR: put_single(l, attr->t); break;

@@ -1,5 +1,5 @@
-/* listing_line.c: lines of words, folded at the terminal's width; colours; names, sizes and counts as
- * people read them. */
+/* listing_line.c: lines of words, folded at the terminal's width; colours; names, sizes and counts
+ * as people read them. */
 #include "text/listing.h"
 
 #include "base/number.h"
@@ -13,9 +13,9 @@ static const char *const codes[] = {
     [ONX_STYLE_TYPE] = "32", [ONX_STYLE_STRING] = "33", [ONX_STYLE_BAD] = "1;31",
 };
 
-/* ── Words and lines ────────────────────────────────────────────────────────────────────────────── */
+/* ─ Words and lines ──────────────────────────────────────────────────────────────────────────── */
 
-static void end_word(onx_listing *l, bool gap) {
+static void end_word(onx_listing *l, size_t gap) {
     if (l->word.failed && !l->out.status) l->out.status = onx_fail_nomem(l->out.diag);
     if (l->word_width == 0) return;
     size_t end = l->column + l->gap + l->word_width;
@@ -23,9 +23,9 @@ static void end_word(onx_listing *l, bool gap) {
         onx_out_putc(&l->out, '\n');
         onx_out_spaces(&l->out, l->indent);
         l->column = l->indent;
-    } else if (l->gap) {
-        onx_out_putc(&l->out, ' ');
-        l->column++;
+    } else {
+        onx_out_spaces(&l->out, l->gap);
+        l->column += l->gap;
     }
     if (l->out.status == ONX_OK) onx_out_put(&l->out, l->word.data, l->word.size);
     l->column += l->word_width;
@@ -37,26 +37,25 @@ void onx_line_begin(onx_listing *l, size_t indent, size_t indent_folded) {
     onx_out_spaces(&l->out, indent);
     l->column = indent;
     l->indent = indent_folded;
-    l->gap = false;
+    l->gap = 0;
 }
 
 void onx_line_space(onx_listing *l) {
-    end_word(l, true);
+    end_word(l, 1);
 }
 
 void onx_line_fold(onx_listing *l) {
-    end_word(l, false);
+    end_word(l, 0);
 }
 
 void onx_line_pad(onx_listing *l, size_t column) {
-    end_word(l, false);
-    size_t spaces = column > l->column + 2 ? column - l->column : 2;
-    onx_out_spaces(&l->out, spaces);
-    l->column += spaces;
+    end_word(l, 0);
+    size_t at = l->column + l->gap;
+    l->gap += column > at + 2 ? column - at : 2;
 }
 
 void onx_line_end(onx_listing *l) {
-    end_word(l, false);
+    end_word(l, 0);
     onx_out_putc(&l->out, '\n');
     l->column = 0;
 }
@@ -65,7 +64,7 @@ void onx_line_blank(onx_listing *l) {
     onx_out_putc(&l->out, '\n');
 }
 
-/* ── Text ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Text ─────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Controls, and marks that turn the direction of the text around them. */
 static bool is_control(const char *p, size_t size) {
@@ -108,17 +107,17 @@ void onx_line_printf(onx_listing *l, onx_style style, const char *fmt, ...) {
     onx_line_puts(l, style, text);
 }
 
-size_t onx_text_width(onx_str text) {
-    size_t width = 0;
-    for (size_t i = 0, n; i < text.size; i += n ? n : 1, width++)
-        n = onx_utf8_size(text.data + i, text.data + text.size);
-    return width;
-}
-
 static bool is_misread(onx_str name) {
     for (size_t i = 0; i < name.size; i++)
         if (strchr(" ,=()[]{}\"", name.data[i])) return true; /* NUL included */
     return name.size == 0;
+}
+
+size_t onx_name_width(onx_str name) {
+    size_t width = is_misread(name) ? 2 : 0;
+    for (size_t i = 0, n; i < name.size; i += n ? n : 1, width++)
+        n = onx_utf8_size(name.data + i, name.data + name.size);
+    return width;
 }
 
 void onx_line_name(onx_listing *l, onx_style style, onx_str name) {
@@ -160,7 +159,7 @@ void onx_line_type(onx_listing *l, const onx_type *type) {
         onx_line_put(l, ONX_STYLE_TYPE, (onx_str){l->scratch.data, l->scratch.size});
 }
 
-/* ── Numbers ────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Numbers ──────────────────────────────────────────────────────────────────────────────────── */
 
 void onx_line_float(onx_listing *l, float v) {
     char text[ONX_NUMBER_MAX];

@@ -1,5 +1,5 @@
-/* listing_tensor.c: the numbers in a tensor, as few as people want to see, with as few digits as tell
- * them from their neighbours in the tensor's type. */
+/* listing_tensor.c: the numbers in a tensor, as few as people want to see, with as few digits as
+ * tell them from their neighbours in the tensor's type. */
 #include "text/listing.h"
 
 #include "base/number.h"
@@ -44,7 +44,8 @@ static onx_dtype wide_type(onx_dtype dtype) {
     return wide[dtype] ? (onx_dtype)wide[dtype] : ONX_DTYPE_I64;
 }
 
-/* A double near v with fewer digits that is still the same element: 0.1 for float16 0.0999755859375. */
+/* A double near v with fewer digits that is still the same element: 0.1 for float16
+ * 0.0999755859375. */
 static double fewest_digits(onx_dtype dtype, double v) {
     char printed[64], text[64];
     double near;
@@ -64,6 +65,8 @@ static double fewest_digits(onx_dtype dtype, double v) {
     return v;
 }
 
+enum { ELEMENT_MAX = 2 * ONX_NUMBER_MAX + 2 };
+
 typedef union element {
     int64_t i;
     uint64_t u;
@@ -72,41 +75,41 @@ typedef union element {
     uint8_t b;
 } element;
 
-static void put_element(onx_listing *l, onx_dtype dtype, const void *p) {
-    char text[2 * ONX_NUMBER_MAX + 2];
+static size_t element_text(onx_dtype dtype, const void *p, char text[ELEMENT_MAX]) {
     onx_dtype as = wide_type(dtype);
     element e;
     memcpy(&e, p, onx_dtype_bits(as) / 8);
     switch (as) {
-    case ONX_DTYPE_F32: onx_print_f32(e.f, text); break;
-    case ONX_DTYPE_F64: onx_print_f64(fewest_digits(dtype, e.d[0]), text); break;
-    case ONX_DTYPE_U64: onx_print_u64(e.u, text); break;
-    case ONX_DTYPE_BOOL: snprintf(text, sizeof text, "%s", e.b ? "true" : "false"); break;
+    case ONX_DTYPE_F32: return onx_print_f32(e.f, text);
+    case ONX_DTYPE_F64: return onx_print_f64(fewest_digits(dtype, e.d[0]), text);
+    case ONX_DTYPE_U64: return onx_print_u64(e.u, text);
+    case ONX_DTYPE_BOOL: return (size_t)snprintf(text, ELEMENT_MAX, "%s", e.b ? "true" : "false");
     case ONX_DTYPE_C128: {
         size_t n = onx_print_f64(e.d[0], text);
         if (!signbit(e.d[1])) text[n++] = '+';
         n += onx_print_f64(e.d[1], text + n);
-        snprintf(text + n, 2, "i");
-        break;
+        text[n++] = 'j';
+        return n;
     }
-    default: onx_print_i64(e.i, text); break;
+    default: return onx_print_i64(e.i, text);
     }
-    onx_line_puts(l, ONX_STYLE_PLAIN, text);
 }
 
 typedef struct values {
     onx_listing *l;
     const onx_tensor *tensor;
-    uint64_t n; /* to be shown */
+    uint64_t count, n; /* elements; those to be shown */
     bool one_line;
 } values;
 
-/* The comma before element `index`; false when the line is full. */
-static bool next_element(const values *v, uint64_t index) {
-    enum { ROOM = 24 };
+/* The comma before element `index`, which is so wide; false when the line has no room for it. */
+static bool next_element(const values *v, uint64_t index, size_t width) {
     onx_listing *l = v->l;
     if (index == 0) return true;
-    if (v->one_line && l->column + l->word_width + ROOM > l->width) return false;
+    size_t at = l->column + l->gap + l->word_width;
+    if (at > l->width && l->column > l->indent) at = l->indent + l->word_width; /* folded first */
+    size_t tail = index + 1 == v->count ? strlen("]") : strlen(", ...]");
+    if (v->one_line && at + strlen(", ") + width + tail > l->width) return false;
     onx_line_puts(l, ONX_STYLE_PLAIN, ",");
     onx_line_space(l);
     return true;
@@ -124,8 +127,10 @@ static uint64_t put_numbers(const values *v, const char *dense) {
         const char *src = dense + at / 8 * onx_dtype_bits(dtype);
         if (onx_dtype_convert(dtype, src, as, block, m, true)) return at;
         for (uint64_t i = 0; i < m; i++) {
-            if (!next_element(v, at + i)) return at + i;
-            put_element(v->l, dtype, (const char *)block + i * step);
+            char text[ELEMENT_MAX];
+            size_t size = element_text(dtype, (const char *)block + i * step, text);
+            if (!next_element(v, at + i, size)) return at + i;
+            onx_line_put(v->l, ONX_STYLE_PLAIN, (onx_str){text, size});
         }
     }
     return v->n;
@@ -133,8 +138,9 @@ static uint64_t put_numbers(const values *v, const char *dense) {
 
 static uint64_t put_strings(const values *v) {
     for (uint64_t i = 0; i < v->n; i++) {
-        if (!next_element(v, i)) return i;
-        onx_line_string(v->l, v->tensor->string_data.v[i]);
+        onx_str s = v->tensor->string_data.v[i];
+        if (!next_element(v, i, s.size < 64 ? s.size + 2 : 64)) return i;
+        onx_line_string(v->l, s);
     }
     return v->n;
 }
@@ -159,14 +165,6 @@ static uint64_t put_dense(const values *v) {
     return n;
 }
 
-static void put_absence(onx_listing *l, const onx_tensor *tensor) {
-    onx_line_puts(l, ONX_STYLE_BAD, "no data that fit");
-    if (tensor->doc_string.size == 0) return;
-    onx_line_puts(l, ONX_STYLE_PLAIN, ", doc ");
-    onx_line_fold(l);
-    onx_line_string(l, tensor->doc_string);
-}
-
 void onx_line_values(onx_listing *l, const onx_tensor *tensor, size_t limit, bool one_line) {
     uint64_t count;
     bool bad = onx_tensor_check(tensor, NULL) || onx_tensor_count(tensor, &count, NULL);
@@ -175,11 +173,11 @@ void onx_line_values(onx_listing *l, const onx_tensor *tensor, size_t limit, boo
         onx_line_puts(l, ONX_STYLE_FAINT, "in ");
         onx_line_puts(l, ONX_STYLE_FAINT, onx_tensor_location(tensor));
     } else if (bad || tensor->segment) {
-        put_absence(l, tensor);
+        onx_line_puts(l, ONX_STYLE_BAD, "no valid data");
     }
     if (absent || bad || tensor->segment) return;
     bool scalar = tensor->dims.n == 0;
-    values v = {l, tensor, count < limit ? count : limit, one_line && l->width != SIZE_MAX};
+    values v = {l, tensor, count, count < limit ? count : limit, one_line};
     onx_line_puts(l, ONX_STYLE_PLAIN, scalar ? "" : "[");
     uint64_t shown = tensor->data_type == ONX_DTYPE_STRING ? put_strings(&v) : put_dense(&v);
     if (shown < count) onx_line_puts(l, ONX_STYLE_FAINT, shown ? ", …" : "…");

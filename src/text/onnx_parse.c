@@ -48,11 +48,9 @@ onx_status onx_parse_name(onx_parser *p, const onx_field *field, const char *wha
 }
 
 onx_status onx_parse_string(onx_parser *p, const onx_field *field, const char *what) {
-    const onx_limits *limits = &p->b.doc->ctx->limits;
-    bool prose = !strcmp(field->name, "doc_string") || !strcmp(field->name, "value");
+    size_t limit = onx_string_limit(&p->b.doc->ctx->limits, field);
     onx_elem text;
-    ONX_TRY(
-        onx_lex_string(&p->lex, prose ? limits->string_bytes : limits->name_bytes, what, &text.s));
+    ONX_TRY(onx_lex_string(&p->lex, limit, what, &text.s));
     return onx_builder_add(&p->b, field, text);
 }
 

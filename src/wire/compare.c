@@ -1,4 +1,5 @@
-/* compare.c: are two messages the same, and deep copies. Both walk two trees in step, without recursion. */
+/* compare.c: are two messages the same, and deep copies. Both walk two trees in step, without
+ * recursion. */
 #include "wire/wire.h"
 
 static bool strs_equal(const onx_strs *a, const onx_strs *b) {

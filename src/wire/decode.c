@@ -4,9 +4,9 @@
  *
  *     ModelProto [ ir_version graph [ node [ input … attribute [ …▲ ] ] ] ]
  *
- * Accepted is what protobuf accepts: fields in any order, packed or not, singular fields repeated (the last one
- * wins, messages merge), unknown fields and groups. Everything is bounded: nesting, lengths of strings, and
- * memory by the size of the file.
+ * Accepted is what protobuf accepts: fields in any order, packed or not, singular fields repeated
+ * (the last one wins, messages merge), unknown fields and groups. Everything is bounded: nesting,
+ * lengths of strings, and memory by the size of the file.
  */
 #include "wire/wire.h"
 
@@ -63,7 +63,8 @@ size_t onx_varint_get(const char *p, const char *end, uint64_t *out) {
     return 0;
 }
 
-/* The bytes of the value that follows a tag; NULL when it is cut or malformed. Groups nest at most `depth`. */
+/* The bytes of the value that follows a tag; NULL when it is cut or malformed. Groups nest at most
+ * `depth`. */
 static const char *skip_value(const char *p, const char *end, uint32_t number, uint32_t type,
                               uint32_t depth) {
     enum { GROUPS = 128 };
@@ -204,7 +205,8 @@ static uint32_t unpacked_wire(const onx_field *field) {
 }
 
 /* The payload came in several pieces: put all that follow in this message together, in one buffer.
- * Called twice: to measure with out == NULL, then to copy. Stops at bytes that the main loop will refuse. */
+ * Called twice: to measure with out == NULL, then to copy. Stops at bytes that the main loop will
+ * refuse. */
 static size_t gather(const onx_field *field, const char *p, const char *end, char *out) {
     size_t total = 0;
     uint64_t tag, n;

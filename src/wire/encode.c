@@ -1,8 +1,9 @@
 /* encode.c: messages to bytes.
  *
- * What was not edited is written as the bytes it was read from. The rest is written in one fixed order: known fields by
- * number, repeated ones in their order, then unknown fields. Lengths come before contents, so the tree is walked twice: to
- * measure every message that is written anew, in the order in which it will be written, then to write.
+ * What was not edited is written as the bytes it was read from. The rest is written in one fixed
+ * order: known fields by number, repeated ones in their order, then unknown fields. Lengths come
+ * before contents, so the tree is walked twice: to measure every message that is written anew, in
+ * the order in which it will be written, then to write.
  */
 #include "base/out.h"
 #include "wire/wire.h"

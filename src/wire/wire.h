@@ -1,11 +1,12 @@
 /* wire.h: protobuf messages as C structs, described by tables; one codec walks the tables.
  *
- * A message type is a struct that begins with `onx_msg`, and an `onx_desc` that lists its fields with
- * their offsets. The tables for ONNX are in ir/tables.c. Decoding, encoding, comparing, cloning, JSON and
- * protobuf text all walk the same tables; none of them recurses.
+ * A message type is a struct that begins with `onx_msg`, and an `onx_desc` that lists its fields
+ * with their offsets. The tables for ONNX are in ir/tables.c. Decoding, encoding, comparing,
+ * cloning, JSON and protobuf text all walk the same tables; none of them recurses.
  *
  * What is kept of the file:
- *   - every message remembers the bytes it was read from (`raw`); as long as neither it nor anything in
+ *   - every message remembers the bytes it was read from (`raw`); as long as neither it nor
+ *     anything in
  *     it was edited, saving writes those bytes;
  *   - fields the table does not know stay in `unknown` and are written after the known ones;
  *   - strings are copied, with a NUL; bytes and packed numbers stay spans of the file.
@@ -116,12 +117,14 @@ void onx_doc_free(onx_doc *doc);
 /* Keep `blob` alive as long as the document; takes over the caller's reference, also on failure. */
 onx_status onx_doc_keep(onx_doc *doc, onx_blob *blob, onx_diag *diag) ONX_MUST_CHECK;
 
-/* While a file of that size is read: bound the memory of its structure. SIZE_MAX lifts the bound. */
+/* While a file of that size is read: bound the memory of its structure. SIZE_MAX lifts the bound.
+ * */
 void onx_doc_limit(onx_doc *doc, size_t file_bytes);
 /* Memory ran out in `doc`: NO_MEMORY, or LIMIT if the file asked for more than its size allows. */
 onx_status onx_doc_fail(onx_doc *doc, onx_diag *diag);
 
-/* A new, empty message. It is detached: link it with onx_msg_append or by setting a field. NULL: no memory. */
+/* A new, empty message. It is detached: link it with onx_msg_append or by setting a field. NULL: no
+ * memory. */
 void *onx_msg_new(onx_doc *doc, const onx_desc *desc) ONX_MUST_CHECK;
 void onx_msg_touch(void *msg);
 void onx_msg_touch_all(void *root); /* every message below: the whole tree is written anew */
@@ -139,7 +142,8 @@ bool onx_msg_has(const void *msg, const onx_field *field);
 void onx_msg_set_has(void *msg, const onx_field *field); /* also clears the others of its oneof */
 void onx_msg_clear(void *msg, const onx_field *field);
 
-/* Children. `field` is the row of the parent's table, of kind MSG (the child replaces what was there) or MSGS. */
+/* Children. `field` is the row of the parent's table, of kind MSG (the child replaces what was
+ * there) or MSGS. */
 void onx_msg_append(void *parent, const onx_field *field, void *child);
 void onx_msg_insert(void *parent, const onx_field *field, void *before,
                     void *child); /* NULL: at the end */
@@ -172,9 +176,11 @@ onx_status onx_wire_encode(const void *msg, const onx_writer *writer, onx_diag *
     ONX_MUST_CHECK;
 onx_status onx_wire_size(const void *msg, uint64_t *size, onx_diag *diag) ONX_MUST_CHECK;
 
-/* Same fields with the same values, unknown fields included. On a difference, `diag` (may be NULL) says where. */
+/* Same fields with the same values, unknown fields included. On a difference, `diag` (may be NULL)
+ * says where. */
 bool onx_msg_equal(const void *a, const void *b, onx_diag *diag);
-/* A deep copy into `doc`. Payloads outside the arena are shared: keep their blobs (onx_doc_keep_all). */
+/* A deep copy into `doc`. Payloads outside the arena are shared: keep their blobs
+ * (onx_doc_keep_all). */
 onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
 /* Keep alive what `span` of another document lies in. */
 onx_status onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str span, onx_diag *diag)
@@ -185,7 +191,8 @@ onx_str onx_doc_file_of(const onx_doc *doc, onx_str span);
 onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span, onx_diag *diag)
     ONX_MUST_CHECK;
 onx_status onx_doc_keep_all(onx_doc *doc, const onx_doc *from, onx_diag *diag) ONX_MUST_CHECK;
-/* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the NUL. */
+/* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the NUL.
+ * */
 void onx_msg_path(const void *msg, char *out, size_t size);
 
 /* The longest string that a field of kind STR or STRS may have. */

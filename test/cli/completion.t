@@ -1,0 +1,70 @@
+# Completion in bash: commands, options, values, files.
+$ sh complete.sh onx ''
+|info
+|print
+|convert
+|tensor
+|version
+|help
+|--help
+|--version
+$ sh complete.sh onx con
+|convert
+$ sh complete.sh onx info --
+|--json
+|--from
+|--help
+$ sh complete.sh onx convert --ex
+|--external
+|--external-many
+$ sh complete.sh onx convert --to ''
+|protobuf
+|onnxtxt
+|json
+|textproto
+$ sh complete.sh onx convert --to = te
+|textproto
+$ sh complete.sh onx tensor --type s
+|sequence
+|sparse
+$ sh complete.sh onx help v
+|version
+$ mkdir sub && : >model.onnx && : >tensor.npy && : >notes.md
+$ sh complete.sh onx print mo
+|model.onnx
+$ sh complete.sh onx tensor te
+|tensor.npy
+$ sh complete.sh onx print te
+$ sh complete.sh onx print su
+|sub
+$ sh complete.sh onx info no
+|none.textproto
+# Every command and option is offered.
+$ for c in $(onx help --list-options); do for o in $(onx help --list-options $c); do sh complete.sh onx $c $o; done; done | sort -u
+|--align
+|--all
+|--atol
+|--attributes
+|--color
+|--compare
+|--dtype
+|--external
+|--external-many
+|--from
+|--full
+|--graph
+|--help
+|--inline
+|--json
+|--list-options
+|--max-elements
+|--name
+|--no-color
+|--output
+|--rtol
+|--stats
+|--threshold
+|--to
+|--touch
+|--type
+|--width
