@@ -132,7 +132,7 @@ typedef struct onx_limits {
     size_t name_bytes;   /* of one name (64 KiB) */
     size_t string_bytes; /* of one string (1 GiB) */
     size_t
-        memory_factor; /* structure takes at most this many times the file's bytes, plus 16 MiB (64) */
+        memory_factor; /* structure: at most so many times the bytes of the file, plus 16 MiB (64) */
 } onx_limits;
 
 typedef struct onx_context_options {
