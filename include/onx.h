@@ -126,13 +126,12 @@ typedef struct onx_allocator {
 /* What a file may ask for. 0 takes the default, in parentheses. */
 typedef struct onx_limits {
     size_t size;
-    uint32_t depth;      /* nesting of messages, JSON, text (100) */
-    uint32_t rank;       /* dimensions of a tensor or type (1024) */
-    uint32_t functions;  /* of one model (10,000) */
-    size_t name_bytes;   /* of one name (64 KiB) */
-    size_t string_bytes; /* of one string (1 GiB) */
-    size_t
-        memory_factor; /* structure: at most so many times the bytes of the file, plus 16 MiB (64) */
+    uint32_t depth;       /* nesting of messages, JSON, text (100) */
+    uint32_t rank;        /* dimensions of a tensor or type (1024) */
+    uint32_t functions;   /* of one model (10,000) */
+    size_t name_bytes;    /* of one name (64 KiB) */
+    size_t string_bytes;  /* of one string (1 GiB) */
+    size_t memory_factor; /* bytes of structure for each byte of the file, beyond 16 MiB (64) */
 } onx_limits;
 
 typedef struct onx_context_options {

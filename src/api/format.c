@@ -35,7 +35,7 @@ static size_t skip_comments(onx_str bytes, size_t i, size_t n) {
 }
 
 /* No protobuf message of ours begins with printable text: JSON opens with a brace, ONNX text with
- * an angle bracket or notes ("#@") above it, protobuf text with a field name and a colon or brace. */
+ * an angle bracket or notes ("#@") above it, protobuf text with a field name and a colon. */
 onx_format onx_format_sniff(onx_str bytes) {
     size_t n = bytes.size < 4096 ? bytes.size : 4096, i = skip_comments(bytes, 0, n);
     if (n >= 2 && !memcmp(bytes.data, "#@", 2)) return ONX_FORMAT_TEXT;
