@@ -7,7 +7,7 @@ all: build/build.ninja
 
 build/build.ninja: CMakePresets.json
 	@command -v cmake >/dev/null && command -v ninja >/dev/null || \
-	    { echo "onx: CMake or Ninja is missing; tool/setup installs what the build needs" >&2; exit 1; }
+	    { echo "onx: CMake or Ninja is missing; tool/setup installs what is needed" >&2; exit 1; }
 	@cmake --preset release
 
 run:

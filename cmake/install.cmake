@@ -1,5 +1,5 @@
-# `cmake --install`: library, header, program, pkg-config file and CMake package. The prefix is found
-# from where the files lie, so an installed tree may be moved.
+# `cmake --install`: library, header, program, pkg-config file and CMake package. The prefix is
+# found from where the files lie, so an installed tree may be moved.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/onx)
 

@@ -1,4 +1,4 @@
-/* test_listing.c: the listing: it survives lack of memory anywhere, a writer that fails anywhere, any
+/* test_listing.c: the listing: it survives lack of memory anywhere, writers that fail anywhere, any
  * nesting, and hostile names. What it looks like is tested in test/cli/print.t. */
 #include "onx.h"
 #include "test.h"
@@ -130,7 +130,6 @@ TEST(graphs_in_graphs) {
 
 TEST(lines_fit) {
     onx_model *model = load(NULL, control);
-    char *text = NULL;
     onx_print_options options = ONX_INIT(onx_print_options);
     for (size_t width = 40; model && width < 120; width += 11) {
         sink s = {NULL, 0, SIZE_MAX};
@@ -145,7 +144,6 @@ TEST(lines_fit) {
         }
         free(s.text);
     }
-    free(text);
     onx_model_free(model);
 }
 
@@ -156,11 +154,10 @@ TEST(names_are_text) {
     onx_value *y = onx_graph_add_op(g, "Rel\xe2\x80\xaeu", "\xc2\x9b", x);
     onx_graph_add_output(g, y, "float[N]");
     onx_model_set_doc(model, "\r\bdoc");
-    char *text = NULL;
     sink s = {NULL, 0, SIZE_MAX};
     onx_writer writer = {&s, sink_write};
     REQUIRE(onx_model_print(model, &writer, NULL, NULL) == ONX_OK);
-    for (text = s.text; *text; text++) CHECK(*text == '\n' || (unsigned char)*text >= 0x20);
+    for (const char *p = s.text; *p; p++) CHECK(*p == '\n' || (unsigned char)*p >= 0x20);
     CHECK(!strstr(s.text, "\xe2\x80\xae") && !strstr(s.text, "\xc2\x9b"));
     CHECK(strstr(s.text, "Rel?u") != NULL);
     free(s.text);

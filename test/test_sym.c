@@ -194,7 +194,7 @@ TEST(random_values) {
         int64_t v[4] = {1 + next(9), 1 + next(9), 1 + next(50), 1 + next(5)};
         both pool[8];
         for (uint32_t i = 0; i < 4; i++)
-            pool[i] = (both){onx_sym_name(syms, (onx_str){"abcd" + i, 1}), true, v[i]};
+            pool[i] = (both){onx_sym_name(syms, (onx_str){&"abcd"[i], 1}), true, v[i]};
         for (uint32_t i = 4; i < 8; i++) {
             int64_t k = (int64_t)next(9) - 4;
             pool[i] = next(3) ? combine(pool[next(i)], pool[next(i)], next(7))

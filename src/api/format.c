@@ -85,13 +85,16 @@ onx_status onx_format_write(const onx_msg *msg, onx_format format, const onx_wri
 }
 
 onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *path,
-                           onx_diag *diag) {
-    onx_replace *file;
-    ONX_TRY(onx_replace_begin(msg->doc->ctx, path, &file, diag));
-    onx_status status = onx_format_write(msg, format, onx_replace_writer(file), diag);
-    if (!status) return onx_replace_commit(file, diag);
-    status = onx_replace_failed(file, status, diag);
-    onx_replace_abort(file);
+                           onx_replace *others, onx_diag *diag) {
+    onx_replace *file = NULL;
+    onx_status status = onx_replace_begin(msg->doc->ctx, path, &file, diag);
+    if (!status) {
+        status = onx_format_write(msg, format, onx_replace_writer(file), diag);
+        if (status) status = onx_replace_failed(file, status, diag);
+        onx_replace_chain(&others, file);
+    }
+    if (!status) return onx_replace_commit(others, diag);
+    onx_replace_abort(others);
     onx_diag_file(diag, path);
     return status;
 }

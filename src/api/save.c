@@ -19,9 +19,15 @@ typedef struct mover {
     char folder[ONX_PATH_MAX]; /* of the model file */
     char name[256];            /* of the model file */
     char location[256];        /* of the data file being written */
-    onx_replace *file;
+    int dir;                   /* that folder, open; < 0: not yet */
+    onx_replace *file;         /* the data file being written */
+    onx_replace *waiting;      /* complete ones: they are renamed with the model */
+    size_t n_waiting;
     uint64_t offset, count;
 } mover;
+
+/* Each one that waits keeps a descriptor. */
+enum { WAITING_MOST = 200 };
 
 static uint64_t threshold(const onx_save_options *options) {
     return options->threshold ? options->threshold : 1024;
@@ -39,6 +45,11 @@ static bool may_move(const mover *m, const onx_tensor *tensor) {
     return initializer || (m->options->attributes && parent->desc == &onx_desc_attr);
 }
 
+static onx_status open_folder(mover *m) {
+    if (m->dir < 0) m->dir = m->ctx->os->open_dir(m->folder);
+    return m->dir < 0 ? onx_fail_errno(m->diag, m->dir, "open the folder", m->folder) : ONX_OK;
+}
+
 static onx_status open_file(mover *m) {
     const char *own = m->options->external_file;
     bool many = m->options->external == ONX_EXTERNAL_MANY;
@@ -54,16 +65,21 @@ static onx_status open_file(mover *m) {
     }
     if (!strcmp(m->location, m->name))
         return onx_fail(m->diag, ONX_USAGE, "the data file and the model file have the same name");
-    int dir = m->ctx->os->open_dir(m->folder);
-    if (dir < 0) return onx_fail_errno(m->diag, dir, "open the folder", m->folder);
     m->offset = 0;
-    return onx_replace_begin_in(m->ctx, dir, m->location, &m->file, m->diag);
+    ONX_TRY(open_folder(m));
+    return onx_replace_begin_in(m->ctx, m->dir, false, m->location, &m->file, m->diag);
 }
 
+/* The data file is complete. It waits for the model: a failure leaves all old files as they were. */
 static onx_status close_file(mover *m) {
-    onx_replace *file = m->file;
+    if (!m->file) return ONX_OK;
+    ONX_TRY(onx_replace_prepare(m->file, m->diag));
+    onx_replace_chain(&m->waiting, m->file);
     m->file = NULL;
-    return file ? onx_replace_commit(file, m->diag) : ONX_OK;
+    if (++m->n_waiting % WAITING_MOST) return ONX_OK;
+    onx_replace *ready = m->waiting;
+    m->waiting = NULL;
+    return onx_replace_commit(ready, m->diag);
 }
 
 static onx_status pad(mover *m) {
@@ -135,30 +151,23 @@ static bool same_folder(mover *m, const char *loaded_from) {
 }
 
 static onx_status copy_file(mover *m, const onx_doc *doc, const char *location, onx_str bytes) {
-    const onx_os *os = m->ctx->os;
-    int dir = os->open_dir(m->folder);
-    const char *slash = strrchr(location, '/');
-    if (dir < 0) return onx_fail_errno(m->diag, dir, "open the folder", m->folder);
+    const char *slash = strrchr(location, '/'), *name = slash ? slash + 1 : location;
+    ONX_TRY(open_folder(m));
+    int dir = m->dir;
     if (slash) {
         char parent[ONX_PATH_MAX];
         snprintf(parent, sizeof parent, "%.*s", (int)(slash - location), location);
-        int inner = os->open_beneath(dir, parent);
-        os->close(dir);
-        if (inner < 0) {
+        dir = m->ctx->os->open_beneath(m->dir, parent);
+        if (dir < 0) {
             onx_status status =
-                onx_fail_errno(m->diag, inner, "open the folder of external data", parent);
+                onx_fail_errno(m->diag, dir, "open the folder of external data", parent);
             onx_diag_hint(m->diag, "make that folder, or gather the data in one file or the model");
             return status;
         }
-        dir = inner;
     }
-    onx_replace *file;
-    ONX_TRY(onx_replace_begin_in(m->ctx, dir, slash ? slash + 1 : location, &file, m->diag));
-    onx_status status = onx_doc_write(doc, onx_replace_writer(file), bytes, m->diag);
-    if (!status) return onx_replace_commit(file, m->diag);
-    status = onx_replace_failed(file, status, m->diag);
-    onx_replace_abort(file);
-    return status;
+    ONX_TRY(onx_replace_begin_in(m->ctx, dir, slash != NULL, name, &m->file, m->diag));
+    onx_status status = onx_doc_write(doc, onx_replace_writer(m->file), bytes, m->diag);
+    return status ? onx_replace_failed(m->file, status, m->diag) : close_file(m);
 }
 
 /* Data that stay external go where the model goes: whole files, each once. */
@@ -180,6 +189,21 @@ static onx_status copy_along(mover *m, const onx_model *model) {
     return status;
 }
 
+/* The model must not take the place of its own data. */
+static onx_status check_names(mover *m, const onx_model *model) {
+    const onx_msg *msg;
+    for (onx_walk w = onx_walk_begin(model); (msg = onx_walk_next(&w));) {
+        if (msg->desc != &onx_desc_tensor) continue;
+        const char *location = onx_tensor_location((const onx_tensor *)msg);
+        while (location[0] == '.' && location[1] == '/') location += 2 + strspn(location + 2, "/");
+        if (!*location || strcmp(location, m->name)) continue;
+        onx_fail(m->diag, ONX_USAGE, "'%.200s' holds data of the model", m->name);
+        onx_diag_hint(m->diag, "choose another name, or take the data into the model");
+        return ONX_USAGE;
+    }
+    return ONX_OK;
+}
+
 static onx_status split_path(mover *m, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t n = slash ? (size_t)(slash - path) : 0;
@@ -191,23 +215,33 @@ static onx_status split_path(mover *m, const char *path) {
     return ONX_OK;
 }
 
-static onx_status save_moved(mover *m, const onx_model *model, onx_format format,
-                             const char *path) {
+/* The model with its data where the options want them; data files are written, and wait. */
+static onx_status prepare(mover *m, onx_model *model, const onx_model **out) {
+    *out = model;
+    if (m->options->external == ONX_EXTERNAL_KEEP) {
+        ONX_TRY(check_names(m, model));
+        return model->folder && !same_folder(m, model->folder) ? copy_along(m, model) : ONX_OK;
+    }
     ONX_TRY(onx_model_clone(model, &m->model, m->diag));
-    onx_status status = move_all(m);
-    if (m->file) onx_replace_abort(m->file);
-    if (!status) status = onx_format_save(&m->model->msg, format, path, m->diag);
-    onx_model_free(m->model);
-    return status;
+    *out = m->model;
+    return move_all(m);
 }
 
 static onx_status save(mover *m, onx_model *model, const char *path) {
+    const onx_model *prepared;
     onx_format format = m->options->format;
     if (format == ONX_FORMAT_AUTO) format = onx_format_from_path(path);
     ONX_TRY(split_path(m, path));
-    if (m->options->external != ONX_EXTERNAL_KEEP) return save_moved(m, model, format, path);
-    if (model->folder && !same_folder(m, model->folder)) ONX_TRY(copy_along(m, model));
-    return onx_format_save(&model->msg, format, path, m->diag);
+    onx_status status = prepare(m, model, &prepared);
+    if (status) {
+        onx_replace_abort(m->file);
+        onx_replace_abort(m->waiting);
+    } else {
+        status = onx_format_save(&prepared->msg, format, path, m->waiting, m->diag);
+    }
+    onx_model_free(m->model);
+    if (m->dir >= 0) m->ctx->os->close(m->dir);
+    return status;
 }
 
 static onx_status check_save(const onx_model *model, const onx_save_options *options,
@@ -217,8 +251,8 @@ static onx_status check_save(const onx_model *model, const onx_save_options *opt
     if (error && diag) *diag = *error;
     if (error) return error->status;
     uint64_t align = alignment(options);
-    if (align & (align - 1))
-        return onx_fail(diag, ONX_USAGE, "the alignment is not a power of two");
+    if (align & (align - 1) || align > (uint64_t)1 << 30)
+        return onx_fail(diag, ONX_USAGE, "the alignment is not a power of two up to 1 GiB");
     return ONX_OK;
 }
 
@@ -231,7 +265,7 @@ onx_status onx_model_save(onx_model *model, const char *path, const onx_save_opt
     onx_context *ctx = model->msg.doc->ctx;
     mover *m = onx_mem_alloc(ctx, sizeof *m); /* too large for the stack */
     if (!m) return onx_fail_nomem(diag);
-    *m = (mover){.ctx = ctx, .options = &o, .diag = diag};
+    *m = (mover){.ctx = ctx, .options = &o, .diag = diag, .dir = -1};
     onx_status status = save(m, model, path);
     onx_mem_free(ctx, m, sizeof *m);
     if (status) onx_diag_file(diag, path);

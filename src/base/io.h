@@ -39,13 +39,18 @@ void onx_blob_release(onx_blob *blob);
 typedef struct onx_replace onx_replace;
 onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out, onx_diag *diag)
     ONX_MUST_CHECK;
-/* The same for a plain name in an open folder, which is closed in every case. Follows no link. */
-onx_status onx_replace_begin_in(onx_context *ctx, int dir, const char *name, onx_replace **out,
-                                onx_diag *diag) ONX_MUST_CHECK;
+/* The same for a plain name in an open folder. Follows no link. If `owned`, the folder is closed with the
+ * file, also on failure; else it must stay open as long. */
+onx_status onx_replace_begin_in(onx_context *ctx, int dir, bool owned, const char *name,
+                                onx_replace **out, onx_diag *diag) ONX_MUST_CHECK;
 const onx_writer *onx_replace_writer(onx_replace *file);
-/* Sync and rename; frees `file` in every case. */
-onx_status onx_replace_commit(onx_replace *file, onx_diag *diag) ONX_MUST_CHECK;
-void onx_replace_abort(onx_replace *file);
+/* The file is complete: sync it, and let it wait under its temporary name. */
+onx_status onx_replace_prepare(onx_replace *file, onx_diag *diag) ONX_MUST_CHECK;
+/* Put `file` at the end of a chain; what is done with the first one is then done with all. */
+void onx_replace_chain(onx_replace **first, onx_replace *file);
+/* Prepare all, then rename them in order: as good as at once. Frees them in every case. */
+onx_status onx_replace_commit(onx_replace *first, onx_diag *diag) ONX_MUST_CHECK;
+void onx_replace_abort(onx_replace *first); /* may be NULL */
 /* `status`, told better: the system's reason when it was a write to this file that failed. */
 onx_status onx_replace_failed(const onx_replace *file, onx_status status, onx_diag *diag);
 

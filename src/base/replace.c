@@ -1,9 +1,12 @@
 /* replace.c: writing. A file is replaced whole or left as it was.
  *
- *     begin    ".NAME.onx-tmp0" is created beside NAME and locked
+ *     begin    ".NAME.onx-tmp0" is created beside NAME, with the mode of NAME, and locked
  *     write    through a buffer; large spans go straight to the system
- *     commit   sync, mode of the old file, rename over NAME, sync of the folder
+ *     prepare  sync; it waits under its temporary name, still locked
+ *     commit   prepare if need be, rename over NAME, sync of the folder
  *     abort    the temporary file is removed
+ *
+ * Files that belong together are chained: all are prepared before the first one is renamed.
  *
  * A process killed in between leaves the temporary file; it is no longer locked, and the next save
  * of the same NAME removes it. What is not a plain file (a pipe, a terminal) is written directly.
@@ -18,12 +21,14 @@ enum { BUFFER = 64 << 10, ATTEMPTS = 100 };
 struct onx_replace {
     onx_context *ctx;
     onx_writer writer;
-    int dir, fd; /* dir < 0: written directly */
+    onx_replace *next; /* of the chain */
+    int dir, fd;       /* dir < 0: written directly */
+    bool owns_dir, prepared;
     int error;
     uint32_t mode; /* of the file to replace; 0: there is none */
     size_t used;
+    char *buffer;
     char path[ONX_PATH_MAX], name[256], temp[300];
-    char buffer[BUFFER];
 };
 
 static int write_fd(onx_context *ctx, int fd, const char *data, size_t size) {
@@ -53,6 +58,14 @@ static int replace_write(void *user, const void *data, size_t size) {
     return file->error ? -1 : 0;
 }
 
+/* Lock a temporary file that was just made; false when another process took it for a leftover. */
+static bool lock_temp(onx_replace *file, int fd) {
+    const onx_os *os = file->ctx->os;
+    onx_file_info info;
+    if (os->lock(fd) == -EWOULDBLOCK) return false; /* any other failure: files cannot be locked here */
+    return os->stat(fd, &info) == 0 && info.links > 0;
+}
+
 /* Create and lock a temporary file. A leftover that nobody holds is removed first. */
 static int create_temp(onx_replace *file) {
     const onx_os *os = file->ctx->os;
@@ -60,8 +73,8 @@ static int create_temp(onx_replace *file) {
         snprintf(file->temp, sizeof file->temp, ".%.200s.onx-tmp%d", file->name, i - stale);
         int fd = os->create_exclusive(file->dir, file->temp);
         if (fd >= 0) {
-            if (os->lock(fd) != -EWOULDBLOCK) return fd; /* also where files cannot be locked */
-            os->close(fd);                               /* somebody took it for a leftover */
+            if (lock_temp(file, fd)) return fd;
+            os->close(fd);
             continue;
         }
         if (fd != -EEXIST) return fd;
@@ -87,6 +100,17 @@ static int open_folder(onx_replace *file) {
     return file->ctx->os->open_dir(n ? folder : slash ? "/" : ".");
 }
 
+/* What the file may contain, it must not show to more people than the old one did. */
+static int open_temp(onx_replace *file) {
+    const onx_os *os = file->ctx->os;
+    int fd = create_temp(file), error = 0;
+    if (fd < 0) return fd;
+    file->fd = fd;
+    if (file->mode) error = os->set_mode(fd, file->mode);
+    if (error) os->unlink(file->dir, file->temp);
+    return error;
+}
+
 static int open_target(onx_replace *file, const char *path) {
     const onx_os *os = file->ctx->os;
     if (strlen(path) >= sizeof file->path) return -ENAMETOOLONG;
@@ -102,27 +126,26 @@ static int open_target(onx_replace *file, const char *path) {
     }
     file->dir = open_folder(file);
     if (file->dir < 0) return file->dir;
-    file->fd = create_temp(file);
-    return file->fd < 0 ? file->fd : 0;
+    file->owns_dir = true;
+    return open_temp(file);
 }
 
 static void replace_free(onx_replace *file) {
     const onx_os *os = file->ctx->os;
     if (file->fd >= 0) os->close(file->fd);
-    if (file->dir >= 0) os->close(file->dir);
+    if (file->dir >= 0 && file->owns_dir) os->close(file->dir);
+    onx_mem_free(file->ctx, file->buffer, BUFFER);
     onx_mem_free(file->ctx, file, sizeof *file);
 }
 
 static onx_replace *replace_new(onx_context *ctx) {
     onx_replace *file = onx_mem_alloc(ctx, sizeof *file);
     if (!file) return NULL;
-    file->ctx = ctx;
-    file->writer = (onx_writer){file, replace_write};
-    file->dir = file->fd = -1;
-    file->error = 0;
-    file->mode = 0;
-    file->used = 0;
-    return file;
+    *file = (onx_replace){.ctx = ctx, .writer = {file, replace_write}, .dir = -1, .fd = -1};
+    file->buffer = onx_mem_alloc(ctx, BUFFER);
+    if (file->buffer) return file;
+    replace_free(file);
+    return NULL;
 }
 
 onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out,
@@ -138,19 +161,30 @@ onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **o
     return ONX_OK;
 }
 
-onx_status onx_replace_begin_in(onx_context *ctx, int dir, const char *name, onx_replace **out,
-                                onx_diag *diag) {
+static int open_target_in(onx_replace *file, int dir, const char *name) {
+    const onx_os *os = file->ctx->os;
+    onx_file_info info;
+    if (!*name || strlen(name) >= sizeof file->name || strchr(name, '/')) return -EINVAL;
+    strcpy(file->name, name);
+    strcpy(file->path, name);
+    file->dir = dir;
+    int old = os->open_beneath(dir, name);
+    if (old >= 0 && !os->stat(old, &info) && info.is_regular) file->mode = info.mode;
+    if (old >= 0) os->close(old);
+    return open_temp(file);
+}
+
+onx_status onx_replace_begin_in(onx_context *ctx, int dir, bool owned, const char *name,
+                                onx_replace **out, onx_diag *diag) {
     onx_replace *file = replace_new(ctx);
     if (!file) {
-        ctx->os->close(dir);
+        if (owned) ctx->os->close(dir);
         return onx_fail_nomem(diag);
     }
-    bool plain = *name && strlen(name) < sizeof file->name && !strchr(name, '/');
+    int error = open_target_in(file, dir, name);
     file->dir = dir;
-    if (plain) strcpy(file->name, name), strcpy(file->path, name);
-    file->fd = plain ? create_temp(file) : -EINVAL;
-    if (file->fd < 0) {
-        int error = file->fd;
+    file->owns_dir = owned;
+    if (error) {
         replace_free(file);
         return onx_fail_errno(diag, error, "write", name);
     }
@@ -162,24 +196,43 @@ const onx_writer *onx_replace_writer(onx_replace *file) {
     return &file->writer;
 }
 
-static int finish(onx_replace *file) {
-    const onx_os *os = file->ctx->os;
+onx_status onx_replace_prepare(onx_replace *file, onx_diag *diag) {
     int error = flush(file);
-    if (file->dir < 0) return error;
-    if (!error && file->mode) error = os->set_mode(file->fd, file->mode);
-    if (!error) error = os->sync(file->fd);
-    if (!error) error = os->rename(file->dir, file->temp, file->name);
-    if (error)
-        os->unlink(file->dir, file->temp);
-    else
-        error = os->sync(file->dir);
-    return error;
+    if (!error && file->dir >= 0) error = file->error = file->ctx->os->sync(file->fd);
+    file->prepared = true;
+    onx_mem_free(file->ctx, file->buffer, BUFFER);
+    file->buffer = NULL;
+    return error ? onx_fail_errno(diag, error, "write", file->path) : ONX_OK;
 }
 
-onx_status onx_replace_commit(onx_replace *file, onx_diag *diag) {
-    int error = finish(file);
-    onx_status status = error ? onx_fail_errno(diag, error, "write", file->path) : ONX_OK;
-    replace_free(file);
+void onx_replace_chain(onx_replace **first, onx_replace *file) {
+    while (*first) first = &(*first)->next;
+    *first = file;
+}
+
+/* Rename all; the rest stays when one cannot be renamed. The folders are synced last, each once. */
+static onx_status rename_all(onx_replace *first, onx_diag *diag) {
+    int dir = -1, error = 0;
+    for (onx_replace *f = first; f; f = f->next) {
+        if (f->dir < 0) continue;
+        error = f->ctx->os->rename(f->dir, f->temp, f->name);
+        if (error) return onx_fail_errno(diag, error, "write", f->path);
+        f->temp[0] = '\0';
+    }
+    for (onx_replace *f = first; f; f = f->next) {
+        if (f->dir >= 0 && f->dir != dir) error = f->ctx->os->sync(f->dir);
+        if (error) return onx_fail_errno(diag, error, "write", f->path);
+        dir = f->dir;
+    }
+    return ONX_OK;
+}
+
+onx_status onx_replace_commit(onx_replace *first, onx_diag *diag) {
+    onx_status status = ONX_OK;
+    for (onx_replace *f = first; f && !status; f = f->next)
+        if (!f->prepared) status = onx_replace_prepare(f, diag);
+    if (!status) status = rename_all(first, diag);
+    onx_replace_abort(first);
     return status;
 }
 
@@ -187,9 +240,12 @@ onx_status onx_replace_failed(const onx_replace *file, onx_status status, onx_di
     return file->error ? onx_fail_errno(diag, file->error, "write", file->path) : status;
 }
 
-void onx_replace_abort(onx_replace *file) {
-    if (file->dir >= 0) file->ctx->os->unlink(file->dir, file->temp);
-    replace_free(file);
+void onx_replace_abort(onx_replace *first) {
+    for (onx_replace *f = first, *next; f; f = next) {
+        next = f->next;
+        if (f->dir >= 0 && f->temp[0]) f->ctx->os->unlink(f->dir, f->temp);
+        replace_free(f);
+    }
 }
 
 static int buf_write(void *user, const void *data, size_t size) {

@@ -155,10 +155,10 @@ void onx_attr_unlink(onx_attr *attr) {
 onx_status onx_node_remove_attr(onx_node *node, const char *name) {
     onx_attr *attr = onx_node_attr(node, name);
     if (!attr) return ONX_NOT_FOUND;
-    onx_node_unlink_notes(node);
+    onx_attr_unlink_notes(node, attr);
     onx_attr_unlink(attr);
     onx_msg_remove(attr);
-    return onx_node_link_notes(node) ? ONX_OK : ONX_NO_MEMORY;
+    return ONX_OK;
 }
 
 /* Setting. A new message takes the place of the old one, where it stood. */
@@ -173,13 +173,17 @@ static onx_attr *fresh(onx_node *node, const char *name, onx_attr_type type) {
 
 static onx_status place(onx_node *node, onx_attr *attr) {
     onx_attr *old = onx_node_attr(node, onx_str_z(attr->name));
-    onx_node_unlink_notes(node);
+    if (!onx_attr_link_notes(node, attr)) {
+        onx_attr_unlink_notes(node, attr);
+        return ONX_NO_MEMORY;
+    }
     onx_msg_insert(node, ONX_ROW(node, attribute), old, attr);
     if (old) {
+        onx_attr_unlink_notes(node, old);
         onx_attr_unlink(old);
         onx_msg_remove(old);
     }
-    return onx_node_link_notes(node) ? ONX_OK : ONX_NO_MEMORY;
+    return ONX_OK;
 }
 
 /* NULL from fresh: which of the two it was. */

@@ -24,6 +24,9 @@ onx_ref *onx_node_define(onx_node *node, size_t index) ONX_MUST_CHECK;
 /* Links of the sharding specs and, for Gradient, of the attributes that name values. */
 bool onx_node_link_notes(onx_node *node) ONX_MUST_CHECK;
 void onx_node_unlink_notes(onx_node *node);
+/* The same for one attribute, which need not be attached. */
+bool onx_attr_link_notes(onx_node *node, onx_attr *attr) ONX_MUST_CHECK;
+void onx_attr_unlink_notes(onx_node *node, onx_attr *attr);
 bool onx_node_is_gradient(const onx_node *node);
 /* Link everything below `root`, a message that has just entered the model. */
 onx_status onx_graphs_link(onx_model *model, void *root, onx_diag *diag) ONX_MUST_CHECK;

@@ -110,10 +110,14 @@ onx_ref *onx_node_define(onx_node *node, size_t index) {
     onx_value *value = value_here(node->graph, name);
     bool taken = value && (value->def || value->input || value->init || value->parameter);
     if (taken) value = value_bare(node->graph, name);
-    if (!value) return NULL;
-    value->def = node;
-    value->def_index = (uint32_t)index;
-    return onx_ref_new(value, node, ONX_REF_OUTPUT, index, NULL);
+    onx_ref *ref = value ? onx_ref_new(value, node, ONX_REF_OUTPUT, index, NULL) : NULL;
+    if (ref) {
+        value->def = node;
+        value->def_index = (uint32_t)index;
+    } else if (value) {
+        onx_value_drop(value);
+    }
+    return ref;
 }
 
 static bool define_node(onx_node *node) {
@@ -191,19 +195,22 @@ bool onx_node_is_gradient(const onx_node *node) {
  * attributes of Gradient. */
 typedef bool note_fn(const onx_graph *graph, void *owner, onx_str *slot);
 
+static bool each_attr_note(onx_node *node, onx_attr *a, note_fn *visit) {
+    bool names =
+        onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y");
+    if (!names || !onx_node_is_gradient(node)) return true;
+    for (size_t i = 0; i < a->strings.n; i++)
+        if (!visit(node->graph, a, &a->strings.v[i])) return false;
+    return visit(node->graph, a, &a->s);
+}
+
 static bool each_note(onx_node *node, note_fn *visit) {
     const onx_graph *graph = node->graph;
     ONX_EACH (onx_node_device, device, node->device_configurations)
         ONX_EACH (onx_sharding_spec, spec, device->sharding_spec)
             if (!visit(graph, spec, &spec->tensor_name)) return false;
-    if (!onx_node_is_gradient(node)) return true;
-    ONX_EACH (onx_attr, a, node->attribute) {
-        if (!onx_str_is(a->name, "xs") && !onx_str_is(a->name, "zs") && !onx_str_is(a->name, "y"))
-            continue;
-        for (size_t i = 0; i < a->strings.n; i++)
-            if (!visit(graph, a, &a->strings.v[i])) return false;
-        if (!visit(graph, a, &a->s)) return false;
-    }
+    ONX_EACH (onx_attr, a, node->attribute)
+        if (!each_attr_note(node, a, visit)) return false;
     return true;
 }
 
@@ -223,6 +230,14 @@ bool onx_node_link_notes(onx_node *node) {
 
 void onx_node_unlink_notes(onx_node *node) {
     each_note(node, forget);
+}
+
+bool onx_attr_link_notes(onx_node *node, onx_attr *attr) {
+    return each_attr_note(node, attr, refer);
+}
+
+void onx_attr_unlink_notes(onx_node *node, onx_attr *attr) {
+    each_attr_note(node, attr, forget);
 }
 
 static bool refer_node(onx_node *node) {

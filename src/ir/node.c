@@ -36,12 +36,19 @@ const char *onx_node_overload(const onx_node *node) {
 /* "domain::Op" or "Op". */
 onx_status onx_node_set_op(onx_node *node, const char *op) {
     if (!op || !*op) return ONX_USAGE;
-    const char *colons = strstr(op, "::"), *type = colons ? colons + 2 : op;
-    onx_str domain = {op, colons ? (size_t)(colons - op) : 0}, copy;
-    if (!onx_doc_str(node->msg.doc, domain, &copy)) return ONX_NO_MEMORY;
-    ONX_TRY(onx_str_set(node, ONX_ROW(node, op_type), type));
-    if (domain.size || node->domain.size)
-        return onx_str_set(node, ONX_ROW(node, domain), domain.size ? copy.data : NULL);
+    const char *colons = strstr(op, "::");
+    onx_str domain = {op, colons ? (size_t)(colons - op) : 0};
+    onx_str type = onx_str_of(colons ? colons + 2 : op);
+    if (!onx_doc_str(node->msg.doc, domain, &domain) || !onx_doc_str(node->msg.doc, type, &type))
+        return ONX_NO_MEMORY;
+    node->op_type = type;
+    onx_msg_set_has(node, ONX_ROW(node, op_type));
+    if (!domain.size && node->domain.size) onx_msg_clear(node, ONX_ROW(node, domain));
+    if (domain.size) {
+        node->domain = domain;
+        onx_msg_set_has(node, ONX_ROW(node, domain));
+    }
+    onx_msg_touch(node);
     return ONX_OK;
 }
 
@@ -87,7 +94,8 @@ onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, on
     if (value && !onx_graph_sees(node->graph, value->graph))
         return onx_fail(diag, ONX_USAGE, "'%.*s' is not visible in the graph of the node",
                         ONX_FMT(value->name));
-    if (index == node->input.n && !grow_slot(node, &node->input, &node->ins, &node->ins_cap))
+    bool appended = index == node->input.n;
+    if (appended && !grow_slot(node, &node->input, &node->ins, &node->ins_cap))
         return onx_fail_nomem(diag);
     onx_ref *ref = node->ins[index];
     if (ref) onx_ref_detach(ref);
@@ -95,7 +103,10 @@ onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, on
         onx_ref_attach(ref, value);
     else if (value)
         ref = onx_ref_new(value, node, ONX_REF_INPUT, index, NULL);
-    if (value && !ref) return onx_fail_nomem(diag);
+    if (value && !ref) {
+        node->input.n -= appended;
+        return onx_fail_nomem(diag);
+    }
     node->ins[index] = value ? ref : NULL;
     node->input.v[index] = value ? value->name : (onx_str){"", 0};
     onx_msg_touch(node);

@@ -92,14 +92,18 @@ onx_value *onx_name_conflict(const onx_graph *graph, onx_str name) {
     return value;
 }
 
+static void value_write_name(onx_value *value, onx_str name) {
+    value->name = name;
+    for (onx_ref *r = value->first; r; r = r->next) ref_write(r, name);
+}
+
 /* Write a name, which is free, at all places of the value. */
 static onx_status value_take_name(onx_value *value, onx_str name) {
     onx_map *map = &value->graph->model->values;
     bool known = onx_map_get(map, value->graph, value->name) == value;
     if (!onx_map_put(map, value->graph, name, value)) return ONX_NO_MEMORY;
     if (known) onx_map_remove(map, value->graph, value->name);
-    value->name = name;
-    for (onx_ref *r = value->first; r; r = r->next) ref_write(r, name);
+    value_write_name(value, name);
     return ONX_OK;
 }
 
@@ -179,11 +183,18 @@ static void move_uses(onx_value *from, onx_value *to) {
 /* `to` becomes the output that `from` was: it takes the name, and the places that tell of the
  * output. */
 static onx_status take_output(onx_value *from, onx_value *to) {
-    const char *fresh = onx_graph_new_name(from->graph, onx_str_z(from->name));
-    if (!fresh) return ONX_NO_MEMORY;
-    onx_str name = from->name;
-    ONX_TRY(value_take_name(from, onx_str_of(fresh)));
-    ONX_TRY(value_take_name(to, name));
+    onx_graph *graph = from->graph;
+    onx_map *map = &graph->model->values;
+    onx_str name = from->name, fresh = onx_str_of(onx_graph_new_name(graph, onx_str_z(name)));
+    if (!fresh.data || !onx_map_put(map, graph, fresh, from)) return ONX_NO_MEMORY;
+    bool known = onx_map_get(map, graph, to->name) == to;
+    if (!onx_map_put(map, graph, name, to)) {
+        onx_map_remove(map, graph, fresh);
+        return ONX_NO_MEMORY;
+    }
+    if (known) onx_map_remove(map, graph, to->name);
+    value_write_name(from, fresh);
+    value_write_name(to, name);
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
         bool output = r->kind == ONX_REF_FUNCTION_OUT || is_listed_in(r, ONX_ROW(graph, output));
@@ -198,10 +209,16 @@ static onx_status take_output(onx_value *from, onx_value *to) {
     return ONX_OK;
 }
 
-/* `to` cannot take the name of an output: Identity(to) does. */
+/* `to` cannot take the name of an output: Identity(to) does. This is no builder call: a failure does not
+ * stay with the model. */
 static onx_status add_identity(onx_value *from, onx_value *to) {
+    onx_diag *error = &from->graph->model->msg.doc->error, before = *error;
     onx_value *copy = onx_graph_add_op(from->graph, "Identity", NULL, to);
-    return copy ? take_output(from, copy) : from->graph->model->msg.doc->error.status;
+    *error = before;
+    if (!copy) return ONX_NO_MEMORY;
+    onx_status status = take_output(from, copy);
+    if (status) (void)!onx_node_remove(copy->def, NULL);
+    return status;
 }
 
 onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag) {
@@ -215,8 +232,8 @@ onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag) {
                         ONX_FMT(to->name), ONX_FMT(from->name));
     bool is_output = onx_value_is_output(from);
     bool direct = to->graph == from->graph && to->def && !to->init && !onx_value_is_output(to);
+    if (is_output && (direct ? take_output(from, to) : add_identity(from, to)))
+        return onx_fail_nomem(diag);
     move_uses(from, to);
-    if (!is_output) return ONX_OK;
-    onx_status status = direct ? take_output(from, to) : add_identity(from, to);
-    return status ? onx_fail(diag, status, "%s", onx_status_text(status)) : ONX_OK;
+    return ONX_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "ir/edit.h"
 
-/* ─ The head ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── The head ────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_opsets(onx_listing *l, const onx_list *opsets) {
     ONX_EACH (const onx_opset, opset, *opsets) {
@@ -57,7 +57,7 @@ static void put_head(onx_listing *l, const onx_model *model) {
         put_head_text(l, "metadata", entry->key, entry->value);
 }
 
-/* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Values ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_signature_side(onx_listing *l, const onx_list *infos) {
     onx_line_puts(l, ONX_STYLE_PLAIN, "(");
@@ -94,7 +94,7 @@ static void put_ports(onx_listing *l, const char *what, const onx_list *infos, b
     }
 }
 
-/* ─ Initializers ─────────────────────────────────────────────────────────────────────────────── */
+/* ── Initializers ────────────────────────────────────────────────────────────────────────────── */
 
 static uint64_t bytes_of(const onx_tensor *tensor) {
     size_t bytes;
@@ -158,7 +158,7 @@ static void put_initializers(onx_listing *l, const onx_graph *g, size_t indent) 
         put_sparse(l, sparse, indent + 2, names);
 }
 
-/* ─ Graphs ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── Graphs ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* A root: the graph of the model, or one of a training step. */
 static void open_root(onx_listing *l, const onx_graph *g, const char *what) {
@@ -267,7 +267,7 @@ static void put_nodes(onx_listing *l, const onx_graph *root, onx_buf *counts) {
     }
 }
 
-/* ─ The model ────────────────────────────────────────────────────────────────────────────────── */
+/* ── The model ───────────────────────────────────────────────────────────────────────────────── */
 
 static void put_graph(onx_listing *l, const onx_graph *g, const char *what) {
     onx_buf counts;

@@ -13,7 +13,7 @@ static const char *const codes[] = {
     [ONX_STYLE_TYPE] = "32", [ONX_STYLE_STRING] = "33", [ONX_STYLE_BAD] = "1;31",
 };
 
-/* ─ Words and lines ──────────────────────────────────────────────────────────────────────────── */
+/* ── Words and lines ─────────────────────────────────────────────────────────────────────────── */
 
 static void end_word(onx_listing *l, size_t gap) {
     if (l->word.failed && !l->out.status) l->out.status = onx_fail_nomem(l->out.diag);
@@ -64,7 +64,7 @@ void onx_line_blank(onx_listing *l) {
     onx_out_putc(&l->out, '\n');
 }
 
-/* ─ Text ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── Text ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Controls, and marks that turn the direction of the text around them. */
 static bool is_control(const char *p, size_t size) {
@@ -159,7 +159,7 @@ void onx_line_type(onx_listing *l, const onx_type *type) {
         onx_line_put(l, ONX_STYLE_TYPE, (onx_str){l->scratch.data, l->scratch.size});
 }
 
-/* ─ Numbers ──────────────────────────────────────────────────────────────────────────────────── */
+/* ── Numbers ─────────────────────────────────────────────────────────────────────────────────── */
 
 void onx_line_float(onx_listing *l, float v) {
     char text[ONX_NUMBER_MAX];
