@@ -83,6 +83,7 @@ static int enter(test_os_call call, const char *name) {
     if (test_os.before) test_os.before(call, name);
     size_t n = ++test_os.calls;
     bool fails = test_os.fail_at && (n == test_os.fail_at || (test_os.persistent && n > test_os.fail_at));
+    test_os.done[call] += !fails;
     if (!fails) return 0;
     if (!test_os.failed++) test_os.first_failed = call;
     return -test_os.error;

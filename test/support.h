@@ -58,6 +58,7 @@ typedef struct test_os_state {
     bool short_counts; /* reads and writes move one byte at a time */
     size_t failed;
     test_os_call first_failed;
+    size_t done[TEST_OS_COUNT]; /* calls of each kind that were not made to fail */
     int open_files; /* opened less closed */
     int mappings;
     void (*before)(test_os_call call, const char *name); /* NULL: nothing */

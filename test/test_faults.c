@@ -514,33 +514,38 @@ TEST(memory_build) {
 
 /* ── Files ── */
 
-enum { WEIGHTS = 6000 }; /* floats: enough for external data, and not for mapping */
+enum { WEIGHTS = 6000, WEIGHTS_MOST = 80000 }; /* floats; the larger number makes files that are mapped */
+static size_t n_weights = WEIGHTS;
 
 /* A model with weights that are all `number`: in the file, or beside it. */
 static onx_model *weighty(onx_context *ctx, float number) {
-    static float weights[WEIGHTS];
-    for (size_t i = 0; i < WEIGHTS; i++) weights[i] = number;
+    static float weights[WEIGHTS_MOST];
+    const int64_t dims[] = {(int64_t)n_weights};
+    for (size_t i = 0; i < n_weights; i++) weights[i] = number;
     onx_model *m = onx_model_new(ctx, "weighty", 22);
     onx_graph *g = onx_model_graph(m);
-    onx_value *x = onx_graph_add_input(g, "X", "float[6000]");
-    onx_value *w = onx_graph_add_initializer(g, "W", ONX_DTYPE_F32, 1, (const int64_t[]){WEIGHTS}, weights, sizeof weights);
-    onx_value *v = onx_graph_add_initializer(g, "V", ONX_DTYPE_F32, 1, (const int64_t[]){WEIGHTS}, weights, sizeof weights);
-    onx_graph_add_output(g, onx_graph_add_op(g, "Sum", "Y", x, w, v), "float[6000]");
+    char doc[20]; /* says what the weights should be: a model and data of two saves do not pass for one */
+    snprintf(doc, sizeof doc, "%g", (double)number);
+    CHECK(onx_model_set_doc(m, doc) == ONX_OK);
+    onx_value *x = onx_graph_add_input(g, "X", "float[N]");
+    onx_value *w = onx_graph_add_initializer(g, "W", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
+    onx_value *v = onx_graph_add_initializer(g, "V", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
+    onx_graph_add_output(g, onx_graph_add_op(g, "Sum", "Y", x, w, v), "float[N]");
     return m;
 }
 
-/* The number that all weights of a model are; NaN if they are not, or cannot be read. */
+/* The number that all weights of a model are; negative if they are not, or cannot be read. */
 static double weights_of(const onx_model *m) {
-    static float w[2][WEIGHTS];
+    static float w[2][WEIGHTS_MOST];
     const char *const names[] = {"W", "V"};
     for (int k = 0; k < 2; k++) {
         onx_value *found = onx_graph_find(onx_model_graph(m), names[k]);
         onx_tensor *t = found ? onx_value_initializer(found) : NULL;
-        if (!t || onx_tensor_read(t, w[k], sizeof w[k], NULL)) return -1;
+        if (!t || onx_tensor_read(t, w[k], n_weights * 4, NULL)) return -1;
     }
-    for (size_t i = 0; i < WEIGHTS; i++)
+    for (size_t i = 0; i < n_weights; i++)
         if (w[0][i] != w[0][0] || w[1][i] != w[0][0]) return -2;
-    return w[0][0];
+    return strtod(onx_model_doc(m), NULL) == (double)w[0][0] ? w[0][0] : -4;
 }
 
 static double weights_of_file(const char *path) {
@@ -769,6 +774,7 @@ static void os_report(const operation *op, size_t k, int error, onx_status statu
 
 /* What may fail without the operation failing: after it the file is as good as before it. */
 static bool may_be_ignored(test_os_call call) {
+    if (call == TEST_OS_STAT && test_os.error == ENOENT) return true; /* there is no old file, then */
     return call == TEST_OS_CLOSE || call == TEST_OS_UNMAP || call == TEST_OS_LOCK ||
            call == TEST_OS_REAL_PATH || call == TEST_OS_UNLINK || call == TEST_OS_OPEN;
 }
@@ -823,6 +829,8 @@ static bool check_replaced(void *state, onx_status status) {
     double number = weights_of_file(test_path(folder, "m.onnx"));
     bool late = test_os.failed && test_os.first_failed == TEST_OS_SYNC; /* of the folder, after renaming */
     bool whole = !status ? number == 2 : number == 1 || (late && number == 2);
+    /* Several files cannot be renamed at once: the one way to have some of each. */
+    if (test_os.first_failed == TEST_OS_RENAME && test_os.done[TEST_OS_RENAME]) whole = true;
     if (!whole) fprintf(stderr, "    the weights are %g\n", number);
     bool tidy = test_os.persistent || test_os.first_failed == TEST_OS_UNLINK ||
                 test_folder_count(folder) == files_of(file_external);
@@ -843,6 +851,9 @@ TEST(system_calls) {
         file_external = kinds[i].external;
         each_call(&load);
         each_call(&save);
+        n_weights = WEIGHTS_MOST;
+        each_call(&load);
+        n_weights = WEIGHTS;
     }
     static const char *const names[] = {"d.pb", "d.npz"};
     for (size_t i = 0; i < ONX_COUNT(names); i++) {
@@ -924,10 +935,17 @@ TEST(temporary_file_is_stolen) {
 
 /* ── Killed ── */
 
+/* Several files cannot be renamed at once: killed between two renames, there are some of each. */
+static size_t torn;
+
 static void check_after_kill(const char *when) {
     const char *path = test_path(folder, "m.onnx");
     double number = weights_of_file(path);
-    if (!CHECK(number == 1 || number == 2)) fprintf(stderr, "    killed %s: the weights are %g\n", when, number);
+    if (number != 1 && number != 2) {
+        torn++;
+        if (!CHECK(torn < files_of(file_external)))
+            fprintf(stderr, "    killed %s: the weights are %g\n", when, number);
+    }
     save_weighty(path, 3, file_external); /* the next save tidies up */
     CHECK(weights_of_file(path) == 3);
     if (!CHECK(test_folder_count(folder) == files_of(file_external)))
@@ -968,11 +986,12 @@ TEST(killed_before_every_call) {
     for (onx_external e = ONX_EXTERNAL_KEEP; e <= ONX_EXTERNAL_MANY; e++) {
         size_t k = 1;
         file_external = e;
+        torn = 0;
         test_folder_new(folder);
         while (kill_at_call(k)) k++;
         CHECK(k > 8);
         test_folder_remove(folder);
-        printf("    killed before each of %zu calls\n", k - 1);
+        printf("    killed before each of %zu calls, %zu of them between two renames\n", k - 1, torn);
     }
 }
 
@@ -1004,6 +1023,7 @@ TEST(killed_at_random) {
     test_random r = {42};
     test_folder_new(folder);
     file_external = ONX_EXTERNAL_KEEP;
+    torn = 0;
     for (size_t i = 0; i < n; i++) kill_at_random(&r);
     test_folder_remove(folder);
     printf("    killed %zu times\n", n);

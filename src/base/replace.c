@@ -58,12 +58,14 @@ static int replace_write(void *user, const void *data, size_t size) {
     return file->error ? -1 : 0;
 }
 
-/* Lock a temporary file that was just made; false when another process took it for a leftover. */
-static bool lock_temp(onx_replace *file, int fd) {
+/* Lock a temporary file that was just made. -EEXIST: another process took it for a leftover. */
+static int lock_temp(onx_replace *file, int fd) {
     const onx_os *os = file->ctx->os;
     onx_file_info info;
-    if (os->lock(fd) == -EWOULDBLOCK) return false; /* any other failure: files cannot be locked here */
-    return os->stat(fd, &info) == 0 && info.links > 0;
+    if (os->lock(fd) == -EWOULDBLOCK) return -EEXIST; /* other failures: files cannot be locked here */
+    int error = os->stat(fd, &info);
+    if (error) os->unlink(file->dir, file->temp);
+    return error ? error : info.links ? 0 : -EEXIST;
 }
 
 /* Create and lock a temporary file. A leftover that nobody holds is removed first. */
@@ -73,8 +75,10 @@ static int create_temp(onx_replace *file) {
         snprintf(file->temp, sizeof file->temp, ".%.200s.onx-tmp%d", file->name, i - stale);
         int fd = os->create_exclusive(file->dir, file->temp);
         if (fd >= 0) {
-            if (lock_temp(file, fd)) return fd;
+            int error = lock_temp(file, fd);
+            if (!error) return fd;
             os->close(fd);
+            if (error != -EEXIST) return error;
             continue;
         }
         if (fd != -EEXIST) return fd;
@@ -169,8 +173,14 @@ static int open_target_in(onx_replace *file, int dir, const char *name) {
     strcpy(file->path, name);
     file->dir = dir;
     int old = os->open_beneath(dir, name);
-    if (old >= 0 && !os->stat(old, &info) && info.is_regular) file->mode = info.mode;
-    if (old >= 0) os->close(old);
+    if (old >= 0) {
+        int error = os->stat(old, &info);
+        os->close(old);
+        if (error) return error;
+        if (info.is_regular) file->mode = info.mode;
+    } else if (old == -EIO || old == -EMFILE || old == -ENFILE || old == -ENOMEM) {
+        return old;
+    }
     return open_temp(file);
 }
 
