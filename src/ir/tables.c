@@ -13,8 +13,11 @@ ONX_MESSAGES(STRUCT_OF)
 
 #define ROW(message, number, name, member, kind, oneof, child, enums)                              \
     {number, ONX_FIELD_##kind, oneof, offsetof(message##_struct, member), #name, child, enums},
+#define BIT(message, number, name, member, kind, oneof, child, enums)                              \
+    | ((ONX_FIELD_##kind == ONX_FIELD_MSG || ONX_FIELD_##kind == ONX_FIELD_MSGS)                   \
+       << (ONX_ROW_##message##_##name - ONX_ROW_##message##_before - 1))
 #define TABLE(message, type, proto)                                                                \
     static const onx_field message##_fields[] = {ONX_FIELDS_##message(ROW)};                       \
     const onx_desc onx_desc_##message = {proto, sizeof(type), ONX_COUNT(message##_fields),         \
-                                         message##_fields};
+                                         message##_fields, 0u ONX_FIELDS_##message(BIT)};
 ONX_MESSAGES(TABLE)

@@ -235,12 +235,13 @@ void onx_msg_remove(void *child) {
 onx_msg *onx_msg_child_next(const void *msg, const onx_msg *child) {
     const onx_desc *desc = ((const onx_msg *)msg)->desc;
     if (child && child->next) return child->next;
-    for (unsigned i = child ? child->field + 1u : 0; i < desc->n_fields; i++) {
-        const onx_field *field = &desc->fields[i];
+    uint32_t left = desc->messages;
+    if (child) left &= ~(uint32_t)0 << child->field << 1; /* in two steps: field may be 31 */
+    for (; left; left &= left - 1) {
+        const onx_field *field = &desc->fields[__builtin_ctz(left)];
         const void *p = onx_field_ptr(msg, field);
-        onx_msg *first = field->kind == ONX_FIELD_MSG    ? *(onx_msg *const *)p
-                         : field->kind == ONX_FIELD_MSGS ? ((const onx_list *)p)->first
-                                                         : NULL;
+        onx_msg *first =
+            field->kind == ONX_FIELD_MSG ? *(onx_msg *const *)p : ((const onx_list *)p)->first;
         if (first) return first;
     }
     return NULL;

@@ -82,6 +82,7 @@ struct onx_desc {
     uint16_t size;           /* of the struct */
     uint16_t n_fields;       /* at most 32 */
     const onx_field *fields; /* by number */
+    uint32_t messages;       /* bit i: field i holds messages */
 };
 
 /* A run of unknown fields: tags and values as read. */
