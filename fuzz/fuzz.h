@@ -44,7 +44,8 @@ static inline void fuzz_context_free(onx_context *ctx) {
 static inline void fuzz_refused(onx_status status, const onx_diag *diag) {
     FUZZ_CHECK(status > ONX_OK && status <= ONX_CHANGED);
     FUZZ_CHECK(diag->status == status && diag->message[0]);
-    FUZZ_CHECK(memchr(diag->place, 0, sizeof diag->place) && memchr(diag->hint, 0, sizeof diag->hint));
+    FUZZ_CHECK(memchr(diag->place, 0, sizeof diag->place) &&
+               memchr(diag->hint, 0, sizeof diag->hint));
     FUZZ_CHECK(memchr(diag->message, 0, sizeof diag->message));
 }
 
@@ -59,16 +60,18 @@ static inline onx_doc *fuzz_doc(onx_context *ctx, size_t bytes) {
     return doc;
 }
 
-static inline void fuzz_parses_as(const onx_msg *msg, onx_str text, fuzz_parse_fn *parse, onx_msg **out,
-                                  onx_doc **doc) {
+static inline void fuzz_parses_as(const onx_msg *msg, onx_str text, fuzz_parse_fn *parse,
+                                  onx_msg **out, onx_doc **doc) {
     onx_diag diag = ONX_INIT(onx_diag);
     *doc = fuzz_doc(msg->doc->ctx, 0);
     FUZZ_OK(parse(*doc, msg->desc, text, out, &diag), &diag);
-    if (!onx_msg_equal(msg, *out, &diag)) fuzz_fail("parsed equals printed", __FILE__, __LINE__, &diag);
+    if (!onx_msg_equal(msg, *out, &diag))
+        fuzz_fail("parsed equals printed", __FILE__, __LINE__, &diag);
 }
 
 /* Print `msg`, parse that and compare; then the same with what was parsed. False when printing is refused. */
-static inline bool fuzz_print_parse(const onx_msg *msg, fuzz_print_fn *print, fuzz_parse_fn *parse) {
+static inline bool fuzz_print_parse(const onx_msg *msg, fuzz_print_fn *print,
+                                    fuzz_parse_fn *parse) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_buf text[2];
     onx_doc *docs[2];
@@ -89,11 +92,12 @@ static inline bool fuzz_print_parse(const onx_msg *msg, fuzz_print_fn *print, fu
     return status == ONX_OK;
 }
 
-static inline onx_status fuzz_text_print(const void *msg, const onx_writer *writer, onx_diag *diag) {
+static inline onx_status fuzz_text_print(const void *msg, const onx_writer *writer,
+                                         onx_diag *diag) {
     return onx_text_print(msg, writer, diag);
 }
-static inline onx_status fuzz_text_parse(onx_doc *doc, const onx_desc *desc, onx_str text, onx_msg **out,
-                                         onx_diag *diag) {
+static inline onx_status fuzz_text_parse(onx_doc *doc, const onx_desc *desc, onx_str text,
+                                         onx_msg **out, onx_diag *diag) {
     onx_model *model;
     (void)desc;
     onx_status status = onx_text_parse(doc, text, &model, diag);

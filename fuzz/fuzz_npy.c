@@ -67,8 +67,10 @@ static void check_archive(onx_context *ctx, onx_str bytes) {
 static void check_any(onx_context *ctx, onx_str bytes) {
     onx_data *data = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_status status = onx_data_load_memory(ctx, bytes.data, bytes.size, ONX_DATA_NONE, &data, &diag);
-    if (status) fuzz_refused(status, &diag);
+    onx_status status =
+        onx_data_load_memory(ctx, bytes.data, bytes.size, ONX_DATA_NONE, &data, &diag);
+    if (status)
+        fuzz_refused(status, &diag);
     else {
         void *out = NULL;
         size_t size = 0;

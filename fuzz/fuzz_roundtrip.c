@@ -20,7 +20,7 @@ typedef struct editor {
 } editor;
 
 static uint8_t next(editor *e) {
-    return e->left ? (e->left--, *e->program++) : 0;
+    return (uint8_t)(e->left ? (e->left--, *e->program++) : 0);
 }
 
 static void collect_graph(editor *e, onx_graph *g) {
@@ -36,7 +36,8 @@ static void collect(editor *e) {
     e->n_graphs = e->n_values = e->n_nodes = 0;
     for (onx_walk w = onx_walk_begin(e->model); (m = onx_walk_next(&w));) {
         if (m->desc == &onx_desc_graph) collect_graph(e, (onx_graph *)(uintptr_t)m);
-        if (m->desc == &onx_desc_function) collect_graph(e, onx_function_body((const onx_function *)m));
+        if (m->desc == &onx_desc_function)
+            collect_graph(e, onx_function_body((const onx_function *)m));
     }
 }
 
@@ -54,7 +55,8 @@ static onx_node *a_node(editor *e) {
 }
 /* A name that is likely to be there already, or not. */
 static const char *a_name(editor *e) {
-    static const char *const names[] = {"x", "y", "X", "W", "a", "new", "v0", "v1", "a much longer name", "out"};
+    static const char *const names[] = {
+        "x", "y", "X", "W", "a", "new", "v0", "v1", "a much longer name", "out"};
     size_t i = next(e);
     onx_value *v = i % 3 == 0 ? a_value(e) : NULL;
     return v ? onx_value_name(v) : names[i % ONX_COUNT(names)];
@@ -87,7 +89,8 @@ static void edit_attribute(editor *e, onx_node *n) {
 static void edit_tensor(editor *e, onx_value *v) {
     onx_tensor *t = onx_value_initializer(v);
     if (!t || onx_tensor_check(t, NULL)) return;
-    onx_status status = next(e) % 2 ? onx_tensor_store_raw(t, &e->diag) : onx_tensor_store_typed(t, &e->diag);
+    onx_status status =
+        next(e) % 2 ? onx_tensor_store_raw(t, &e->diag) : onx_tensor_store_typed(t, &e->diag);
     if (!status) FUZZ_OK(onx_tensor_check(t, &e->diag), &e->diag);
 }
 
@@ -95,7 +98,8 @@ static void edit_model(editor *e) {
     onx_function *f = onx_model_function_first(e->model);
     switch (next(e) % 6) {
     case 0:
-        if (onx_model_compact(&e->model, &e->diag)) fuzz_fail("compact", __FILE__, __LINE__, &e->diag);
+        if (onx_model_compact(&e->model, &e->diag))
+            fuzz_fail("compact", __FILE__, __LINE__, &e->diag);
         break;
     case 1: onx_model_add_function(e->model, "local", a_name(e)); break;
     case 2: FUZZ_CHECK(!f || onx_function_remove(f) == ONX_OK); break;
@@ -131,7 +135,8 @@ static void edit(editor *e) {
     case 1: (void)!onx_value_replace(a_value(e), a_value(e), &e->diag); break;
     case 2: (void)!onx_node_remove(a_node(e), &e->diag); break;
     case 3:
-        if ((n = a_node(e))) (void)!onx_node_set_input(n, next(e) % 4, next(e) % 4 ? a_value(e) : NULL, &e->diag);
+        if ((n = a_node(e)))
+            (void)!onx_node_set_input(n, next(e) % 4, next(e) % 4 ? a_value(e) : NULL, &e->diag);
         break;
     case 4:
         if ((n = a_node(e))) (void)!onx_node_remove_input(n, next(e) % 4);
@@ -150,7 +155,8 @@ static void edit(editor *e) {
         if (e->n_graphs) edit_graph(e, a_graph(e));
         break;
     case 10:
-        if ((v = a_value(e))) (void)!onx_value_set_type(v, next(e) % 3 ? "int64[2,N]" : NULL, &e->diag);
+        if ((v = a_value(e)))
+            (void)!onx_value_set_type(v, next(e) % 3 ? "int64[2,N]" : NULL, &e->diag);
         break;
     case 11:
         if ((v = a_value(e))) edit_tensor(e, v);
@@ -165,7 +171,8 @@ static onx_model *reload(onx_context *ctx, const onx_model *model, onx_buf *byte
     onx_model *back = NULL;
     FUZZ_OK(onx_wire_encode(model, &writer, &diag), &diag);
     FUZZ_OK(onx_model_load_memory(ctx, bytes->data, bytes->size, NULL, &back, &diag), &diag);
-    if (!onx_model_equal(model, back, &diag)) fuzz_fail("saved equals loaded", __FILE__, __LINE__, &diag);
+    if (!onx_model_equal(model, back, &diag))
+        fuzz_fail("saved equals loaded", __FILE__, __LINE__, &diag);
     return back;
 }
 
@@ -197,7 +204,8 @@ static void check_edits(onx_context *ctx, editor *e) {
 }
 
 static void check_forms(const onx_model *model) {
-    fuzz_print_parse(&model->msg, onx_json_print, onx_json_parse); /* may refuse: text that is not UTF-8 */
+    fuzz_print_parse(&model->msg, onx_json_print,
+                     onx_json_parse); /* may refuse: text that is not UTF-8 */
     FUZZ_CHECK(fuzz_print_parse(&model->msg, onx_textproto_print, onx_textproto_parse));
     FUZZ_CHECK(fuzz_print_parse(&model->msg, fuzz_text_print, fuzz_text_parse));
 }
@@ -208,7 +216,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     onx_context *ctx = fuzz_context();
     onx_model *model = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_status status = onx_model_load_memory(ctx, data + 1 + steps, size - 1 - steps, NULL, &model, &diag);
+    onx_status status =
+        onx_model_load_memory(ctx, data + 1 + steps, size - 1 - steps, NULL, &model, &diag);
     if (status) {
         fuzz_refused(status, &diag);
     } else {

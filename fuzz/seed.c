@@ -61,7 +61,8 @@ static void write_forms(const onx_msg *msg) {
 }
 
 static void seed_model(onx_str bytes) {
-    static const char program[] = "\x10\x00\x01\x02\x01\x03\x04\x02\x05\x03\x01\x00\x02\x06\x00\x09\x03";
+    static const char program[] =
+        "\x10\x00\x01\x02\x01\x03\x04\x02\x05\x03\x01\x00\x02\x06\x00\x09\x03";
     onx_model *model = NULL;
     if (onx_model_load_memory(NULL, bytes.data, bytes.size, NULL, &model, NULL)) return;
     write_seed("fuzz_wire", "", 1, bytes);

@@ -209,6 +209,7 @@ typedef struct onx_attr onx_attr;
 typedef struct onx_tensor onx_tensor;
 typedef struct onx_type onx_type;
 typedef struct onx_function onx_function;
+typedef struct onx_training onx_training;
 typedef struct onx_opset onx_opset;
 typedef struct onx_entry onx_entry;   /* a key and its value */
 typedef struct onx_device onx_device; /* a configuration of devices */
@@ -312,29 +313,21 @@ ONX_API const onx_opset *onx_model_opset_first(const onx_model *model);
 ONX_API const onx_opset *onx_opset_next(const onx_opset *opset);
 ONX_API const char *onx_opset_domain(const onx_opset *opset);
 ONX_API int64_t onx_opset_version(const onx_opset *opset);
-ONX_API size_t onx_model_opset_count(const onx_model *model);
-ONX_API const char *onx_model_opset_domain(const onx_model *model, size_t index);
-ONX_API int64_t onx_model_opset_version(const onx_model *model, size_t index);
 ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
-ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t version);
-/* Metadata: pairs of strings. Setting NULL removes. */
+ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain,
+                                       int64_t version); /* 0 removes it */
+/* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it too. */
 ONX_API const onx_entry *onx_model_meta_first(const onx_model *model);
 ONX_API const onx_entry *onx_entry_next(const onx_entry *entry);
 ONX_API const char *onx_entry_key(const onx_entry *entry);
 ONX_API const char *onx_entry_value(const onx_entry *entry);
-ONX_API size_t onx_model_meta_count(const onx_model *model);
-ONX_API const char *onx_model_meta_key(const onx_model *model, size_t index);
-ONX_API const char *onx_model_meta_value(const onx_model *model, size_t index);
 ONX_API const char *onx_model_meta(const onx_model *model, const char *key); /* NULL: none */
 ONX_API onx_status onx_model_set_meta(onx_model *model, const char *key, const char *value);
-ONX_API size_t onx_model_training_count(const onx_model *model);
 /* Device configurations of the model ("configuration"). */
 ONX_API const onx_device *onx_model_device_first(const onx_model *model);
 ONX_API const onx_device *onx_device_next(const onx_device *device);
 ONX_API const char *onx_device_name(const onx_device *device);
 ONX_API int64_t onx_device_count(const onx_device *device); /* how many devices it has */
-ONX_API size_t onx_model_device_count(const onx_model *model);
-ONX_API const char *onx_model_device_name(const onx_model *model, size_t index);
 
 ONX_API onx_function *onx_model_function_first(const onx_model *model);
 ONX_API onx_function *onx_model_function_find(const onx_model *model, const char *domain,
@@ -342,10 +335,14 @@ ONX_API onx_function *onx_model_function_find(const onx_model *model, const char
 
 /* ─ Graphs ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* Name, description and metadata of a function's body are those of the function. */
 ONX_API const char *onx_graph_name(const onx_graph *graph);
 ONX_API onx_status onx_graph_set_name(onx_graph *graph, const char *name);
 ONX_API const char *onx_graph_doc(const onx_graph *graph);
 ONX_API onx_status onx_graph_set_doc(onx_graph *graph, const char *doc);
+ONX_API const onx_entry *onx_graph_meta_first(const onx_graph *graph);
+ONX_API const char *onx_graph_meta(const onx_graph *graph, const char *key);
+ONX_API onx_status onx_graph_set_meta(onx_graph *graph, const char *key, const char *value);
 ONX_API onx_model *onx_graph_model(const onx_graph *graph);
 ONX_API onx_graph *onx_graph_outer(const onx_graph *graph); /* NULL at the top */
 ONX_API onx_node *onx_graph_owner(const onx_graph *graph);  /* the node a subgraph belongs to */
@@ -359,6 +356,7 @@ ONX_API size_t onx_graph_output_count(const onx_graph *graph);
 ONX_API onx_value *onx_graph_output(const onx_graph *graph, size_t index);
 ONX_API size_t onx_graph_initializer_count(const onx_graph *graph);
 ONX_API onx_tensor *onx_graph_initializer_first(const onx_graph *graph);
+ONX_API onx_data *onx_graph_sparse_first(const onx_graph *graph); /* of the sparse initializers */
 /* The value called `name` in this graph (find) or in it and the graphs around it (lookup). */
 ONX_API onx_value *onx_graph_find(const onx_graph *graph, const char *name);
 ONX_API onx_value *onx_graph_lookup(const onx_graph *graph, const char *name);
@@ -383,6 +381,8 @@ ONX_API onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, siz
 /* A copy of `tensor` (of any model, or standalone) as initializer; `name` NULL: its own. */
 ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name,
                                         const onx_tensor *tensor);
+/* The same for a sparse tensor. */
+ONX_API onx_value *onx_graph_add_sparse(onx_graph *graph, const char *name, const onx_data *sparse);
 /* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from
  * this graph or from one around it; NULL is a missing optional input. Output names that are NULL
  * are generated. */
@@ -421,10 +421,17 @@ ONX_API onx_node *onx_value_node(
 ONX_API size_t onx_value_node_index(const onx_value *value); /* which output of that node */
 ONX_API bool onx_value_is_input(const onx_value *value);
 ONX_API bool onx_value_is_output(const onx_value *value);
-ONX_API onx_tensor *onx_value_initializer(const onx_value *value); /* NULL if it has none */
+/* Its initializer, NULL if it has none. Of a sparse one: the values that are not zero. */
+ONX_API onx_tensor *onx_value_initializer(const onx_value *value);
+ONX_API onx_data *onx_value_sparse(const onx_value *value); /* NULL: not a sparse initializer */
 ONX_API bool onx_value_is_defined(const onx_value *value);
 ONX_API const onx_type *onx_value_type(const onx_value *value); /* declared; NULL if not */
 ONX_API onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag);
+ONX_API const char *onx_value_doc(const onx_value *value);
+ONX_API onx_status onx_value_set_doc(onx_value *value, const char *doc);
+ONX_API const onx_entry *onx_value_meta_first(const onx_value *value);
+ONX_API const char *onx_value_meta(const onx_value *value, const char *key);
+ONX_API onx_status onx_value_set_meta(onx_value *value, const char *key, const char *text);
 /* Uses as a node's input, in nested graphs too. Graph outputs are not counted. */
 typedef struct onx_use {
     onx_node *node;
@@ -438,9 +445,10 @@ ONX_API bool onx_value_use_next(const onx_value *value, onx_use *use);
 /* Changes the name everywhere it is written. CONFLICT when the name is visible where the value is.
  * */
 ONX_API onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag);
-/* Everything that used `from` uses `to`. Where `from` is an output of its graph, the output keeps
- * its name: `to` takes it over, or an Identity node is added when `to` is itself an input or
- * output. */
+/* Everything that used `from` uses `to`, also the node that computes `to`: when that is to go on
+ * using `from`, set its input again. Where `from` is an output of its graph, the output keeps its
+ * name: `to` takes it over, or, where it cannot, an Identity node is added. CONFLICT when the name of
+ * `to` means something else where `from` is used, or `from` is both an input and an output. */
 ONX_API onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag);
 
 /* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
@@ -453,6 +461,7 @@ ONX_API onx_status onx_node_set_name(onx_node *node, const char *name);
 ONX_API const char *onx_node_op(const onx_node *node);
 ONX_API const char *onx_node_domain(const onx_node *node); /* "" for the default one */
 ONX_API const char *onx_node_overload(const onx_node *node);
+ONX_API onx_status onx_node_set_overload(onx_node *node, const char *overload);
 ONX_API onx_status onx_node_set_op(onx_node *node,
                                    const char *op); /* "Relu", "com.microsoft::Gelu" */
 ONX_API const char *onx_node_doc(const onx_node *node);
@@ -471,6 +480,7 @@ ONX_API onx_status onx_node_move(onx_node *node, onx_node *before);
 /* CONFLICT while a value it computes is used or is an output of the graph. The node stays readable.
  * */
 ONX_API onx_status onx_node_remove(onx_node *node, onx_diag *diag);
+ONX_API const onx_entry *onx_node_meta_first(const onx_node *node);
 ONX_API const char *onx_node_meta(const onx_node *node, const char *key);
 ONX_API onx_status onx_node_set_meta(onx_node *node, const char *key, const char *value);
 
@@ -502,11 +512,14 @@ ONX_API onx_attr *onx_node_attr(const onx_node *node, const char *name); /* NULL
 ONX_API const char *onx_attr_name(const onx_attr *attr);
 ONX_API onx_attr_type onx_attr_type_of(const onx_attr *attr);
 ONX_API const char *onx_attr_ref(const onx_attr *attr); /* of a function's parameter; "" if none */
+ONX_API const char *onx_attr_doc(const onx_attr *attr);
+ONX_API onx_status onx_attr_set_doc(onx_attr *attr, const char *doc);
 ONX_API int64_t onx_attr_int(const onx_attr *attr);
 ONX_API float onx_attr_float(const onx_attr *attr);
 ONX_API onx_str onx_attr_string(const onx_attr *attr);
 ONX_API onx_tensor *onx_attr_tensor(const onx_attr *attr);
 ONX_API onx_graph *onx_attr_graph(const onx_attr *attr);
+ONX_API onx_data *onx_attr_sparse(const onx_attr *attr);
 ONX_API const onx_type *onx_attr_type_value(const onx_attr *attr);
 /* Lists: how many, and one of them. */
 ONX_API size_t onx_attr_count(const onx_attr *attr);
@@ -515,8 +528,10 @@ ONX_API const float *onx_attr_floats(const onx_attr *attr);
 ONX_API onx_str onx_attr_string_at(const onx_attr *attr, size_t index);
 ONX_API onx_tensor *onx_attr_tensor_at(const onx_attr *attr, size_t index);
 ONX_API onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index);
+ONX_API onx_data *onx_attr_sparse_at(const onx_attr *attr, size_t index);
+ONX_API const onx_type *onx_attr_type_at(const onx_attr *attr, size_t index);
 
-/* Set an attribute, adding it or replacing what it was. */
+/* Set an attribute, adding it or replacing what it was. Values are copied. */
 ONX_API onx_status onx_node_set_int(onx_node *node, const char *name, int64_t value);
 ONX_API onx_status onx_node_set_float(onx_node *node, const char *name, float value);
 ONX_API onx_status onx_node_set_string(onx_node *node, const char *name, const char *value);
@@ -529,14 +544,27 @@ ONX_API onx_status onx_node_set_floats(onx_node *node, const char *name, size_t 
 ONX_API onx_status onx_node_set_strings(onx_node *node, const char *name, size_t n,
                                         const char *const *values);
 ONX_API onx_status onx_node_set_tensor(onx_node *node, const char *name, const onx_tensor *value);
+ONX_API onx_status onx_node_set_tensors(onx_node *node, const char *name, size_t n,
+                                        const onx_tensor *const *values);
+ONX_API onx_status onx_node_set_sparse(onx_node *node, const char *name, const onx_data *value);
+ONX_API onx_status onx_node_set_sparses(onx_node *node, const char *name, size_t n,
+                                        const onx_data *const *values);
 ONX_API onx_status onx_node_set_type(onx_node *node, const char *name, const char *type,
                                      onx_diag *diag);
+ONX_API onx_status onx_node_set_types(onx_node *node, const char *name, size_t n,
+                                      const char *const *types, onx_diag *diag);
 /* In a function: the attribute takes the value of the function's attribute `parameter`. */
 ONX_API onx_status onx_node_set_ref(onx_node *node, const char *name, const char *parameter,
                                     onx_attr_type type);
 /* A new, empty subgraph as attribute: fill it with the graph's builder functions. */
 ONX_API onx_graph *onx_node_add_graph(onx_node *node, const char *attribute,
                                       const char *graph_name);
+/* The same, as one more graph of an attribute that is a list of graphs. */
+ONX_API onx_graph *onx_node_append_graph(onx_node *node, const char *attribute,
+                                         const char *graph_name);
+/* A copy of an attribute of any node, function or model, under its own name. What graphs in it take
+ * from around them is looked up by name, here. */
+ONX_API onx_status onx_node_set_attr(onx_node *node, const onx_attr *attr, onx_diag *diag);
 ONX_API onx_status onx_node_remove_attr(onx_node *node, const char *name);
 
 /* ─ Functions ────────────────────────────────────────────────────────────────────────────────── */
@@ -549,14 +577,42 @@ ONX_API const char *onx_function_domain(const onx_function *function);
 ONX_API const char *onx_function_overload(const onx_function *function);
 /* Its nodes, inputs and outputs, edited like any graph's (inputs and outputs without types). */
 ONX_API onx_graph *onx_function_body(const onx_function *function);
+/* Its parameters: those without a default, then those with one. */
 ONX_API size_t onx_function_attr_count(const onx_function *function);
 ONX_API const char *onx_function_attr(const onx_function *function, size_t index);
 ONX_API onx_status onx_function_add_attr(onx_function *function, const char *name);
+/* The defaults, as attributes (onx_attr_next goes on); and a copy of one, for that parameter. */
+ONX_API onx_attr *onx_function_default_first(const onx_function *function);
+ONX_API onx_status onx_function_set_default(onx_function *function, const onx_attr *attr,
+                                            onx_diag *diag);
+ONX_API const onx_opset *onx_function_opset_first(const onx_function *function);
 ONX_API int64_t onx_function_opset(const onx_function *function, const char *domain);
 ONX_API onx_status onx_function_set_opset(onx_function *function, const char *domain,
                                           int64_t version);
 ONX_API onx_status onx_function_set_overload(onx_function *function, const char *overload);
 ONX_API onx_status onx_function_remove(onx_function *function);
+
+/* ─ Training ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* A training step: a graph that computes the first values of the model's variables, one that
+ * computes the next ones, and bindings that say which result belongs to which variable. Variables
+ * are initializers. Both graphs see the values of the model's graph. */
+ONX_API size_t onx_model_training_count(const onx_model *model);
+ONX_API onx_training *onx_model_training_first(const onx_model *model);
+ONX_API onx_training *onx_training_next(const onx_training *training);
+ONX_API onx_graph *onx_training_initialization(const onx_training *training); /* NULL: none */
+ONX_API onx_graph *onx_training_algorithm(const onx_training *training);      /* NULL: none */
+/* Bindings: the key is the name of the variable, the value that of the result. */
+ONX_API const onx_entry *onx_training_initial_first(const onx_training *training);
+ONX_API const onx_entry *onx_training_update_first(const onx_training *training);
+ONX_API onx_training *onx_model_add_training(onx_model *model);
+ONX_API onx_graph *onx_training_add_initialization(onx_training *training, const char *name);
+ONX_API onx_graph *onx_training_add_algorithm(onx_training *training, const char *name);
+ONX_API onx_status onx_training_bind_initial(onx_training *training, onx_value *variable,
+                                             onx_value *result, onx_diag *diag);
+ONX_API onx_status onx_training_bind_update(onx_training *training, onx_value *variable,
+                                            onx_value *result, onx_diag *diag);
+ONX_API onx_status onx_training_remove(onx_training *training);
 
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -597,6 +653,9 @@ ONX_API onx_tensor *onx_tensor_next(const onx_tensor *tensor); /* initializer of
 ONX_API const char *onx_tensor_name(const onx_tensor *tensor);
 ONX_API const char *onx_tensor_doc(const onx_tensor *tensor);
 ONX_API onx_status onx_tensor_set_doc(onx_tensor *tensor, const char *doc); /* NULL removes it */
+ONX_API const onx_entry *onx_tensor_meta_first(const onx_tensor *tensor);
+ONX_API const char *onx_tensor_meta(const onx_tensor *tensor, const char *key);
+ONX_API onx_status onx_tensor_set_meta(onx_tensor *tensor, const char *key, const char *value);
 ONX_API onx_dtype onx_tensor_dtype(const onx_tensor *tensor);
 ONX_API size_t onx_tensor_rank(const onx_tensor *tensor);
 ONX_API int64_t onx_tensor_dim(const onx_tensor *tensor, size_t index);
@@ -662,6 +721,7 @@ ONX_API onx_status onx_data_save_memory(const onx_data *data, void **out, size_t
 ONX_API void onx_data_free(onx_data *data);
 ONX_API onx_data_kind onx_data_kind_of(const onx_data *data);
 ONX_API const char *onx_data_name(const onx_data *data);
+ONX_API onx_status onx_data_set_name(onx_data *data, const char *name); /* not of an initializer */
 ONX_API bool onx_data_equal(const onx_data *a, const onx_data *b, onx_diag *diag);
 ONX_API onx_tensor *onx_data_tensor(
     const onx_data *data); /* of a tensor; of a sparse one: its values */
@@ -677,10 +737,22 @@ ONX_API int64_t onx_data_key_int(const onx_data *data, size_t index);
 ONX_API onx_str onx_data_key_str(const onx_data *data, size_t index);
 /* A tensor as data, and the other way round; no copy. */
 ONX_API onx_data *onx_tensor_data(onx_tensor *tensor);
-/* Sequences can be built: an empty one, and copies of tensors appended to it. */
+/* Building. What goes in is copied. */
 ONX_API onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *diag);
 ONX_API onx_status onx_sequence_append(onx_data *sequence, const char *name,
                                        const onx_tensor *tensor, onx_diag *diag);
+/* The same for data of any kind; all elements of a sequence are of one. */
+ONX_API onx_status onx_sequence_append_data(onx_data *sequence, const onx_data *element,
+                                            onx_diag *diag);
+/* `keys`: a tensor of rank 1, of integers or strings; `values`: a sequence of as many elements. */
+ONX_API onx_status onx_map_new(onx_context *ctx, const onx_tensor *keys, const onx_data *values,
+                               onx_data **out, onx_diag *diag);
+ONX_API onx_status onx_optional_new(onx_context *ctx, const onx_data *content, onx_data **out,
+                                    onx_diag *diag); /* `content` NULL: empty */
+/* `values`, of rank 1, stand at `indices`: int64, one number each, or one row of numbers each. */
+ONX_API onx_status onx_sparse_new(onx_context *ctx, const onx_tensor *values,
+                                  const onx_tensor *indices, size_t rank, const int64_t *dims,
+                                  onx_data **out, onx_diag *diag);
 
 /* ─ Printing ─────────────────────────────────────────────────────────────────────────────────── */
 

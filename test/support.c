@@ -25,8 +25,8 @@ static void *heap_resize(void *user, void *ptr, size_t old_size, size_t new_size
     test_heap *heap = user;
     block *b = ptr ? (block *)(void *)((char *)ptr - offsetof(block, data)) : NULL;
     if ((b ? b->size : 0) != old_size) {
-        fprintf(stderr, "test support: a block of %zu bytes is given back as %zu\n", b ? b->size : 0,
-                old_size);
+        fprintf(stderr, "test support: a block of %zu bytes is given back as %zu\n",
+                b ? b->size : 0, old_size);
         abort();
     }
     if (new_size) {
@@ -70,9 +70,9 @@ onx_context *test_context(test_heap *heap, const onx_context_options *options) {
 
 test_os_state test_os;
 
-static const char *const os_names[TEST_OS_COUNT] = {"open",  "create", "lock", "set_mode", "real_path",
-                                                    "close", "stat",   "read", "write",    "sync",
-                                                    "rename", "unlink", "map", "unmap"};
+static const char *const os_names[TEST_OS_COUNT] = {
+    "open", "create", "lock", "set_mode", "real_path", "close", "stat",
+    "read", "write",  "sync", "rename",   "unlink",    "map",   "unmap"};
 
 const char *test_os_name(test_os_call call) {
     return os_names[call];
@@ -82,7 +82,8 @@ const char *test_os_name(test_os_call call) {
 static int enter(test_os_call call, const char *name) {
     if (test_os.before) test_os.before(call, name);
     size_t n = ++test_os.calls;
-    bool fails = test_os.fail_at && (n == test_os.fail_at || (test_os.persistent && n > test_os.fail_at));
+    bool fails =
+        test_os.fail_at && (n == test_os.fail_at || (test_os.persistent && n > test_os.fail_at));
     test_os.done[call] += !fails;
     if (!fails) return 0;
     if (!test_os.failed++) test_os.first_failed = call;
@@ -282,7 +283,8 @@ const char *test_data(void) {
 
 void test_folder_new(char out[static 256]) {
     const char *base = getenv("TMPDIR");
-    if (!base) base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* syncing is free there */
+    if (!base)
+        base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* syncing is free there */
     snprintf(out, 256, "%s/onx-test-XXXXXX", base);
     if (!mkdtemp(out)) die("cannot make a folder", out);
 }
@@ -304,7 +306,8 @@ size_t test_folder_count(const char *folder) {
     DIR *dir = opendir(folder);
     size_t n = 0;
     if (!dir) die("cannot list", folder);
-    for (struct dirent *e; (e = readdir(dir));) n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+    for (struct dirent *e; (e = readdir(dir));)
+        n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
     closedir(dir);
     return n;
 }

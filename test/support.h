@@ -59,13 +59,13 @@ typedef struct test_os_state {
     size_t failed;
     test_os_call first_failed;
     size_t done[TEST_OS_COUNT]; /* calls of each kind that were not made to fail */
-    int open_files; /* opened less closed */
+    int open_files;             /* opened less closed */
     int mappings;
     void (*before)(test_os_call call, const char *name); /* NULL: nothing */
 } test_os_state;
 
-extern test_os_state test_os;          /* of all tables made from it */
-extern const onx_os test_os_table;     /* put it into onx_context.os */
+extern test_os_state test_os;      /* of all tables made from it */
+extern const onx_os test_os_table; /* put it into onx_context.os */
 const char *test_os_name(test_os_call call);
 
 /* ── Random numbers: the same on every run ── */
@@ -89,7 +89,8 @@ enum { TEST_VARINT, TEST_I64, TEST_LEN, TEST_SGROUP, TEST_EGROUP, TEST_I32 };
 void test_put(test_bytes *b, const void *data, size_t size);
 void test_put_byte(test_bytes *b, unsigned byte);
 void test_put_varint(test_bytes *b, uint64_t v);
-void test_put_long_varint(test_bytes *b, uint64_t v, unsigned extra); /* longer than it needs to be */
+void test_put_long_varint(test_bytes *b, uint64_t v,
+                          unsigned extra); /* longer than it needs to be */
 void test_put_tag(test_bytes *b, uint32_t number, unsigned type);
 void test_put_int(test_bytes *b, uint32_t number, uint64_t v);
 void test_put_bytes(test_bytes *b, uint32_t number, const void *data, size_t size);
@@ -123,14 +124,14 @@ void test_links_print(const onx_model *model, test_bytes *out);
 
 /* ── Files ── */
 
-const char *test_data(void);                    /* $ONX_DATA, or NULL */
-void test_folder_new(char out[static 256]);     /* a new, empty folder */
-void test_folder_remove(const char *folder);    /* with all that is in it */
-size_t test_folder_count(const char *folder);   /* entries */
+const char *test_data(void);                           /* $ONX_DATA, or NULL */
+void test_folder_new(char out[static 256]);            /* a new, empty folder */
+void test_folder_remove(const char *folder);           /* with all that is in it */
+size_t test_folder_count(const char *folder);          /* entries */
 char *test_path(const char *folder, const char *name); /* folder/name; in a buffer used in turn */
 bool test_file_exists(const char *path);
 void test_file_write(const char *path, const void *data, size_t size);
-test_bytes test_file_read(const char *path);    /* data NULL if it cannot be read */
+test_bytes test_file_read(const char *path); /* data NULL if it cannot be read */
 bool test_file_is(const char *path, const void *data, size_t size);
 
 typedef struct test_files {

@@ -20,7 +20,8 @@ static bool is_live(const onx_model *model, const onx_msg *m) {
     return false;
 }
 
-static bool ref_ok(const onx_ref *ref, const void *owner, onx_ref_kind kind, size_t index, onx_str name) {
+static bool ref_ok(const onx_ref *ref, const void *owner, onx_ref_kind kind, size_t index,
+                   onx_str name) {
     if (!ref || !ref->value) return wrong(owner, "a name without a link");
     if (ref->owner != owner || ref->kind != kind || ref->index != index)
         return wrong(owner, "a link that is another's");
@@ -51,25 +52,31 @@ static bool function_ok(const onx_function *f) {
     if (f->body.ins.n != f->input.n || f->body.outs.n != f->output.n)
         return wrong(f, "the number of inputs or outputs");
     for (size_t i = 0; i < f->input.n; i++)
-        if (!ref_ok(f->body.ins.v[i], f, ONX_REF_FUNCTION_IN, i, f->input.v[i])) return wrong(f, "an input");
+        if (!ref_ok(f->body.ins.v[i], f, ONX_REF_FUNCTION_IN, i, f->input.v[i]))
+            return wrong(f, "an input");
     for (size_t i = 0; i < f->output.n; i++)
-        if (!ref_ok(f->body.outs.v[i], f, ONX_REF_FUNCTION_OUT, i, f->output.v[i])) return wrong(f, "an output");
+        if (!ref_ok(f->body.outs.v[i], f, ONX_REF_FUNCTION_OUT, i, f->output.v[i]))
+            return wrong(f, "an output");
     return true;
 }
 
 static bool info_ok(const onx_model *model, const onx_value_info *info, const onx_value *value) {
     if (!info) return true;
     if (!is_live(model, &info->msg)) return wrong(NULL, "a value with a dead declaration");
-    return (info->ref && info->ref->value == value) || wrong(info, "a declaration of another value");
+    return (info->ref && info->ref->value == value) ||
+           wrong(info, "a declaration of another value");
 }
 
 static bool refs_ok(const onx_model *model, const onx_value *v) {
     size_t uses = 0;
     const onx_ref *before = NULL;
     for (const onx_ref *r = v->first; r; before = r, r = r->next) {
-        if (r->value != v || r->prev != before) return wrong(r->owner, "the list of places is broken");
-        if (!is_live(model, r->owner)) return wrong(r->owner, "a place that is gone is still listed");
-        if (!onx_str_eq(*onx_ref_slot(r), v->name)) return wrong(r->owner, "another name is written here");
+        if (r->value != v || r->prev != before)
+            return wrong(r->owner, "the list of places is broken");
+        if (!is_live(model, r->owner))
+            return wrong(r->owner, "a place that is gone is still listed");
+        if (!onx_str_eq(*onx_ref_slot(r), v->name))
+            return wrong(r->owner, "another name is written here");
         uses += r->kind == ONX_REF_INPUT;
     }
     if (v->last != before) return wrong(NULL, "the end of the list of places");
@@ -83,18 +90,21 @@ static bool value_ok(const onx_model *model, const onx_graph *graph, const onx_v
         return wrong(v->def, "the definition of a value");
     if (v->init && (!is_live(model, &v->init->msg) || v->init->ref->value != v))
         return wrong(v->init, "the initializer of a value");
-    if (!info_ok(model, v->input, v) || !info_ok(model, v->output, v) || !info_ok(model, v->info, v))
+    if (!info_ok(model, v->input, v) || !info_ok(model, v->output, v) ||
+        !info_ok(model, v->info, v))
         return wrong(NULL, onx_str_z(v->name));
     const onx_value *named = onx_map_get(&model->values, graph, v->name);
     if (!named) return true; /* a second definition: nobody can mean it */
-    return (!named->dead && onx_str_eq(named->name, v->name)) || wrong(NULL, "an entry of the table");
+    return (!named->dead && onx_str_eq(named->name, v->name)) ||
+           wrong(NULL, "an entry of the table");
 }
 
 /* Inputs and outputs are listed beside their declarations, in the same order. */
 static bool listed_ok(const onx_graph *g, const onx_list *infos, const onx_refs *refs) {
     size_t i = 0;
-    ONX_EACH(onx_value_info, info, *infos) {
-        if (i >= refs->n || refs->v[i] != info->ref) return wrong(info, "a list of inputs or outputs");
+    ONX_EACH (onx_value_info, info, *infos) {
+        if (i >= refs->n || refs->v[i] != info->ref)
+            return wrong(info, "a list of inputs or outputs");
         i++;
     }
     return i == refs->n || wrong(g, "a list of inputs or outputs is too long");
@@ -120,7 +130,8 @@ static bool message_ok(const onx_model *model, const onx_msg *m) {
     if (m->desc == &onx_desc_graph) return graph_ok(model, (const onx_graph *)m);
     if (m->desc == &onx_desc_node) return node_ok((const onx_node *)m);
     if (m->desc == &onx_desc_function)
-        return function_ok((const onx_function *)m) && graph_ok(model, &((const onx_function *)m)->body);
+        return function_ok((const onx_function *)m) &&
+               graph_ok(model, &((const onx_function *)m)->body);
     if (m->desc != &onx_desc_value_info) return true;
     const onx_value_info *info = (const onx_value_info *)m;
     return ref_ok(info->ref, info, ONX_REF_INFO, 0, info->name);
@@ -157,8 +168,10 @@ bool test_is_plain(const onx_model *model) {
     const onx_msg *m;
     for (onx_walk w = onx_walk_begin(model); (m = onx_walk_next(&w));) {
         if (m->desc == &onx_desc_graph && !plain_graph((const onx_graph *)m)) return false;
-        if (m->desc == &onx_desc_function && !plain_graph(&((const onx_function *)m)->body)) return false;
-        if (m->desc == &onx_desc_value_info && !((const onx_value_info *)m)->name.size) return false;
+        if (m->desc == &onx_desc_function && !plain_graph(&((const onx_function *)m)->body))
+            return false;
+        if (m->desc == &onx_desc_value_info && !((const onx_value_info *)m)->name.size)
+            return false;
     }
     return true;
 }
@@ -171,10 +184,11 @@ static void print_value(const onx_value *v, test_bytes *out) {
         onx_msg_path(v->def, path, sizeof path);
         snprintf(line, sizeof line, " %s:%u", path, v->def_index);
     } else if (v) {
-        onx_msg_path(v->graph->function ? &v->graph->function->msg : &v->graph->msg, path, sizeof path);
-        snprintf(line, sizeof line, " %s/%.*s%s%s%s", path, (int)(v->name.size < 40 ? v->name.size : 40),
-                 onx_str_z(v->name), v->input ? " in" : "", v->init ? " init" : "",
-                 v->parameter ? " param" : "");
+        onx_msg_path(v->graph->function ? &v->graph->function->msg : &v->graph->msg, path,
+                     sizeof path);
+        snprintf(line, sizeof line, " %s/%.*s%s%s%s", path,
+                 (int)(v->name.size < 40 ? v->name.size : 40), onx_str_z(v->name),
+                 v->input ? " in" : "", v->init ? " init" : "", v->parameter ? " param" : "");
     } else {
         snprintf(line, sizeof line, " -");
     }
@@ -193,7 +207,8 @@ void test_links_print(const onx_model *model, test_bytes *out) {
             print_value(info->ref ? info->ref->value : NULL, out);
         } else if (m->desc == &onx_desc_function) {
             const onx_function *f = (const onx_function *)m;
-            for (size_t i = 0; i < f->output.n; i++) print_value(onx_graph_output(&f->body, i), out);
+            for (size_t i = 0; i < f->output.n; i++)
+                print_value(onx_graph_output(&f->body, i), out);
         } else {
             continue;
         }
@@ -333,7 +348,8 @@ static B subgraph(const char *name, const char *outer, unsigned depth) {
     snprintf(out, sizeof out, "%s_out", name);
     snprintf(inner, sizeof inner, "%s_in", name);
     if (depth) {
-        B iff = node("If", NULL, "cond", inner), then = attr("then_branch", 5), other = attr("else_branch", 5);
+        B iff = node("If", NULL, "cond", inner), then = attr("then_branch", 5),
+          other = attr("else_branch", 5);
         char a[60], b[60];
         snprintf(a, sizeof a, "%s_t%u", name, depth);
         snprintf(b, sizeof b, "%s_e%u", name, depth);
@@ -357,12 +373,17 @@ static B subgraph(const char *name, const char *outer, unsigned depth) {
 
 static void put_attributes(B *n) {
     static const float floats[] = {0.5f, -0.0f, 1e30f};
-    B f = attr("f", 1), i = attr("i", 2), s = attr("s", 3), t = attr("t", 4), fs = attr("floats", 6);
-    B is = attr("ints", 7), ss = attr("strings", 8), ts = attr("tensors", 9), gs = attr("graphs", 10);
-    B sp = attr("sparse", 11), sps = attr("sparses", 12), tp = attr("type", 13), tps = attr("types", 14);
-    B t1 = float_tensor(NULL), t2 = float_tensor("named"), t3 = tensor("part", 6, 1, (const int64_t[]){9});
+    B f = attr("f", 1), i = attr("i", 2), s = attr("s", 3), t = attr("t", 4),
+      fs = attr("floats", 6);
+    B is = attr("ints", 7), ss = attr("strings", 8), ts = attr("tensors", 9),
+      gs = attr("graphs", 10);
+    B sp = attr("sparse", 11), sps = attr("sparses", 12), tp = attr("type", 13),
+      tps = attr("types", 14);
+    B t1 = float_tensor(NULL), t2 = float_tensor("named"),
+      t3 = tensor("part", 6, 1, (const int64_t[]){9});
     B g1 = subgraph("ga", "X", 0), g2 = subgraph("gb", "a", 1);
-    B s1 = sparse(""), s2 = sparse("x"), s3 = sparse("y"), y1 = deep_type(), y2 = opaque_type(), y3 = deep_type();
+    B s1 = sparse(""), s2 = sparse("x"), s3 = sparse("y"), y1 = deep_type(), y2 = opaque_type(),
+      y3 = deep_type();
     NEW(segment);
     test_put_int(&segment, 1, 3);
     test_put_int(&segment, 2, 6);
@@ -422,9 +443,12 @@ static void put_device(B *n) {
 
 static void put_nodes(B *g) {
     B add = node("Add", NULL, "X,W", "a"), custom = node("Custom", "my.domain", "a,,U", "c,,d");
-    B iff = node("If", NULL, "cond", "r"), grad = node("Gradient", "ai.onnx.preview.training", "X", "gx");
-    B call = node("Twice", "local", "r", "y"), then = attr("then_branch", 5), other = attr("else_branch", 5);
-    B g1 = subgraph("then", "a", 2), g2 = subgraph("else", "c", 0), xs = attr("xs", 8), ty = attr("y", 3);
+    B iff = node("If", NULL, "cond", "r"),
+      grad = node("Gradient", "ai.onnx.preview.training", "X", "gx");
+    B call = node("Twice", "local", "r", "y"), then = attr("then_branch", 5),
+      other = attr("else_branch", 5);
+    B g1 = subgraph("then", "a", 2), g2 = subgraph("else", "c", 0), xs = attr("xs", 8),
+      ty = attr("y", 3);
     B half = attr("k", 1);
     test_put_str(&add, 3, "the_add");
     test_put_str(&add, 6, "adds");
@@ -449,9 +473,12 @@ static void put_nodes(B *g) {
 
 static void put_initializers(B *g) {
     static const double doubles[] = {0.1, -1e300};
-    B w = float_tensor("W"), i = tensor("I", 7, 1, (const int64_t[]){3}), d = tensor("D", 11, 1, (const int64_t[]){2});
-    B u = tensor("U", 13, 0, NULL), b = tensor("I8", 3, 2, (const int64_t[]){1, 2}), e = tensor("E", 1, 1, (const int64_t[]){0});
-    B s = tensor("S", 8, 1, (const int64_t[]){2}), q = tensor("Q4", 22, 1, (const int64_t[]){3}), c = tensor("C", 9, 0, NULL);
+    B w = float_tensor("W"), i = tensor("I", 7, 1, (const int64_t[]){3}),
+      d = tensor("D", 11, 1, (const int64_t[]){2});
+    B u = tensor("U", 13, 0, NULL), b = tensor("I8", 3, 2, (const int64_t[]){1, 2}),
+      e = tensor("E", 1, 1, (const int64_t[]){0});
+    B s = tensor("S", 8, 1, (const int64_t[]){2}), q = tensor("Q4", 22, 1, (const int64_t[]){3}),
+      c = tensor("C", 9, 0, NULL);
     test_put_bytes(&i, 7, "\1\x80\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 13);
     test_put_bytes(&d, 10, doubles, sizeof doubles);
     test_put_bytes(&u, 11, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 10);
@@ -499,7 +526,8 @@ static B opset(const char *domain, uint64_t version) {
 
 static B function(void) {
     NEW(f);
-    B constant = node("Constant", NULL, "", "two"), mul = node("Mul", NULL, "x,two", "out"), k = attr("value_float", 1);
+    B constant = node("Constant", NULL, "", "two"), mul = node("Mul", NULL, "x,two", "out"),
+      k = attr("value_float", 1);
     B o = opset("", 22), k_default = attr("k", 1);
     test_put_str(&k, 21, "k");
     test_put_message(&constant, 5, &k);
@@ -534,7 +562,8 @@ test_bytes test_model_rich_bytes(void) {
     NEW(m);
     NEW(device);
     B g = main_graph(), t = training(), f = function();
-    B o1 = opset("", 22), o2 = opset("my.domain", 1), o3 = opset("local", 1), o4 = opset("ai.onnx.preview.training", 1);
+    B o1 = opset("", 22), o2 = opset("my.domain", 1), o3 = opset("local", 1),
+      o4 = opset("ai.onnx.preview.training", 1);
     test_put_int(&m, 1, 11);
     test_put_str(&m, 2, "test");
     test_put_str(&m, 3, "1.0");

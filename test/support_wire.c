@@ -179,8 +179,10 @@ void test_canon(const onx_desc *desc, onx_str in, test_bytes *out) {
         } else {
             for (size_t k = 0; k < all.n; k++) {
                 if (all.v[k].field != field) continue;
-                if (is_message(field)) canon_message(field, all.v[k].value, out);
-                else test_put_bytes(out, field->number, all.v[k].value.data, all.v[k].value.size);
+                if (is_message(field))
+                    canon_message(field, all.v[k].value, out);
+                else
+                    test_put_bytes(out, field->number, all.v[k].value.data, all.v[k].value.size);
             }
         }
     }
@@ -223,7 +225,8 @@ static uint32_t key_of(const onx_field *field) {
 /* Tags and lengths have five bytes at most, values ten. */
 static void put_number(rewriter *w, test_bytes *out, uint64_t v, size_t most) {
     size_t n = onx_varint_size(v);
-    unsigned extra = chance(w, TEST_LONG, 3) && n < most ? 1 + (unsigned)test_random_below(w->r, most - n) : 0;
+    unsigned extra =
+        chance(w, TEST_LONG, 3) && n < most ? 1 + (unsigned)test_random_below(w->r, most - n) : 0;
     test_put_long_varint(out, v, extra);
 }
 
@@ -272,7 +275,8 @@ static void put_list(rewriter *w, const item *it) {
     unsigned type = element_type(it->field, &list);
     const char *p = it->value.data, *end = p + it->value.size;
     bool small = it->value.size < 1000;
-    if (chance(w, TEST_PACKING, 8)) put_span(w, new_piece(w, key_of(it->field)), it->number, (onx_str){"", 0});
+    if (chance(w, TEST_PACKING, 8))
+        put_span(w, new_piece(w, key_of(it->field)), it->number, (onx_str){"", 0});
     while (p < end) {
         bool alone = it->type != TEST_LEN;
         size_t run = SIZE_MAX;
@@ -288,7 +292,8 @@ static void put_list(rewriter *w, const item *it) {
         }
         test_bytes packed = {NULL, 0, 0};
         while (p < end && run--) put_element(w, &packed, type, &p);
-        put_span(w, new_piece(w, key_of(it->field)), it->number, (onx_str){packed.data, packed.size});
+        put_span(w, new_piece(w, key_of(it->field)), it->number,
+                 (onx_str){packed.data, packed.size});
         test_bytes_free(&packed);
     }
 }
@@ -298,15 +303,20 @@ static void put_list(rewriter *w, const item *it) {
 static void put_undone(rewriter *w, const onx_field *field) {
     const onx_field *other = &w->desc->fields[test_random_below(w->r, w->desc->n_fields)];
     bool rival = field->oneof && other->oneof == field->oneof && other != field;
-    if (rival) field = other;
-    else if (is_message(field)) return;
+    if (rival)
+        field = other;
+    else if (is_message(field))
+        return;
     test_bytes *out = new_piece(w, key_of(field));
     bool list;
     unsigned type = element_type(field, &list);
     put_tag(w, out, field->number, type);
-    if (type == TEST_VARINT) test_put_varint(out, test_random_next(w->r));
-    else if (type == TEST_I32) test_put(out, "\1\2\3\4", 4);
-    else test_put_varint(out, 0);
+    if (type == TEST_VARINT)
+        test_put_varint(out, test_random_next(w->r));
+    else if (type == TEST_I32)
+        test_put(out, "\1\2\3\4", 4);
+    else
+        test_put_varint(out, 0);
 }
 
 static void put_known(rewriter *w, const item *it) {
@@ -332,7 +342,8 @@ static void put_known(rewriter *w, const item *it) {
     }
 }
 
-static void put_value(rewriter *w, test_bytes *out, uint32_t number, unsigned type, unsigned depth) {
+static void put_value(rewriter *w, test_bytes *out, uint32_t number, unsigned type,
+                      unsigned depth) {
     put_tag(w, out, number, type);
     switch (type) {
     case TEST_VARINT: put_number(w, out, test_random_next(w->r), 10); break;
@@ -341,9 +352,10 @@ static void put_value(rewriter *w, test_bytes *out, uint32_t number, unsigned ty
     case TEST_LEN: put_number(w, out, 7, 5), test_put(out, "unknown", 7); break;
     default:
         while (depth < 5 && test_random_below(w->r, 2)) {
-            static const unsigned types[] = {TEST_VARINT, TEST_I64, TEST_LEN, TEST_SGROUP, TEST_I32};
-            put_value(w, out, 1 + (uint32_t)test_random_below(w->r, 40), types[test_random_below(w->r, 5)],
-                      depth + 1);
+            static const unsigned types[] = {TEST_VARINT, TEST_I64, TEST_LEN, TEST_SGROUP,
+                                             TEST_I32};
+            put_value(w, out, 1 + (uint32_t)test_random_below(w->r, 40),
+                      types[test_random_below(w->r, 5)], depth + 1);
         }
         put_tag(w, out, number, TEST_EGROUP);
     }
@@ -382,14 +394,17 @@ static void put_shuffled(rewriter *w, test_bytes *out) {
     free(used);
 }
 
-void test_rewrite(const onx_desc *desc, onx_str in, unsigned what, test_random *r, test_bytes *out) {
+void test_rewrite(const onx_desc *desc, onx_str in, unsigned what, test_random *r,
+                  test_bytes *out) {
     rewriter w = {.desc = desc, .what = what, .r = r};
     items all = parse(desc, in);
     test_put(out, "", 0);
     for (size_t i = 0; i < all.n; i++) {
         if (chance(&w, TEST_UNKNOWN, 6)) put_unknown(&w);
-        if (all.v[i].field) put_known(&w, &all.v[i]);
-        else test_put(new_piece(&w, 0), all.v[i].all.data, all.v[i].all.size);
+        if (all.v[i].field)
+            put_known(&w, &all.v[i]);
+        else
+            test_put(new_piece(&w, 0), all.v[i].all.data, all.v[i].all.size);
     }
     if (chance(&w, TEST_UNKNOWN, 4)) put_unknown(&w);
     put_shuffled(&w, out);

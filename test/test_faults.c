@@ -13,10 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[256];     /* a new one for each test that needs files */
+static char folder[256];    /* a new one for each test that needs files */
 static test_bytes forms[4]; /* the model with everything, in each format */
 
-static const onx_format formats[] = {ONX_FORMAT_PROTOBUF, ONX_FORMAT_TEXT, ONX_FORMAT_JSON, ONX_FORMAT_TEXTPROTO};
+static const onx_format formats[] = {ONX_FORMAT_PROTOBUF, ONX_FORMAT_TEXT, ONX_FORMAT_JSON,
+                                     ONX_FORMAT_TEXTPROTO};
 
 /* Make them with a string of that length in front: all that follows lies elsewhere in the arenas. */
 static void prepare(size_t padding) {
@@ -65,9 +66,10 @@ typedef struct work { /* what most operations work on */
 
 static size_t total_failures;
 
-static void report(const operation *op, size_t k, bool persistent, onx_status status, const char *what) {
-    fprintf(stderr, "%s: allocation %zu%s: %s (%s)\n", op->name, k, persistent ? " and all after it" : "",
-            what, onx_status_name(status));
+static void report(const operation *op, size_t k, bool persistent, onx_status status,
+                   const char *what) {
+    fprintf(stderr, "%s: allocation %zu%s: %s (%s)\n", op->name, k,
+            persistent ? " and all after it" : "", what, onx_status_name(status));
 }
 
 /* How an operation meets the end of memory. */
@@ -104,7 +106,8 @@ static size_t run_once(const operation *op, fault f, bool *failed) {
         report(op, k, f.persistent, status, "the wrong status");
     if (diag.status && !CHECK(diag.status == status))
         report(op, k, f.persistent, diag.status, "the diagnostic differs");
-    if (!CHECK(op->check(state, status))) report(op, k, f.persistent, status, "the object is not whole");
+    if (!CHECK(op->check(state, status)))
+        report(op, k, f.persistent, status, "the object is not whole");
     op->teardown(state);
     if (status) { /* the context is as good as before */
         state = op->setup(ctx);
@@ -140,7 +143,8 @@ static void each_allocation(const operation *op) {
 static void each_piece(const operation *op) {
     size_t room = 0, before = test_failures;
     for (bool failed = true; failed && room < 4096 && test_failures < before + 20; room += 4)
-        run_once(op, (fault){.fail_at = 1, .persistent = true, .squeeze = true, .room = room}, &failed);
+        run_once(op, (fault){.fail_at = 1, .persistent = true, .squeeze = true, .room = room},
+                 &failed);
     printf("    %-28s up to %5zu bytes of an arena\n", op->name, room);
     each_allocation(op);
 }
@@ -213,7 +217,8 @@ static onx_status built(work *w, const void *object) {
     return object && !error ? ONX_OK : error ? error->status : ONX_NO_MEMORY;
 }
 
-static onx_status load_as(work *w, const test_bytes *bytes, onx_format format, bool copy, onx_diag *diag) {
+static onx_status load_as(work *w, const test_bytes *bytes, onx_format format, bool copy,
+                          onx_diag *diag) {
     onx_load_options options = ONX_INIT(onx_load_options);
     options.format = format;
     options.copy = copy;
@@ -341,15 +346,18 @@ static onx_node *node_of(const work *w, const char *name) {
 }
 
 static onx_status run_rename(void *state, onx_diag *diag) {
-    return onx_value_rename(value(state, "a"), "a name that is much longer than the old one was", diag);
+    return onx_value_rename(value(state, "a"), "a name that is much longer than the old one was",
+                            diag);
 }
 static onx_status run_replace(void *state, onx_diag *diag) {
     return onx_value_replace(value(state, "a"), value(state, "X"), diag);
 }
-static onx_status run_replace_output(void *state, onx_diag *diag) { /* by an input: needs an Identity */
+static onx_status run_replace_output(void *state,
+                                     onx_diag *diag) { /* by an input: needs an Identity */
     return onx_value_replace(value(state, "y"), value(state, "X"), diag);
 }
-static onx_status run_take_output(void *state, onx_diag *diag) { /* by a node's result: takes the name */
+static onx_status run_take_output(void *state,
+                                  onx_diag *diag) { /* by a node's result: takes the name */
     return onx_value_replace(value(state, "y"), value(state, "r"), diag);
 }
 static onx_status run_set_input(void *state, onx_diag *diag) {
@@ -371,7 +379,8 @@ static onx_status run_set_int(void *state, onx_diag *diag) {
 static onx_status run_set_strings(void *state, onx_diag *diag) {
     static const char *const strings[] = {"one", "two", "three", "four", "five"};
     (void)diag;
-    return onx_node_set_strings(node_of(state, "c"), "graphs", 5, strings); /* in place of subgraphs */
+    return onx_node_set_strings(node_of(state, "c"), "graphs", 5,
+                                strings); /* in place of subgraphs */
 }
 static onx_status run_set_gradient(void *state, onx_diag *diag) {
     static const char *const strings[] = {"X", "W", "a"};
@@ -410,7 +419,8 @@ static onx_status run_node_meta(void *state, onx_diag *diag) {
 static onx_status run_tensor_set(void *state, onx_diag *diag) {
     static const double values[] = {1, 2, 3, 4, 5, 6};
     onx_tensor *t = onx_value_initializer(value(state, "W"));
-    return onx_tensor_set(t, ONX_DTYPE_F64, 2, (const int64_t[]){2, 3}, values, sizeof values, diag);
+    return onx_tensor_set(t, ONX_DTYPE_F64, 2, (const int64_t[]){2, 3}, values, sizeof values,
+                          diag);
 }
 static onx_status run_store_typed(void *state, onx_diag *diag) {
     return onx_tensor_store_typed(onx_value_initializer(value(state, "Q4")), diag);
@@ -463,7 +473,8 @@ static onx_status run_build(void *state, onx_diag *diag) {
     if (!w->model) return ONX_NO_MEMORY;
     onx_graph *g = onx_model_graph(w->model);
     onx_value *x = onx_graph_add_input(g, "X", "float[N,3]");
-    onx_value *b = onx_graph_add_initializer(g, "B", ONX_DTYPE_F32, 1, (const int64_t[]){3}, numbers, sizeof numbers);
+    onx_value *b = onx_graph_add_initializer(g, "B", ONX_DTYPE_F32, 1, (const int64_t[]){3},
+                                             numbers, sizeof numbers);
     onx_graph_add_strings(g, "S", 1, (const int64_t[]){2}, strings);
     onx_graph_add_tensor(g, "copy", b ? onx_value_initializer(b) : NULL);
     onx_value *sum = onx_graph_add_op(g, "Add", NULL, x, b);
@@ -484,10 +495,12 @@ static onx_status run_build(void *state, onx_diag *diag) {
 static onx_status run_add_node(void *state, onx_diag *diag) {
     work *w = state;
     (void)diag;
-    return built(w, onx_graph_add_op(onx_model_graph(w->model), "Add", NULL, value(w, "X"), value(w, "W")));
+    return built(
+        w, onx_graph_add_op(onx_model_graph(w->model), "Add", NULL, value(w, "X"), value(w, "W")));
 }
 
-static onx_status run_save_built(void *state, onx_diag *diag) { /* a failed builder call fails the save */
+static onx_status run_save_built(void *state,
+                                 onx_diag *diag) { /* a failed builder call fails the save */
     work *w = state;
     onx_status status = run_build(state, diag);
     void *out = NULL;
@@ -514,7 +527,10 @@ TEST(memory_build) {
 
 /* ── Files ── */
 
-enum { WEIGHTS = 6000, WEIGHTS_MOST = 80000 }; /* floats; the larger number makes files that are mapped */
+enum {
+    WEIGHTS = 6000,
+    WEIGHTS_MOST = 80000
+}; /* floats; the larger number makes files that are mapped */
 static size_t n_weights = WEIGHTS;
 
 /* A model with weights that are all `number`: in the file, or beside it. */
@@ -524,12 +540,15 @@ static onx_model *weighty(onx_context *ctx, float number) {
     for (size_t i = 0; i < n_weights; i++) weights[i] = number;
     onx_model *m = onx_model_new(ctx, "weighty", 22);
     onx_graph *g = onx_model_graph(m);
-    char doc[20]; /* says what the weights should be: a model and data of two saves do not pass for one */
+    char doc
+        [20]; /* says what the weights should be: a model and data of two saves do not pass for one */
     snprintf(doc, sizeof doc, "%g", (double)number);
     CHECK(onx_model_set_doc(m, doc) == ONX_OK);
     onx_value *x = onx_graph_add_input(g, "X", "float[N]");
-    onx_value *w = onx_graph_add_initializer(g, "W", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
-    onx_value *v = onx_graph_add_initializer(g, "V", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
+    onx_value *w =
+        onx_graph_add_initializer(g, "W", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
+    onx_value *v =
+        onx_graph_add_initializer(g, "V", ONX_DTYPE_F32, 1, dims, weights, n_weights * 4);
     onx_graph_add_output(g, onx_graph_add_op(g, "Sum", "Y", x, w, v), "float[N]");
     return m;
 }
@@ -629,9 +648,10 @@ TEST(memory_files) {
     static const struct {
         onx_external external;
         const char *save, *load, *copy;
-    } kinds[] = {{ONX_EXTERNAL_KEEP, "save a file", "load a file", "load a file, copied"},
-                 {ONX_EXTERNAL_ONE, "save, external", "load, external", "load, external, copied"},
-                 {ONX_EXTERNAL_MANY, "save, many files", "load, many files", "load, many files, copied"}};
+    } kinds[] = {
+        {ONX_EXTERNAL_KEEP, "save a file", "load a file", "load a file, copied"},
+        {ONX_EXTERNAL_ONE, "save, external", "load, external", "load, external, copied"},
+        {ONX_EXTERNAL_MANY, "save, many files", "load, many files", "load, many files, copied"}};
     for (size_t i = 0; i < ONX_COUNT(kinds); i++) {
         operation save = {kinds[i].save, with_file, run_save_file, check_file, file_free};
         operation load = {kinds[i].load, with_file, run_load_file, check_old_file, file_free};
@@ -656,11 +676,13 @@ static void *with_data(onx_context *ctx) {
     for (int i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "t%d", i);
-        CHECK(onx_tensor_new(ctx, NULL, ONX_DTYPE_I32, 1, (const int64_t[]){2}, "12345678", 8, &t, NULL) == ONX_OK);
+        CHECK(onx_tensor_new(ctx, NULL, ONX_DTYPE_I32, 1, (const int64_t[]){2}, "12345678", 8, &t,
+                             NULL) == ONX_OK);
         CHECK(onx_sequence_append(w->data, name, t, NULL) == ONX_OK);
         onx_tensor_free(t);
     }
-    CHECK(onx_tensor_new_strings(ctx, NULL, 1, (const int64_t[]){3}, strings, &w->tensor, NULL) == ONX_OK);
+    CHECK(onx_tensor_new_strings(ctx, NULL, 1, (const int64_t[]){3}, strings, &w->tensor, NULL) ==
+          ONX_OK);
     CHECK(onx_sequence_append(w->data, "strings", w->tensor, NULL) == ONX_OK);
     return w;
 }
@@ -682,7 +704,8 @@ static onx_status run_data_save(void *state, onx_diag *diag) {
 static onx_status run_data_load(void *state, onx_diag *diag) {
     work *w = state;
     onx_data *data = NULL;
-    onx_status status = onx_data_load(w->ctx, test_path(folder, data_name), ONX_DATA_NONE, &data, diag);
+    onx_status status =
+        onx_data_load(w->ctx, test_path(folder, data_name), ONX_DATA_NONE, &data, diag);
     CHECK((status == ONX_OK) == (data != NULL));
     onx_data_free(data);
     return status;
@@ -720,7 +743,8 @@ TEST(memory_data_files) {
         each_allocation(&(operation){save, with_data, run_data_save, check_data_saved, data_free});
         each_allocation(&(operation){load, with_data_file, run_data_load, check_data, data_free});
     }
-    each_allocation(&(operation){"save data to memory", with_data, run_data_memory, check_data, data_free});
+    each_allocation(
+        &(operation){"save data to memory", with_data, run_data_memory, check_data, data_free});
     each_allocation(&(operation){"append", with_data, run_append, check_data, data_free});
     printf("    allocations failed in all tests so far: %zu\n", total_failures);
 }
@@ -767,14 +791,16 @@ static onx_context *faulty_context(test_heap *heap) {
     return ctx;
 }
 
-static void os_report(const operation *op, size_t k, int error, onx_status status, const char *what) {
-    fprintf(stderr, "%s: call %zu (%s) fails with %s: %s (%s)\n", op->name, k, test_os_name(test_os.first_failed),
-            strerror(error), what, onx_status_name(status));
+static void os_report(const operation *op, size_t k, int error, onx_status status,
+                      const char *what) {
+    fprintf(stderr, "%s: call %zu (%s) fails with %s: %s (%s)\n", op->name, k,
+            test_os_name(test_os.first_failed), strerror(error), what, onx_status_name(status));
 }
 
 /* What may fail without the operation failing: after it the file is as good as before it. */
 static bool may_be_ignored(test_os_call call) {
-    if (call == TEST_OS_STAT && test_os.error == ENOENT) return true; /* there is no old file, then */
+    if (call == TEST_OS_STAT && test_os.error == ENOENT)
+        return true; /* there is no old file, then */
     return call == TEST_OS_CLOSE || call == TEST_OS_UNMAP || call == TEST_OS_LOCK ||
            call == TEST_OS_REAL_PATH || call == TEST_OS_UNLINK || call == TEST_OS_OPEN;
 }
@@ -796,17 +822,21 @@ static size_t os_once(const operation *op, size_t fail_at, int error, bool persi
     if (test_os.failed && !status && !CHECK(may_be_ignored(test_os.first_failed)))
         os_report(op, fail_at, error, status, "succeeds");
     if (status) {
-        if (!CHECK(status == ONX_IO || status == ONX_NOT_FOUND || status == ONX_NO_MEMORY || status == ONX_DENIED))
+        if (!CHECK(status == ONX_IO || status == ONX_NOT_FOUND || status == ONX_NO_MEMORY ||
+                   status == ONX_DENIED))
             os_report(op, fail_at, error, status, "the wrong status");
-        if (!CHECK(diag.file[0] && diag.message[0])) os_report(op, fail_at, error, status, "names no file");
+        if (!CHECK(diag.file[0] && diag.message[0]))
+            os_report(op, fail_at, error, status, "names no file");
         if (!CHECK(strstr(diag.message, strerror(error)) != NULL)) {
             os_report(op, fail_at, error, status, "does not say why");
             fprintf(stderr, "    %s\n", diag.message);
         }
     }
-    if (!CHECK(op->check(state, status))) os_report(op, fail_at, error, status, "the files are not whole");
+    if (!CHECK(op->check(state, status)))
+        os_report(op, fail_at, error, status, "the files are not whole");
     op->teardown(state);
-    if (!CHECK(test_os.open_files == 0 && test_os.mappings == 0)) os_report(op, fail_at, error, status, "leaves files open");
+    if (!CHECK(test_os.open_files == 0 && test_os.mappings == 0))
+        os_report(op, fail_at, error, status, "leaves files open");
     onx_context_free(ctx);
     if (!CHECK(heap.bytes == 0)) os_report(op, fail_at, error, status, "leaks");
     return calls;
@@ -827,7 +857,8 @@ static void each_call(const operation *op) {
 static bool check_replaced(void *state, onx_status status) {
     (void)state;
     double number = weights_of_file(test_path(folder, "m.onnx"));
-    bool late = test_os.failed && test_os.first_failed == TEST_OS_SYNC; /* of the folder, after renaming */
+    bool late =
+        test_os.failed && test_os.first_failed == TEST_OS_SYNC; /* of the folder, after renaming */
     bool whole = !status ? number == 2 : number == 1 || (late && number == 2);
     /* Several files cannot be renamed at once: the one way to have some of each. */
     if (test_os.first_failed == TEST_OS_RENAME && test_os.done[TEST_OS_RENAME]) whole = true;
@@ -886,7 +917,8 @@ static uint32_t widest_mode;
 static void watch_mode(test_os_call call, const char *name) {
     struct stat st;
     (void)call, (void)name;
-    if (stat(test_path(folder, ".m.onnx.onx-tmp0"), &st) == 0 && st.st_size > 0) widest_mode |= st.st_mode & 0777;
+    if (stat(test_path(folder, ".m.onnx.onx-tmp0"), &st) == 0 && st.st_size > 0)
+        widest_mode |= st.st_mode & 0777;
 }
 TEST(modes_are_kept) {
     struct stat st;
@@ -991,7 +1023,8 @@ TEST(killed_before_every_call) {
         while (kill_at_call(k)) k++;
         CHECK(k > 8);
         test_folder_remove(folder);
-        printf("    killed before each of %zu calls, %zu of them between two renames\n", k - 1, torn);
+        printf("    killed before each of %zu calls, %zu of them between two renames\n", k - 1,
+               torn);
     }
 }
 
@@ -1008,7 +1041,8 @@ static void kill_at_random(test_random *r) {
         onx_save_options options = ONX_INIT(onx_save_options);
         options.external = file_external;
         for (size_t i = 0;; i++)
-            if (onx_model_save(models[i % 2], test_path(folder, "m.onnx"), &options, NULL)) _exit(1);
+            if (onx_model_save(models[i % 2], test_path(folder, "m.onnx"), &options, NULL))
+                _exit(1);
     }
     sleep_ns((long)test_random_below(r, 8000000));
     CHECK(child > 0 && kill(child, SIGKILL) == 0);
@@ -1030,10 +1064,11 @@ TEST(killed_at_random) {
 }
 
 int main(int argc, char **argv) {
-    static const test_case cases[] = {E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_files)
-                                          E(memory_data_files) E(memory_limit) E(system_calls) E(short_counts)
-                                              E(modes_are_kept) E(temporary_file_is_stolen)
-                                                  E(killed_before_every_call) E(killed_at_random){NULL, NULL}};
+    static const test_case cases[] = {
+        E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_files) E(memory_data_files)
+            E(memory_limit) E(system_calls) E(short_counts) E(modes_are_kept)
+                E(temporary_file_is_stolen) E(killed_before_every_call)
+                    E(killed_at_random){NULL, NULL}};
     prepare(1);
     int status = test_main(cases, argc, argv);
     for (size_t i = 0; i < ONX_COUNT(forms); i++) test_bytes_free(&forms[i]);

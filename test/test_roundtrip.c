@@ -36,7 +36,8 @@ static void each_model(model_check *check, size_t step, size_t most) {
         test_bytes file = test_file_read(files.paths[i]);
         options.no_external = true;
         current_file = files.paths[i];
-        if (file.size <= most && OK(onx_model_load(NULL, files.paths[i], &options, &model, &diag))) {
+        if (file.size <= most &&
+            OK(onx_model_load(NULL, files.paths[i], &options, &model, &diag))) {
             check(model, &file);
             seen++;
         }
@@ -206,8 +207,9 @@ static void check_form_file(const onx_model *model, const char *name) {
 }
 
 TEST(a_model_with_everything) {
-    static const char *const names[] = {"m.onnx",     "m.pb",    "m.onnxtxt",  "m.onnxtext", "m.json",
-                                        "m.onnxjson", "m.txtpb", "m.textproto", "m.prototxt", "m.pbtxt"};
+    static const char *const names[] = {"m.onnx",     "m.pb",       "m.onnxtxt", "m.onnxtext",
+                                        "m.json",     "m.onnxjson", "m.txtpb",   "m.textproto",
+                                        "m.prototxt", "m.pbtxt"};
     onx_diag diag = ONX_INIT(onx_diag);
     test_bytes bytes = test_model_rich_bytes();
     onx_model *model = test_model_rich(NULL);
@@ -311,7 +313,8 @@ TEST(data_files) {
         current_file = files.paths[i];
         char wanted[512];
         const char *set = strstr(files.paths[i], "/test_data_set");
-        snprintf(wanted, sizeof wanted, "%.*s/model.onnx", set ? (int)(set - files.paths[i]) : 0, files.paths[i]);
+        snprintf(wanted, sizeof wanted, "%.*s/model.onnx", set ? (int)(set - files.paths[i]) : 0,
+                 files.paths[i]);
         if (strcmp(wanted, model_path)) {
             onx_model_free(model);
             model = NULL;
@@ -324,7 +327,8 @@ TEST(data_files) {
             onx_data_kind kind = onx_data_kind_of(data);
             onx_data_kind expected = model ? declared_kind(files.paths[i], model) : ONX_DATA_NONE;
             /* The bytes of an optional are also those of a sequence of one. */
-            bool twins = expected == ONX_DATA_OPTIONAL && kind == ONX_DATA_SEQUENCE && onx_data_count(data) == 1;
+            bool twins = expected == ONX_DATA_OPTIONAL && kind == ONX_DATA_SEQUENCE &&
+                         onx_data_count(data) == 1;
             if (expected) TRUE(kind == expected || twins);
             if (twins) {
                 onx_data_free(data);
@@ -392,8 +396,10 @@ static void check_encodings(onx_model *model, const test_bytes *file) {
                                      TEST_LONG,
                                      TEST_UNKNOWN,
                                      TEST_SHUFFLE | TEST_REPEAT | TEST_PACKING | TEST_LONG,
-                                     TEST_SHUFFLE | TEST_REPEAT | TEST_PACKING | TEST_LONG | TEST_UNKNOWN};
-    for (size_t k = 0; k < ONX_COUNT(kinds); k++) check_encoding(model, file, kinds[k], file->size * 31 + k);
+                                     TEST_SHUFFLE | TEST_REPEAT | TEST_PACKING | TEST_LONG |
+                                         TEST_UNKNOWN};
+    for (size_t k = 0; k < ONX_COUNT(kinds); k++)
+        check_encoding(model, file, kinds[k], file->size * 31 + k);
 }
 
 TEST(other_encodings) {
@@ -411,5 +417,6 @@ TEST(other_encodings_of_everything) {
     test_bytes_free(&bytes);
 }
 
-TEST_MAIN(E(models_keep_their_bytes) E(paths_memory_and_streams) E(text_forms) E(a_model_with_everything)
-              E(data_files) E(other_encodings) E(other_encodings_of_everything))
+TEST_MAIN(E(models_keep_their_bytes) E(paths_memory_and_streams) E(text_forms)
+              E(a_model_with_everything) E(data_files) E(other_encodings)
+                  E(other_encodings_of_everything))

@@ -44,8 +44,8 @@ static void decoded_free(decoded *d) {
 static onx_status status_of(const onx_desc *desc, const test_bytes *b) {
     decoded *d = decode_as(desc, b->data, b->size);
     onx_status status = d->status;
-    CHECK(status == ONX_OK || (d->diag.status == status && d->diag.message[0] && d->diag.offset >= 0 &&
-                               d->diag.offset <= (int64_t)b->size));
+    CHECK(status == ONX_OK || (d->diag.status == status && d->diag.message[0] &&
+                               d->diag.offset >= 0 && d->diag.offset <= (int64_t)b->size));
     decoded_free(d);
     return status;
 }
@@ -90,8 +90,18 @@ TEST(tables_are_in_order) {
 /* ── Varints ── */
 
 TEST(varints) {
-    static const uint64_t values[] = {0, 1, 127, 128, 300, 16383, 16384, UINT32_MAX, (uint64_t)1 << 32,
-                                      INT64_MAX, (uint64_t)1 << 63, UINT64_MAX};
+    static const uint64_t values[] = {0,
+                                      1,
+                                      127,
+                                      128,
+                                      300,
+                                      16383,
+                                      16384,
+                                      UINT32_MAX,
+                                      (uint64_t)1 << 32,
+                                      INT64_MAX,
+                                      (uint64_t)1 << 63,
+                                      UINT64_MAX};
     for (size_t i = 0; i < ONX_COUNT(values); i++) {
         for (unsigned extra = 0; extra + onx_varint_size(values[i]) <= 10; extra++) {
             test_bytes b = {NULL, 0, 0};
@@ -118,13 +128,16 @@ TEST(varints_too_long) {
     CHECK_EQ(MODEL("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), ONX_OK);
     CHECK_EQ(MODEL("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"), ONX_MALFORMED); /* 65 bits */
     CHECK_EQ(MODEL("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), ONX_MALFORMED);
-    CHECK_EQ(MODEL("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"), ONX_MALFORMED); /* 11 bytes */
+    CHECK_EQ(MODEL("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"),
+             ONX_MALFORMED); /* 11 bytes */
     CHECK_EQ(MODEL("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), ONX_MALFORMED);
     /* In a packed list too. */
-    CHECK_EQ(status_of_bytes(&onx_desc_tensor, "\x3a\x0b\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\0", 13),
-             ONX_MALFORMED);
-    CHECK_EQ(status_of_bytes(&onx_desc_tensor, "\x0a\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 12),
-             ONX_MALFORMED);
+    CHECK_EQ(
+        status_of_bytes(&onx_desc_tensor, "\x3a\x0b\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\0", 13),
+        ONX_MALFORMED);
+    CHECK_EQ(
+        status_of_bytes(&onx_desc_tensor, "\x0a\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 12),
+        ONX_MALFORMED);
 }
 
 /* ── Tags ── */
@@ -141,7 +154,8 @@ TEST(bad_tags) {
              ONX_MALFORMED);
     CHECK_EQ(MODEL("\x88\x80\x80\x80\x80\x80\x0f\xd2\x09"), ONX_MALFORMED); /* FieldNumberTooHigh */
     CHECK_EQ(MODEL("\x88\x80\x80\x80\x40\xd2\x09"), ONX_MALFORMED);         /* …SlightlyTooHigh */
-    CHECK_EQ(MODEL("\x88\x80\x80\x80\x80\x80\x80\x80\x00\xd2\x09"), ONX_MALFORMED); /* OverlongVarint */
+    CHECK_EQ(MODEL("\x88\x80\x80\x80\x80\x80\x80\x80\x00\xd2\x09"),
+             ONX_MALFORMED); /* OverlongVarint */
     CHECK_EQ(MODEL("\x88\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00\xd2\x09"), ONX_MALFORMED);
     CHECK_EQ(MODEL("\x88\x80\x80\x80\x00\xd2\x09"), ONX_OK); /* five bytes are allowed */
     CHECK_EQ(MODEL("\xf8\xff\xff\xff\x0f\x01"), ONX_OK);     /* the highest field number */
@@ -193,10 +207,10 @@ TEST(groups_unmatched) {
 }
 
 TEST(groups_are_kept) {
-    static const char bytes[] = "\x08\x05"                              /* ir_version 5 */
-                                "\xb3\x06\x08\x01\x53\x0d"              /* group 102 { 1: 1 group 10 { 1: */
-                                "abcd\x54\x12\x02hi\xb4\x06"            /* "abcd" } 2: "hi" } */
-                                "\x3b\x3c";                             /* field 7 (graph) as a group */
+    static const char bytes[] = "\x08\x05"                   /* ir_version 5 */
+                                "\xb3\x06\x08\x01\x53\x0d"   /* group 102 { 1: 1 group 10 { 1: */
+                                "abcd\x54\x12\x02hi\xb4\x06" /* "abcd" } 2: "hi" } */
+                                "\x3b\x3c";                  /* field 7 (graph) as a group */
     decoded *d = decode_as(&onx_desc_model, bytes, sizeof bytes - 1);
     REQUIRE(d->status == ONX_OK);
     CHECK_EQ(((onx_model *)d->msg)->ir_version, 5);
@@ -229,7 +243,8 @@ static unsigned wire_of(const onx_field *f) {
     }
 }
 
-static void expect_cut(const onx_desc *desc, uint32_t number, unsigned type, const char *value, size_t size) {
+static void expect_cut(const onx_desc *desc, uint32_t number, unsigned type, const char *value,
+                       size_t size) {
     for (size_t cut = 0; cut < size; cut++) { /* PrematureEofBefore…Value, …Inside…Value */
         test_bytes b = {NULL, 0, 0};
         test_put_tag(&b, number, type);
@@ -277,8 +292,8 @@ TEST(premature_end_inside_messages) {
             const onx_field *f = &tables[t]->fields[i];
             if (!f->child) continue;
             /* PrematureEofInSubmessageValue: the outer length is right, the value inside is cut. */
-            static const char *const cut[] = {"\x08", "\x08\x80", "\x0d\1\2\3", "\x09\1\2\3\4\5\6\7",
-                                              "\x12\x05hell", "\x9a\x05"};
+            static const char *const cut[] = {
+                "\x08", "\x08\x80", "\x0d\1\2\3", "\x09\1\2\3\4\5\6\7", "\x12\x05hell", "\x9a\x05"};
             for (size_t k = 0; k < ONX_COUNT(cut); k++) {
                 test_bytes b = {NULL, 0, 0};
                 test_put_str(&b, f->number, cut[k]);
@@ -292,8 +307,16 @@ TEST(premature_end_inside_messages) {
 /* ── Lengths that overflow ── */
 
 TEST(lengths_of_every_field) {
-    static const uint64_t lengths[] = {1, 2, INT32_MAX, (uint64_t)1 << 31, UINT32_MAX, UINT32_MAX - 4,
-                                       (uint64_t)1 << 32, INT64_MAX, (uint64_t)1 << 63, UINT64_MAX - 9,
+    static const uint64_t lengths[] = {1,
+                                       2,
+                                       INT32_MAX,
+                                       (uint64_t)1 << 31,
+                                       UINT32_MAX,
+                                       UINT32_MAX - 4,
+                                       (uint64_t)1 << 32,
+                                       INT64_MAX,
+                                       (uint64_t)1 << 63,
+                                       UINT64_MAX - 9,
                                        UINT64_MAX};
     for (size_t t = 0; t < ONX_COUNT(tables); t++)
         for (unsigned i = 0; i <= tables[t]->n_fields; i++)
@@ -317,7 +340,8 @@ TEST(lengths_of_every_field) {
                 test_bytes outer = {NULL, 0, 0};
                 test_put_message(&outer, 7, &b);
                 test_put_str(&outer, 6, "some doc string");
-                if (tables[t] == &onx_desc_graph) CHECK_EQ(status_of(&onx_desc_model, &outer), ONX_MALFORMED);
+                if (tables[t] == &onx_desc_graph)
+                    CHECK_EQ(status_of(&onx_desc_model, &outer), ONX_MALFORMED);
                 test_bytes_free(&outer);
             }
 }
@@ -415,14 +439,19 @@ static void *deep_groups(void *unused) {
     for (size_t k = 0; k < ONX_COUNT(depths); k++)
         for (unsigned where = 0; where < 3; where++) {
             test_bytes g = {NULL, 0, 0}, b = {NULL, 0, 0};
-            uint32_t number = where == 0 ? 7 : 99; /* a known number, an unknown one, inside a message */
+            uint32_t number =
+                where == 0 ? 7 : 99; /* a known number, an unknown one, inside a message */
             for (size_t i = 0; i < depths[k]; i++) test_put_tag(&g, number, TEST_SGROUP);
             for (size_t i = 0; i < depths[k]; i++) test_put_tag(&g, number, TEST_EGROUP);
-            if (where == 2) test_put_message(&b, 7, &g);
-            else test_put(&b, g.data, g.size);
+            if (where == 2)
+                test_put_message(&b, 7, &g);
+            else
+                test_put(&b, g.data, g.size);
             onx_status status = status_of(&onx_desc_model, &b);
-            if (depths[k] <= 100) CHECK_EQ(status, ONX_OK);
-            else CHECK(status == ONX_MALFORMED || status == ONX_LIMIT);
+            if (depths[k] <= 100)
+                CHECK_EQ(status, ONX_OK);
+            else
+                CHECK(status == ONX_MALFORMED || status == ONX_LIMIT);
             test_bytes_free(&g);
             test_bytes_free(&b);
         }
@@ -461,9 +490,15 @@ TEST(wrong_wire_type_is_unknown) {
                 if (types[k] == wire_of(f) || (list && types[k] == TEST_LEN)) continue;
                 test_bytes b = {NULL, 0, 0};
                 test_put_tag(&b, f->number, types[k]);
-                if (types[k] == TEST_SGROUP) test_put_tag(&b, f->number, TEST_EGROUP);
-                else if (types[k] == TEST_LEN) test_put(&b, "\3abc", 4);
-                else test_put(&b, "\1\2\3\4\5\6\7\x08", types[k] == TEST_I64 ? 8 : types[k] == TEST_I32 ? 4 : 1);
+                if (types[k] == TEST_SGROUP)
+                    test_put_tag(&b, f->number, TEST_EGROUP);
+                else if (types[k] == TEST_LEN)
+                    test_put(&b, "\3abc", 4);
+                else
+                    test_put(&b, "\1\2\3\4\5\6\7\x08",
+                             types[k] == TEST_I64   ? 8
+                             : types[k] == TEST_I32 ? 4
+                                                    : 1);
                 decoded *d = decode_as(tables[t], b.data, b.size);
                 if (CHECK(d->status == ONX_OK)) {
                     CHECK(!onx_msg_has(d->msg, f));
@@ -495,7 +530,8 @@ TEST(last_value_wins) {
 }
 
 TEST(messages_merge) {
-    test_bytes b = {NULL, 0, 0}, g1 = {NULL, 0, 0}, g2 = {NULL, 0, 0}, n1 = {NULL, 0, 0}, n2 = {NULL, 0, 0};
+    test_bytes b = {NULL, 0, 0}, g1 = {NULL, 0, 0}, g2 = {NULL, 0, 0}, n1 = {NULL, 0, 0},
+               n2 = {NULL, 0, 0};
     test_put_str(&n1, 4, "Add");
     test_put_str(&n2, 4, "Mul");
     test_put_message(&g1, 1, &n1);
@@ -618,13 +654,16 @@ TEST(negative_numbers) {
     static const char long_form[] = "\x08\x02\x10\x03\x2a\x14"
                                     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                                     "\x80\xff\xff\xff\xff\xff\xff\xff\xff\x01";
-    static const char short_form[] = "\x08\x02\x10\x03\x2a\x0a\xff\xff\xff\xff\x0f\x80\xff\xff\xff\x0f";
+    static const char short_form[] =
+        "\x08\x02\x10\x03\x2a\x0a\xff\xff\xff\xff\x0f\x80\xff\xff\xff\x0f";
     d = decode_as(&onx_desc_tensor, long_form, sizeof long_form - 1);
     e = decode_as(&onx_desc_tensor, short_form, sizeof short_form - 1);
     REQUIRE(d->status == ONX_OK && e->status == ONX_OK);
     signed char a[2] = {0, 0}, b[2] = {0, 0};
-    CHECK(onx_tensor_read((onx_tensor *)d->msg, a, 2, NULL) == ONX_OK && a[0] == -1 && a[1] == -128);
-    CHECK(onx_tensor_read((onx_tensor *)e->msg, b, 2, NULL) == ONX_OK && b[0] == -1 && b[1] == -128);
+    CHECK(onx_tensor_read((onx_tensor *)d->msg, a, 2, NULL) == ONX_OK && a[0] == -1 &&
+          a[1] == -128);
+    CHECK(onx_tensor_read((onx_tensor *)e->msg, b, 2, NULL) == ONX_OK && b[0] == -1 &&
+          b[1] == -128);
     CHECK(onx_msg_equal(d->msg, e->msg, NULL));
     decoded_free(d);
     decoded_free(e);
@@ -634,7 +673,8 @@ TEST(negative_numbers) {
 
 TEST(lists_in_pieces) {
     /* int64_data 1, 2 packed; 3 alone; nothing; 300, 4 packed; with other fields between them. */
-    static const char bytes[] = "\x08\x05\x10\x07\x3a\x02\x01\x02\x42\x01n\x38\x03\x3a\x00\x7a\x01u\x3a\x03\xac\x02\x04";
+    static const char bytes[] =
+        "\x08\x05\x10\x07\x3a\x02\x01\x02\x42\x01n\x38\x03\x3a\x00\x7a\x01u\x3a\x03\xac\x02\x04";
     decoded *d = decode_as(&onx_desc_tensor, bytes, sizeof bytes - 1);
     REQUIRE(d->status == ONX_OK);
     int64_t out[5] = {0};
@@ -642,7 +682,8 @@ TEST(lists_in_pieces) {
     CHECK(out[0] == 1 && out[1] == 2 && out[2] == 3 && out[3] == 300 && out[4] == 4);
     onx_msg_touch(d->msg);
     test_bytes again = encoded(d->msg);
-    static const char wanted[] = "\x08\x05\x10\x07\x3a\x06\x01\x02\x03\xac\x02\x04\x42\x01n\x7a\x01u";
+    static const char wanted[] =
+        "\x08\x05\x10\x07\x3a\x06\x01\x02\x03\xac\x02\x04\x42\x01n\x7a\x01u";
     CHECK(is_bytes(&again, wanted, sizeof wanted - 1));
     test_bytes_free(&again);
     decoded_free(d);
@@ -655,14 +696,16 @@ TEST(lists_in_pieces) {
     d = decode_as(&onx_desc_attr, "\x3a\x08\0\0\x80\x3f\0\0\0\x40\x3d\0\0\x40\x40", 15);
     REQUIRE(d->status == ONX_OK);
     onx_attr *a = (onx_attr *)d->msg;
-    CHECK(a->floats.n == 3 && a->floats.v[0] == 1.0f && a->floats.v[1] == 2.0f && a->floats.v[2] == 3.0f);
+    CHECK(a->floats.n == 3 && a->floats.v[0] == 1.0f && a->floats.v[1] == 2.0f &&
+          a->floats.v[2] == 3.0f);
     decoded_free(d);
 }
 
 /* ── What an error says ── */
 
 TEST(errors_name_the_place) {
-    test_bytes t = {NULL, 0, 0}, a = {NULL, 0, 0}, n = {NULL, 0, 0}, g = {NULL, 0, 0}, m = {NULL, 0, 0};
+    test_bytes t = {NULL, 0, 0}, a = {NULL, 0, 0}, n = {NULL, 0, 0}, g = {NULL, 0, 0},
+               m = {NULL, 0, 0};
     test_put_str(&t, 8, "weights");
     test_put_tag(&t, 9, TEST_LEN);
     test_put_varint(&t, 1000);

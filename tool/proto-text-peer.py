@@ -72,7 +72,7 @@ def main():
             for problem in check(sys.argv[1], path, pathlib.Path(folder)):
                 failures += 1
                 print(f"{path}: {problem}")
-    print(f"{len(models)} models, {failures} failures")
+    print(f"{len(models) - failures} passed, {failures} failed")
     sys.exit(failures > 0 or not models)
 
 

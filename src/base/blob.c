@@ -20,6 +20,7 @@ static onx_status blob_make(onx_context *ctx, onx_str bytes, int kind, onx_blob 
     if (!blob) return onx_fail_nomem(diag);
     *blob = (onx_blob){.ctx = ctx, .bytes = bytes, .kind = kind};
     atomic_init(&blob->refs, 1);
+    onx_context_retain(ctx); /* it may outlive what it was made for, in another context's model */
     *out = blob;
     return ONX_OK;
 }
@@ -42,10 +43,12 @@ void onx_blob_retain(onx_blob *blob) {
 
 void onx_blob_release(onx_blob *blob) {
     if (!blob || atomic_fetch_sub(&blob->refs, 1) != 1) return;
+    onx_context *ctx = blob->ctx;
     void *data = (void *)(uintptr_t)blob->bytes.data;
-    if (blob->kind == ONX_BLOB_MAPPED) blob->ctx->os->unmap(data, blob->bytes.size);
-    if (blob->kind == ONX_BLOB_OWNED) onx_mem_free(blob->ctx, data, blob->bytes.size);
-    onx_mem_free(blob->ctx, blob, sizeof *blob);
+    if (blob->kind == ONX_BLOB_MAPPED) ctx->os->unmap(data, blob->bytes.size);
+    if (blob->kind == ONX_BLOB_OWNED) onx_mem_free(ctx, data, blob->bytes.size);
+    onx_mem_free(ctx, blob, sizeof *blob);
+    onx_context_free(ctx);
 }
 
 static onx_status read_exactly(onx_context *ctx, int fd, const char *name, onx_blob *blob,

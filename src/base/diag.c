@@ -1,5 +1,6 @@
 /* diag.c: statuses and diagnostics. Nothing here allocates or fails. */
 #include "base/base.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -19,11 +20,34 @@ const char *onx_status_text(onx_status status) {
     return (size_t)status < ONX_COUNT(statuses) ? statuses[status].text : "unknown status";
 }
 
-/* Messages quote names from files: what could confuse a terminal becomes '?'. */
+/* Control characters, of both sets, and those that turn the direction of writing. */
+static bool is_control(const char *p, size_t n) {
+    const unsigned char *u = (const unsigned char *)p;
+    if (n == 1) return u[0] < 0x20 || u[0] == 0x7f;
+    if (n == 2) return u[0] == 0xc2 && u[1] < 0xa0;
+    if (n != 3 || u[0] != 0xe2) return false;
+    return (u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) ||
+           (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9);
+}
+
+/* Messages quote names from files: what is not text, or could confuse a terminal, becomes '?'. */
+static void clean(char *s) {
+    const char *end = s + strlen(s);
+    char *to = s;
+    for (const char *p = s; p < end;) {
+        size_t n = onx_utf8_size(p, end), used = n ? n : 1;
+        if (n && !is_control(p, n))
+            memmove(to, p, n), to += n;
+        else
+            *to++ = '?';
+        p += used;
+    }
+    *to = '\0';
+}
+
 static void put(char *out, size_t size, const char *fmt, va_list args) {
     vsnprintf(out, size, fmt, args);
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    clean(out);
 }
 
 onx_status onx_fail(onx_diag *diag, onx_status status, const char *fmt, ...) {
@@ -57,7 +81,9 @@ void onx_diag_hint(onx_diag *diag, const char *fmt, ...) {
 }
 
 void onx_diag_file(onx_diag *diag, const char *path) {
-    if (diag && !diag->file[0]) snprintf(diag->file, sizeof diag->file, "%s", path);
+    if (!diag || diag->file[0]) return;
+    snprintf(diag->file, sizeof diag->file, "%s", path);
+    clean(diag->file);
 }
 
 size_t onx_diag_format(const onx_diag *diag, char *out, size_t size) {

@@ -86,6 +86,7 @@ void *onx_mem_alloc(onx_context *ctx, size_t size) {
 
 /* Reserve the growth first, so that concurrent callers cannot pass the limit together. */
 void *onx_mem_resize(onx_context *ctx, void *ptr, size_t old_size, size_t new_size) {
+    if (new_size > PTRDIFF_MAX) return NULL; /* and the counters cannot wrap around */
     if (new_size == 0) new_size = 1;
     if (ptr && old_size == 0) old_size = 1;
     size_t used = atomic_fetch_add(&ctx->memory_used, new_size) + new_size;
@@ -165,13 +166,6 @@ void *onx_arena_alloc(onx_arena *arena, size_t size) {
     }
     arena->next = p + rounded;
     return memset(p, 0, rounded);
-}
-
-bool onx_arena_owns(const onx_arena *arena, const void *ptr) {
-    uintptr_t p = (uintptr_t)ptr;
-    for (const onx_chunk *c = arena->chunks; c; c = c->older)
-        if (p >= (uintptr_t)c->data && p < (uintptr_t)c + c->size) return true;
-    return false;
 }
 
 void *onx_arena_array(onx_arena *arena, size_t count, size_t elem_size) {

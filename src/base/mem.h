@@ -49,7 +49,6 @@ void onx_arena_init(onx_arena *arena, onx_context *ctx);
 void onx_arena_fini(onx_arena *arena);
 void *onx_arena_alloc(onx_arena *arena, size_t size) ONX_MUST_CHECK;
 void *onx_arena_array(onx_arena *arena, size_t count, size_t elem_size) ONX_MUST_CHECK;
-bool onx_arena_owns(const onx_arena *arena, const void *ptr);
 /* A copy followed by a NUL; false when memory ran out. */
 bool onx_arena_str(onx_arena *arena, onx_str in, onx_str *out) ONX_MUST_CHECK;
 

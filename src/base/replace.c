@@ -62,7 +62,8 @@ static int replace_write(void *user, const void *data, size_t size) {
 static int lock_temp(onx_replace *file, int fd) {
     const onx_os *os = file->ctx->os;
     onx_file_info info;
-    if (os->lock(fd) == -EWOULDBLOCK) return -EEXIST; /* other failures: files cannot be locked here */
+    if (os->lock(fd) == -EWOULDBLOCK)
+        return -EEXIST; /* other failures: files cannot be locked here */
     int error = os->stat(fd, &info);
     if (error) os->unlink(file->dir, file->temp);
     return error ? error : info.links ? 0 : -EEXIST;

@@ -123,48 +123,27 @@ onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index) {
     return onx_list_at(&attr->graphs, index);
 }
 
-/* Undoing the links of what leaves. */
-
-static void graph_leave(onx_graph *graph) {
-    onx_graph *outer = graph->outer;
-    if (outer) {
-        *(graph->prev_sub ? &graph->prev_sub->next_sub : &outer->first_sub) = graph->next_sub;
-        *(graph->next_sub ? &graph->next_sub->prev_sub : &outer->last_sub) = graph->prev_sub;
-        graph->outer = graph->next_sub = graph->prev_sub = NULL;
-    }
-    for (onx_value *v = graph->values; v; v = v->next) {
-        onx_map_remove(&graph->model->values, graph, v->name);
-        v->dead = true;
-    }
-}
-
-void onx_attr_unlink(onx_attr *attr) {
-    onx_msg *m;
-    for (onx_walk w = onx_walk_begin(attr); (m = onx_walk_next(&w));) {
-        if (m->desc == &onx_desc_node) onx_node_unlink_uses((onx_node *)m);
-        if (m->desc == &onx_desc_value_info && ((onx_value_info *)m)->ref) {
-            onx_ref *ref = ((onx_value_info *)m)->ref;
-            if (ref->value && ref->value->output == (onx_value_info *)m) ref->value->output = NULL;
-            if (ref->value) onx_ref_detach(ref);
-        }
-    }
-    for (onx_walk w = onx_walk_begin(attr); (m = onx_walk_next(&w));)
-        if (m->desc == &onx_desc_graph) graph_leave((onx_graph *)m);
+static void leave(onx_node *node, onx_attr *attr) {
+    onx_attr_unlink_notes(node, attr);
+    onx_msg_unlink_names(attr);
+    onx_msg_remove(attr);
 }
 
 onx_status onx_node_remove_attr(onx_node *node, const char *name) {
     onx_attr *attr = onx_node_attr(node, name);
     if (!attr) return ONX_NOT_FOUND;
-    onx_attr_unlink_notes(node, attr);
-    onx_attr_unlink(attr);
-    onx_msg_remove(attr);
+    leave(node, attr);
     return ONX_OK;
 }
 
 /* Setting. A new message takes the place of the old one, where it stood. */
 
+static bool is_misused(const onx_node *node, const char *name) {
+    return !node || node->msg.dead || !name || !*name;
+}
+
 static onx_attr *fresh(onx_node *node, const char *name, onx_attr_type type) {
-    if (!node || !name || !*name) return NULL;
+    if (is_misused(node, name)) return NULL;
     onx_attr *attr = onx_msg_new(node->msg.doc, &onx_desc_attr);
     if (!attr || onx_str_set(attr, ONX_ROW(attr, name), name)) return NULL;
     onx_i32_set(attr, ONX_ROW(attr, type), (int32_t)type);
@@ -178,17 +157,13 @@ static onx_status place(onx_node *node, onx_attr *attr) {
         return ONX_NO_MEMORY;
     }
     onx_msg_insert(node, ONX_ROW(node, attribute), old, attr);
-    if (old) {
-        onx_attr_unlink_notes(node, old);
-        onx_attr_unlink(old);
-        onx_msg_remove(old);
-    }
+    if (old) leave(node, old);
     return ONX_OK;
 }
 
 /* NULL from fresh: which of the two it was. */
 static onx_status refused(const onx_node *node, const char *name) {
-    return !node || !name || !*name ? ONX_USAGE : ONX_NO_MEMORY;
+    return is_misused(node, name) ? ONX_USAGE : ONX_NO_MEMORY;
 }
 
 onx_status onx_node_set_int(onx_node *node, const char *name, int64_t value) {
@@ -251,7 +226,7 @@ onx_status onx_node_set_tensor(onx_node *node, const char *name, const onx_tenso
     onx_attr *attr = value ? fresh(node, name, ONX_ATTR_TENSOR) : NULL;
     onx_tensor *copy;
     if (!attr) return value ? refused(node, name) : ONX_USAGE;
-    ONX_TRY(onx_tensor_copy(node->msg.doc, value, &copy, NULL));
+    ONX_TRY(onx_msg_copy(node->msg.doc, value, &copy, NULL));
     onx_msg_append(attr, ONX_ROW(attr, t), copy);
     return place(node, attr);
 }

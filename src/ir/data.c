@@ -154,7 +154,7 @@ onx_status onx_sequence_append(onx_data *sequence, const char *name, const onx_t
         ((onx_sequence *)sequence)->elem_type != ONX_DATA_TENSOR)
         return onx_fail(diag, ONX_USAGE, "a tensor can be appended to a sequence of tensors only");
     onx_tensor *copy;
-    ONX_TRY(onx_tensor_copy(((onx_msg *)sequence)->doc, tensor, &copy, diag));
+    ONX_TRY(onx_msg_copy(((onx_msg *)sequence)->doc, tensor, &copy, diag));
     if (name && onx_str_set(copy, ONX_ROW(tensor, name), name)) return onx_fail_nomem(diag);
     onx_msg_append(sequence, ONX_ROW(sequence, tensor_values), copy);
     return ONX_OK;

@@ -65,7 +65,7 @@ static onx_status open_file(finder *f, const onx_tensor *tensor, onx_str locatio
         return ONX_DENIED;
     }
     int fd = os->open_beneath(f->dir, location.data);
-    if (fd == -EXDEV) fd = open_beside_real(f, location.data);
+    if (fd == -EXDEV || fd == -ELOOP) fd = open_beside_real(f, location.data);
     if (fd == -EXDEV || fd == -ELOOP) {
         FAIL(f, tensor, ONX_DENIED, "'%.*s' leads out of the model's folder", ONX_FMT(location));
         onx_diag_hint(f->diag, "external data must lie beneath the model's folder");

@@ -84,15 +84,6 @@ onx_status onx_function_add_attr(onx_function *function, const char *name) {
     return ONX_OK;
 }
 
-int64_t onx_function_opset(const onx_function *function, const char *domain) {
-    const onx_opset *opset = onx_opset_find(&function->opset_import, domain ? domain : "");
-    return opset ? opset->version : 0;
-}
-
-onx_status onx_function_set_opset(onx_function *function, const char *domain, int64_t version) {
-    return onx_opset_set(function, ONX_ROW(function, opset_import), domain, version);
-}
-
 onx_status onx_function_set_overload(onx_function *function, const char *overload) {
     return onx_str_set(function, ONX_ROW(function, overload), overload);
 }

@@ -1,8 +1,6 @@
-/* graph.c: graphs: contents, inputs and outputs, initializers, names, order. */
+/* graph.c: graphs: contents, inputs and outputs, declared types. */
 #include "ir/edit.h"
 #include "ir/type_text.h"
-
-#include <stdio.h>
 
 const char *onx_graph_name(const onx_graph *graph) {
     return graph->function ? onx_str_z(graph->function->name) : onx_str_z(graph->name);
@@ -67,14 +65,6 @@ onx_value *onx_graph_output(const onx_graph *graph, size_t index) {
     return index < graph->outs.n ? graph->outs.v[index]->value : NULL;
 }
 
-size_t onx_graph_initializer_count(const onx_graph *graph) {
-    return graph->initializer.count;
-}
-
-onx_tensor *onx_graph_initializer_first(const onx_graph *graph) {
-    return (onx_tensor *)graph->initializer.first;
-}
-
 onx_value *onx_graph_find(const onx_graph *graph, const char *name) {
     return onx_value_find(graph, onx_str_of(name));
 }
@@ -94,42 +84,6 @@ onx_graph *onx_graph_sub_first(const onx_graph *graph) {
 
 onx_graph *onx_graph_sub_next(const onx_graph *graph) {
     return graph->next_sub;
-}
-
-const char *onx_graph_new_name(onx_graph *graph, const char *hint) {
-    onx_model *model = graph->model;
-    char name[256];
-    onx_str out;
-    int n = snprintf(name, sizeof name, "%.200s", hint && *hint ? hint : "value");
-    for (uint64_t i = model->next_name; onx_name_conflict(graph, onx_str_of(name)); i++) {
-        snprintf(name + n, sizeof name - (size_t)n, "_%llu", (unsigned long long)i + 1);
-        model->next_name = i + 1;
-    }
-    return onx_doc_str(model->msg.doc, onx_str_of(name), &out) ? out.data : NULL;
-}
-
-/* Builder functions: one exit that remembers what went wrong. */
-
-static onx_value *fail(onx_graph *graph, onx_diag *diag) {
-    onx_doc_error(graph->model->msg.doc, diag);
-    return NULL;
-}
-
-static onx_status new_value(onx_graph *graph, const char *name, onx_value **out, onx_diag *diag) {
-    onx_str copy;
-    if (!name || !*name) return onx_fail(diag, ONX_USAGE, "a value needs a name");
-    onx_value *value = onx_value_find(graph, onx_str_of(name));
-    if (value && !onx_value_is_defined(value)) {
-        *out = value;
-        return ONX_OK;
-    }
-    if (onx_name_conflict(graph, onx_str_of(name)))
-        return onx_fail(diag, ONX_CONFLICT, "there is a value '%.200s' already", name);
-    if (!onx_doc_str(graph->model->msg.doc, onx_str_of(name), &copy)) return onx_fail_nomem(diag);
-    value = onx_value_new(graph, copy);
-    if (!value) return onx_fail_nomem(diag);
-    *out = value;
-    return ONX_OK;
 }
 
 /* A value info in one of the three lists of a graph, or in the value infos of a function. `refs` is
@@ -173,134 +127,96 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
     return ONX_OK;
 }
 
-static onx_status add_body_type(onx_value *value, const char *type, onx_diag *diag) {
-    if (!type) return ONX_OK;
-    if (value->info) return onx_value_set_type(value, type, diag);
-    return add_info(value, value->graph->function, ONX_ROW(function, value_info), type, NULL,
-                    &value->info, diag);
+/* Where the types of values that are neither inputs nor outputs are declared, and those of all values
+ * of a function. */
+onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag) {
+    onx_graph *graph = value->graph;
+    void *owner = graph->function ? (void *)graph->function : (void *)graph;
+    const onx_field *row =
+        graph->function ? ONX_ROW(function, value_info) : ONX_ROW(graph, value_info);
+    return add_info(value, owner, row, type, NULL, &value->info, diag);
+}
+
+static onx_status add_to_function(onx_graph *graph, onx_value *value, bool output, const char *type,
+                                  onx_diag *diag) {
+    ONX_TRY(add_parameter(graph, value, output, diag));
+    return type ? onx_value_set_type(value, type, diag) : ONX_OK;
+}
+
+/* Builder functions: one exit that remembers what went wrong. */
+static onx_value *finish(onx_graph *graph, onx_value *value, onx_status status, const char *what,
+                         const char *name, onx_diag *diag) {
+    if (!status) return value;
+    onx_diag_place(diag, "%s '%.100s' of graph '%.100s'", what, name ? name : "",
+                   onx_graph_name(graph));
+    onx_doc_error(graph->model->msg.doc, diag);
+    return NULL;
+}
+
+/* The value for a new input: also an initializer, which becomes the input's default. */
+static onx_status claim_input(onx_graph *graph, const char *name, onx_value **out, onx_diag *diag) {
+    onx_value *value = name && *name ? onx_value_find(graph, onx_str_of(name)) : NULL;
+    if (!value || !value->init || value->input) return onx_value_claim(graph, name, out, diag);
+    *out = value;
+    return ONX_OK;
 }
 
 onx_value *onx_graph_add_input(onx_graph *graph, const char *name, const char *type) {
     onx_diag diag;
-    onx_value *value;
+    onx_value *value = NULL;
     if (!graph) return NULL;
-    onx_status status = new_value(graph, name, &value, &diag);
-    if (!status && graph->function) {
-        status = add_parameter(graph, value, false, &diag);
-        if (!status) status = add_body_type(value, type, &diag);
-    } else if (!status) {
+    onx_status status = claim_input(graph, name, &value, &diag);
+    if (!status && graph->function)
+        status = add_to_function(graph, value, false, type, &diag);
+    else if (!status)
         status =
             add_info(value, graph, ONX_ROW(graph, input), type, &graph->ins, &value->input, &diag);
-    }
-    if (!status) return value;
-    onx_diag_place(&diag, "input '%.100s' of graph '%.100s'", name ? name : "",
-                   onx_graph_name(graph));
-    return fail(graph, &diag);
+    if (status && value) onx_value_unclaim(value);
+    return finish(graph, value, status, "input", name, &diag);
 }
 
 onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *type) {
     onx_diag diag;
-    onx_status status;
-    if (!graph || !value) return NULL;
-    if (!onx_graph_sees(graph, value->graph)) {
-        status = onx_fail(&diag, ONX_USAGE, "the value lies in another graph");
-    } else if (graph->function) {
-        status = add_parameter(graph, value, true, &diag);
-        if (!status) status = add_body_type(value, type, &diag);
-    } else {
+    if (!graph) return NULL;
+    onx_status status = value ? onx_value_check_seen(value, graph, &diag)
+                              : onx_fail(&diag, ONX_USAGE, "there is no value to put out");
+    if (!status && graph->function)
+        status = add_to_function(graph, value, true, type, &diag);
+    else if (!status)
         status = add_info(value, graph, ONX_ROW(graph, output), type, &graph->outs, &value->output,
                           &diag);
-    }
-    if (!status) return value;
-    onx_diag_place(&diag, "output '%.*s' of graph '%.100s'", ONX_FMT(value->name),
-                   onx_graph_name(graph));
-    return fail(graph, &diag);
+    return finish(graph, value, status, "output", onx_value_name(value), &diag);
 }
 
 onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag) {
-    onx_value_info *infos[] = {value->input, value->output, value->info};
-    bool any = false;
-    for (size_t i = 0; i < ONX_COUNT(infos); i++) {
-        onx_type *parsed = NULL;
-        if (!infos[i]) continue;
-        any = true;
-        if (type) ONX_TRY(onx_type_parse(infos[i]->msg.doc, onx_str_of(type), &parsed, diag));
-        if (parsed)
-            onx_msg_append(infos[i], ONX_ROW(value_info, type), parsed);
-        else
-            onx_msg_clear(infos[i], ONX_ROW(value_info, type));
-        onx_msg_touch(infos[i]);
+    onx_type *types = NULL, *parsed; /* one for each place, all parsed before the first is set */
+    bool declared = false;
+    if (value->dead) return onx_fail(diag, ONX_USAGE, "the value was removed");
+    for (const onx_ref *r = value->first; r; r = r->next) {
+        if (r->kind != ONX_REF_INFO) continue;
+        declared = true;
+        if (!type) continue;
+        ONX_TRY(onx_type_parse(r->owner->doc, onx_str_of(type), &parsed, diag));
+        parsed->msg.next = types ? &types->msg : NULL;
+        types = parsed;
     }
-    if (any || !type) return ONX_OK;
-    if (value->graph->function) return add_body_type(value, type, diag);
-    return add_info(value, value->graph, ONX_ROW(graph, value_info), type, NULL, &value->info,
-                    diag);
-}
-
-/* Put a finished tensor, detached and of this model's document, among the initializers. */
-static onx_value *add_initializer(onx_graph *graph, const char *name, onx_tensor *tensor,
-                                  onx_diag *diag) {
-    onx_value *value = onx_value_find(graph, onx_str_of(name));
-    bool overridable = value && value->input && !value->init && !value->def;
-    if (graph->function) {
-        onx_fail(diag, ONX_USAGE, "functions have no initializers");
-        onx_diag_hint(diag, "use a Constant node");
-        return NULL;
+    if (!declared) return type ? onx_value_declare(value, type, diag) : ONX_OK;
+    for (const onx_ref *r = value->first; r; r = r->next) {
+        if (r->kind != ONX_REF_INFO) continue;
+        onx_msg_clear(r->owner, ONX_ROW(value_info, type));
+        onx_msg_touch(r->owner);
+        if (!types) continue;
+        parsed = types;
+        types = (onx_type *)parsed->msg.next;
+        parsed->msg.next = NULL;
+        onx_msg_append(r->owner, ONX_ROW(value_info, type), parsed);
     }
-    if (!overridable && new_value(graph, name, &value, diag)) return NULL;
-    tensor->ref = onx_ref_new(value, tensor, ONX_REF_INIT, 0, &tensor->name);
-    if (!tensor->ref) {
-        onx_fail_nomem(diag);
-        return NULL;
-    }
-    tensor->name = value->name;
-    onx_msg_set_has(tensor, ONX_ROW(tensor, name));
-    value->init = tensor;
-    onx_msg_append(graph, ONX_ROW(graph, initializer), tensor);
-    return value;
-}
-
-static onx_value *finish_initializer(onx_graph *graph, const char *name, onx_tensor *tensor,
-                                     onx_status status, onx_diag *diag) {
-    onx_value *value = status ? NULL : add_initializer(graph, name, tensor, diag);
-    if (value) return value;
-    onx_diag_place(diag, "initializer '%.100s' of graph '%.100s'", name ? name : "",
-                   onx_graph_name(graph));
-    return fail(graph, diag);
-}
-
-onx_value *onx_graph_add_initializer(onx_graph *graph, const char *name, onx_dtype dtype,
-                                     size_t rank, const int64_t *dims, const void *data,
-                                     size_t bytes) {
-    if (!graph) return NULL;
-    onx_diag diag;
-    onx_tensor *tensor = onx_msg_new(graph->model->msg.doc, &onx_desc_tensor);
-    onx_status status = tensor ? onx_tensor_set(tensor, dtype, rank, dims, data, bytes, &diag)
-                               : onx_fail_nomem(&diag);
-    return finish_initializer(graph, name, tensor, status, &diag);
-}
-
-onx_value *onx_graph_add_strings(onx_graph *graph, const char *name, size_t rank,
-                                 const int64_t *dims, const char *const *strings) {
-    if (!graph) return NULL;
-    onx_diag diag;
-    onx_tensor *tensor = onx_msg_new(graph->model->msg.doc, &onx_desc_tensor);
-    onx_status status =
-        tensor ? onx_tensor_set_strings(tensor, rank, dims, strings, &diag) : onx_fail_nomem(&diag);
-    return finish_initializer(graph, name, tensor, status, &diag);
-}
-
-onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name, const onx_tensor *tensor) {
-    if (!graph || !tensor) return NULL;
-    onx_diag diag;
-    onx_tensor *copy = NULL;
-    onx_status status = onx_tensor_copy(graph->model->msg.doc, tensor, &copy, &diag);
-    return finish_initializer(graph, name ? name : onx_tensor_name(tensor), copy, status, &diag);
+    return ONX_OK;
 }
 
 /* Removal. */
 
-static onx_status fail_used(const onx_value *value, onx_diag *diag) {
+onx_status onx_value_fail_used(const onx_value *value, onx_diag *diag) {
     onx_fail(diag, ONX_CONFLICT, "'%.*s' is still used", ONX_FMT(value->name));
     onx_diag_hint(diag, "replace it first: onx_value_replace");
     return ONX_CONFLICT;
@@ -335,13 +251,20 @@ static onx_ref *find_ref(const onx_refs *refs, const onx_value *value) {
     return NULL;
 }
 
+static size_t count_refs(const onx_refs *refs, const onx_value *value) {
+    size_t n = 0;
+    for (size_t i = 0; i < refs->n; i++) n += refs->v[i]->value == value;
+    return n;
+}
+
 onx_status onx_graph_remove_input(onx_graph *graph, onx_value *value, onx_diag *diag) {
     onx_ref *ref = graph && value ? find_ref(&graph->ins, value) : NULL;
     if (!ref) return onx_fail(diag, ONX_USAGE, "the value is not an input of the graph");
-    bool stays = value->init || value->def;
-    if (!stays && onx_value_is_needed(value)) return fail_used(value, diag);
+    bool again = count_refs(&graph->ins, value) > 1; /* functions may name an input twice */
+    if (!again && !value->init && onx_value_is_needed(value))
+        return onx_value_fail_used(value, diag);
     remove_ref(graph, &graph->ins, ref);
-    value->parameter = false;
+    value->parameter = again;
     value->input = NULL;
     onx_value_drop(value);
     return ONX_OK;
@@ -354,19 +277,6 @@ onx_status onx_graph_remove_output(onx_graph *graph, onx_value *value, onx_diag 
     ref = find_ref(&graph->outs, value); /* the same value may be an output twice */
     if (value->graph == graph && !graph->function)
         value->output = ref ? (onx_value_info *)ref->owner : NULL;
-    onx_value_drop(value);
-    return ONX_OK;
-}
-
-onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *value, onx_diag *diag) {
-    if (!value || value->graph != graph || !value->init)
-        return onx_fail(diag, ONX_USAGE, "the value is not an initializer of the graph");
-    bool stays = value->input || value->def;
-    if (!stays && onx_value_is_needed(value)) return fail_used(value, diag);
-    onx_ref_detach(value->init->ref);
-    onx_msg_remove(value->sparse ? (void *)value->sparse : (void *)value->init);
-    value->init = NULL;
-    value->sparse = NULL;
     onx_value_drop(value);
     return ONX_OK;
 }

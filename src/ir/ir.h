@@ -9,12 +9,12 @@
  *                    initializers, annotations, training bindings, sharding specs, Gradient
  *                    attributes
  *
- * Names are the truth in the file, links are the truth in memory; the functions of edit.c keep both
+ * Names are the truth in the file, links are the truth in memory; the editing functions keep both
  * equal. Renaming a value is one walk over its refs.
  *
  * Loading accepts graphs that break ONNX's rules (undefined names, names defined twice, bad order),
  * so that a checker can report them: an undefined name gets a value without a definition, and the
- * second definition of a name gets a value of its own that nothing refers to.
+ * second definition of a name gets a value of its own that nothing refers to (name.c).
  */
 #ifndef ONX_IR_H
 #define ONX_IR_H
@@ -196,11 +196,11 @@ struct onx_function { /* FunctionProto; its nodes and value infos are those of `
     onx_graph body;
 };
 
-typedef struct onx_training { /* TrainingInfoProto */
+struct onx_training { /* TrainingInfoProto */
     onx_msg msg;
     onx_graph *initialization, *algorithm;
     onx_list initialization_binding, update_binding; /* onx_entry */
-} onx_training;
+};
 
 typedef struct onx_int_list_entry { /* IntIntListEntryProto */
     onx_msg msg;
@@ -339,8 +339,9 @@ struct onx_ref {
 struct onx_value {
     onx_graph *graph;
     onx_str name;
-    onx_value *next; /* of the same graph */
-    onx_node *def;   /* NULL: an input, an initializer, or undefined */
+    onx_value *next;            /* of the same graph */
+    onx_value *older, *younger; /* a ring of those with the same name: see name.c */
+    onx_node *def;              /* NULL: an input, an initializer, or undefined */
     uint32_t def_index;
     bool parameter; /* an input of a function */
     bool dead;
@@ -355,15 +356,14 @@ struct onx_value {
 onx_status onx_model_link(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
 /* verify.c: INVALID when names and links disagree, which is a mistake of ours. */
 onx_status onx_model_verify(const onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
-/* The value that `name` means in `graph`, outer graphs included; NULL if none. */
+/* name.c: the value that `name` means in `graph`, outer graphs included; NULL if none. */
 onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
 
 /* tensor.c */
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,
                                   const char *const *strings, onx_diag *diag) ONX_MUST_CHECK;
-/* A detached copy in `doc`; payloads in blobs are shared. */
-onx_status onx_tensor_copy(onx_doc *doc, const onx_tensor *tensor, onx_tensor **out, onx_diag *diag)
-    ONX_MUST_CHECK;
+/* A detached copy of any message in `doc`; payloads in blobs are shared, external ones come inside. */
+onx_status onx_msg_copy(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
 /* Bytes of the payload when dense; fails like onx_tensor_count, and for strings. */
 onx_status onx_tensor_bytes(const onx_tensor *tensor, size_t *bytes, onx_diag *diag) ONX_MUST_CHECK;
 

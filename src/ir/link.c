@@ -1,33 +1,6 @@
-/* link.c: names to links. Two walks over the model: what is defined, then who refers to it. */
+/* link.c: names to links. Two walks over the model: what is defined, then who refers to it; and one
+ * back, for what leaves. */
 #include "ir/edit.h"
-
-onx_value *onx_value_find(const onx_graph *graph, onx_str name) {
-    return onx_map_get(&graph->model->values, graph, name);
-}
-
-onx_value *onx_value_lookup(const onx_graph *graph, onx_str name) {
-    for (; graph; graph = graph->outer) {
-        onx_value *value = onx_value_find(graph, name);
-        if (value) return value;
-    }
-    return NULL;
-}
-
-/* A value that no name leads to yet. */
-static onx_value *value_bare(onx_graph *graph, onx_str name) {
-    onx_value *value = onx_arena_alloc(&graph->model->msg.doc->arena, sizeof *value);
-    if (!value) return NULL;
-    value->graph = graph;
-    value->name = name;
-    value->next = graph->values;
-    graph->values = value;
-    return value;
-}
-
-onx_value *onx_value_new(onx_graph *graph, onx_str name) {
-    onx_value *value = value_bare(graph, name);
-    return value && onx_map_put(&graph->model->values, graph, name, value) ? value : NULL;
-}
 
 static onx_value *value_here(onx_graph *graph, onx_str name) {
     onx_value *value = onx_value_find(graph, name);
@@ -89,7 +62,7 @@ void onx_graph_adopt(onx_model *model, onx_graph *graph, onx_graph *outer) {
 
 static bool define_input(onx_graph *graph, onx_value_info *info) {
     onx_value *value = value_here(graph, info->name);
-    if (value && (value->input || value->def)) value = value_bare(graph, info->name);
+    if (value && (value->input || value->def)) value = onx_value_twin(value);
     if (!value) return false;
     value->input = info;
     info->ref = onx_ref_new(value, info, ONX_REF_INFO, 0, &info->name);
@@ -98,7 +71,7 @@ static bool define_input(onx_graph *graph, onx_value_info *info) {
 
 static bool define_init(onx_graph *graph, onx_tensor *tensor, onx_sparse *sparse) {
     onx_value *value = value_here(graph, tensor->name);
-    if (value && (value->init || value->def)) value = value_bare(graph, tensor->name);
+    if (value && (value->init || value->def)) value = onx_value_twin(value);
     if (!value) return false;
     value->init = tensor;
     value->sparse = sparse;
@@ -108,14 +81,13 @@ static bool define_init(onx_graph *graph, onx_tensor *tensor, onx_sparse *sparse
 onx_ref *onx_node_define(onx_node *node, size_t index) {
     onx_str name = node->output.v[index];
     onx_value *value = value_here(node->graph, name);
-    bool taken = value && (value->def || value->input || value->init || value->parameter);
-    if (taken) value = value_bare(node->graph, name);
+    if (value && onx_value_is_defined(value)) value = onx_value_twin(value);
     onx_ref *ref = value ? onx_ref_new(value, node, ONX_REF_OUTPUT, index, NULL) : NULL;
     if (ref) {
         value->def = node;
         value->def_index = (uint32_t)index;
     } else if (value) {
-        onx_value_drop(value);
+        onx_value_unclaim(value);
     }
     return ref;
 }
@@ -181,65 +153,6 @@ static onx_value *use_value(onx_graph *graph, onx_str name) {
     return value ? value : onx_value_new(graph, name);
 }
 
-static bool refer(const onx_graph *graph, void *owner, onx_str *slot) {
-    onx_value *value = graph && slot->size ? onx_value_lookup(graph, *slot) : NULL;
-    return !value || onx_ref_new(value, owner, ONX_REF_OTHER, 0, slot);
-}
-
-bool onx_node_is_gradient(const onx_node *node) {
-    return onx_str_is(node->op_type, "Gradient") &&
-           onx_str_is(node->domain, "ai.onnx.preview.training");
-}
-
-/* The places where a node names values besides its inputs and outputs: sharding specs, and
- * attributes of Gradient. */
-typedef bool note_fn(const onx_graph *graph, void *owner, onx_str *slot);
-
-static bool each_attr_note(onx_node *node, onx_attr *a, note_fn *visit) {
-    bool names =
-        onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y");
-    if (!names || !onx_node_is_gradient(node)) return true;
-    for (size_t i = 0; i < a->strings.n; i++)
-        if (!visit(node->graph, a, &a->strings.v[i])) return false;
-    return visit(node->graph, a, &a->s);
-}
-
-static bool each_note(onx_node *node, note_fn *visit) {
-    const onx_graph *graph = node->graph;
-    ONX_EACH (onx_node_device, device, node->device_configurations)
-        ONX_EACH (onx_sharding_spec, spec, device->sharding_spec)
-            if (!visit(graph, spec, &spec->tensor_name)) return false;
-    ONX_EACH (onx_attr, a, node->attribute)
-        if (!each_attr_note(node, a, visit)) return false;
-    return true;
-}
-
-static bool forget(const onx_graph *graph, void *owner, onx_str *slot) {
-    onx_value *value = slot->size ? onx_value_lookup(graph, *slot) : NULL;
-    (void)owner;
-    for (onx_ref *r = value ? value->first : NULL, *next; r; r = next) {
-        next = r->next;
-        if (r->kind == ONX_REF_OTHER && r->slot == slot) onx_ref_detach(r);
-    }
-    return true;
-}
-
-bool onx_node_link_notes(onx_node *node) {
-    return each_note(node, refer);
-}
-
-void onx_node_unlink_notes(onx_node *node) {
-    each_note(node, forget);
-}
-
-bool onx_attr_link_notes(onx_node *node, onx_attr *attr) {
-    return each_attr_note(node, attr, refer);
-}
-
-void onx_attr_unlink_notes(onx_node *node, onx_attr *attr) {
-    each_attr_note(node, attr, forget);
-}
-
 static bool refer_node(onx_node *node) {
     for (size_t i = 0; i < node->input.n; i++) {
         if (!node->input.v[i].size) continue;
@@ -247,16 +160,15 @@ static bool refer_node(onx_node *node) {
         node->ins[i] = value ? onx_ref_new(value, node, ONX_REF_INPUT, i, NULL) : NULL;
         if (!node->ins[i]) return false;
     }
-    return onx_node_link_notes(node);
+    return true;
 }
 
 static bool refer_info(onx_value_info *info) {
     onx_graph *graph = onx_msg_graph(info->msg.parent);
     bool is_output = !graph->function &&
                      &info->msg.parent->desc->fields[info->msg.field] == ONX_ROW(graph, output);
-    onx_value *value = !info->name.size ? value_bare(graph, info->name)
-                       : is_output      ? use_value(graph, info->name)
-                                        : value_here(graph, info->name);
+    onx_value *value =
+        info->name.size ? use_value(graph, info->name) : onx_value_bare(graph, info->name);
     if (!value) return false;
     onx_value_info **first = is_output ? &value->output : &value->info;
     if (!*first && value->graph == graph) *first = info; /* not of a value from around the graph */
@@ -273,50 +185,68 @@ static bool refer_function(onx_function *f) {
     return true;
 }
 
-static bool refer_annotation(onx_annotation *a) {
-    onx_graph *graph = onx_msg_graph(a->msg.parent);
-    ONX_EACH (onx_entry, e, a->quant_parameter_tensor_names)
-        if (!refer(graph, e, &e->value)) return false;
-    return refer(graph, a, &a->tensor_name);
-}
-
-static bool refer_training(onx_model *model, onx_training *t) {
-    onx_graph *keys = t->algorithm ? t->algorithm : model->graph;
-    ONX_EACH (onx_entry, e, t->initialization_binding)
-        if (!refer(keys, e, &e->key) || !refer(t->initialization, e, &e->value)) return false;
-    ONX_EACH (onx_entry, e, t->update_binding)
-        if (!refer(keys, e, &e->key) || !refer(t->algorithm, e, &e->value)) return false;
-    return true;
-}
-
-static bool refer_message(onx_model *model, onx_msg *msg) {
+static bool refer_message(onx_msg *msg) {
     if (msg->desc == &onx_desc_node) return refer_node((onx_node *)msg);
     if (msg->desc == &onx_desc_function) return refer_function((onx_function *)msg);
-    if (msg->desc == &onx_desc_annotation) return refer_annotation((onx_annotation *)msg);
-    if (msg->desc == &onx_desc_training) return refer_training(model, (onx_training *)msg);
     if (msg->desc == &onx_desc_value_info && !((onx_value_info *)msg)->ref)
         return refer_info((onx_value_info *)msg);
-    return true;
+    return onx_notes_link(msg);
 }
 
 static bool is_leaf(const onx_msg *msg) {
     return msg->desc == &onx_desc_tensor || msg->desc == &onx_desc_type;
 }
 
-onx_status onx_graphs_link(onx_model *model, void *root, onx_diag *diag) {
+static bool link_all(onx_model *model, void *root) {
     onx_msg *msg;
     for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));) {
-        if (!define(model, msg)) return onx_doc_fail(model->msg.doc, diag);
+        if (!define(model, msg)) return false;
         if (is_leaf(msg)) onx_walk_skip(&w);
     }
     for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));) {
-        if (!refer_message(model, msg)) return onx_doc_fail(model->msg.doc, diag);
+        if (!refer_message(msg)) return false;
         if (is_leaf(msg)) onx_walk_skip(&w);
     }
-    return ONX_OK;
+    return true;
+}
+
+onx_status onx_msg_link_names(onx_model *model, void *root, onx_diag *diag) {
+    if (link_all(model, root)) return ONX_OK;
+    onx_msg_unlink_names(root);
+    return onx_doc_fail(model->msg.doc, diag);
 }
 
 onx_status onx_model_link(onx_model *model, onx_diag *diag) {
     onx_map_init(&model->values, model->msg.doc->ctx);
-    return onx_graphs_link(model, model, diag);
+    return link_all(model, model) ? ONX_OK : onx_doc_fail(model->msg.doc, diag);
+}
+
+/* The end of links. */
+
+/* Out of the graph around it; its values are gone. */
+static void graph_leave(onx_graph *graph) {
+    onx_graph *outer = graph->outer;
+    if (outer) {
+        *(graph->prev_sub ? &graph->prev_sub->next_sub : &outer->first_sub) = graph->next_sub;
+        *(graph->next_sub ? &graph->next_sub->prev_sub : &outer->last_sub) = graph->prev_sub;
+        graph->outer = graph->next_sub = graph->prev_sub = NULL;
+    }
+    for (onx_value *v = graph->values; v; v = v->next) {
+        onx_map_remove(&graph->model->values, graph, v->name);
+        v->dead = true;
+    }
+}
+
+void onx_msg_unlink_names(void *root) {
+    onx_msg *m;
+    for (onx_walk w = onx_walk_begin(root); (m = onx_walk_next(&w));) {
+        onx_ref *ref = m->desc == &onx_desc_value_info ? ((onx_value_info *)m)->ref : NULL;
+        if (ref && ref->value) onx_ref_detach(ref);
+        if (m->desc == &onx_desc_node) onx_node_unlink_inputs((onx_node *)m);
+        onx_notes_unlink(m);
+    }
+    for (onx_walk w = onx_walk_begin(root); (m = onx_walk_next(&w));) {
+        if (m->desc == &onx_desc_graph) graph_leave((onx_graph *)m);
+        if (m->desc == &onx_desc_function) graph_leave(&((onx_function *)m)->body);
+    }
 }

@@ -1,4 +1,4 @@
-/* model.c: models: life, header fields, opsets, metadata. */
+/* model.c: models: life, header fields, device configurations. */
 #include "ir/edit.h"
 
 /* The lowest IR version whose models may import each opset of the default domain. */
@@ -80,13 +80,31 @@ void onx_model_free(onx_model *model) {
     onx_doc_free(model->msg.doc);
 }
 
+/* What is known beyond the fields: where external data was found. */
+static onx_status clone_links(const onx_model *from, onx_model *to, onx_diag *diag) {
+    onx_doc *doc = to->msg.doc;
+    onx_walk u = onx_walk_begin(from), v = onx_walk_begin(to);
+    const onx_msg *a;
+    onx_msg *b;
+    onx_str folder = {NULL, 0};
+    while ((a = onx_walk_next(&u)) && (b = onx_walk_next(&v))) {
+        if (a->desc != &onx_desc_tensor) continue;
+        onx_str external = ((const onx_tensor *)a)->external;
+        if (!onx_doc_share(doc, a->doc, external, &((onx_tensor *)b)->external))
+            return onx_fail_nomem(diag);
+    }
+    if (from->folder && !onx_doc_str(doc, onx_str_of(from->folder), &folder))
+        return onx_fail_nomem(diag);
+    to->folder = folder.data;
+    return ONX_OK;
+}
+
 onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag) {
     onx_doc *doc;
     onx_model *copy = NULL;
     ONX_TRY(onx_doc_new(model->msg.doc->ctx, &doc, diag));
-    onx_status status = onx_doc_keep_all(doc, model->msg.doc, diag);
-    if (!status) status = onx_msg_clone(doc, model, &copy, diag);
-    if (!status) status = onx_clone_links(model, copy, diag);
+    onx_status status = onx_msg_clone(doc, model, &copy, diag);
+    if (!status) status = clone_links(model, copy, diag);
     if (!status) status = onx_model_link(copy, diag);
     if (status) {
         if (copy && copy->values.ctx) onx_map_fini(&copy->values);
@@ -94,24 +112,8 @@ onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *di
         return status;
     }
     doc->root = &copy->msg;
+    doc->error = model->msg.doc->error;
     *out = copy;
-    return ONX_OK;
-}
-
-/* What is known about a message beyond its fields: where external data was found. */
-onx_status onx_clone_links(const void *from, void *to, onx_diag *diag) {
-    onx_walk u = onx_walk_begin(from), v = onx_walk_begin(to);
-    const onx_msg *a;
-    onx_msg *b;
-    while ((a = onx_walk_next(&u)) && (b = onx_walk_next(&v)))
-        if (a->desc == &onx_desc_tensor)
-            ((onx_tensor *)b)->external = ((const onx_tensor *)a)->external;
-    const onx_model *model = from;
-    if (model->msg.desc != &onx_desc_model || !model->folder) return ONX_OK;
-    onx_str folder;
-    if (!onx_doc_str(((onx_msg *)to)->doc, onx_str_of(model->folder), &folder))
-        return onx_fail_nomem(diag);
-    ((onx_model *)to)->folder = folder.data;
     return ONX_OK;
 }
 
@@ -165,8 +167,12 @@ const char *onx_model_doc(const onx_model *model) {
 }
 
 onx_status onx_model_set_producer(onx_model *model, const char *name, const char *version) {
+    onx_str before = model->producer_name;
+    uint32_t has = model->msg.has;
     ONX_TRY(onx_str_set(model, ONX_ROW(model, producer_name), name));
-    return onx_str_set(model, ONX_ROW(model, producer_version), version);
+    onx_status status = onx_str_set(model, ONX_ROW(model, producer_version), version);
+    if (status) model->producer_name = before, model->msg.has = has;
+    return status;
 }
 
 onx_status onx_model_set_domain(onx_model *model, const char *domain) {
@@ -180,143 +186,6 @@ onx_status onx_model_set_version(onx_model *model, int64_t version) {
 
 onx_status onx_model_set_doc(onx_model *model, const char *doc) {
     return onx_str_set(model, ONX_ROW(model, doc_string), doc);
-}
-
-/* Opsets, of models and functions. */
-
-static onx_str plain_domain(onx_str domain) {
-    return onx_str_is(domain, "ai.onnx") ? ONX_LIT("") : domain;
-}
-
-onx_opset *onx_opset_find(const onx_list *opsets, const char *domain) {
-    onx_str wanted = plain_domain(onx_str_of(domain));
-    ONX_EACH (onx_opset, o, *opsets)
-        if (onx_str_eq(plain_domain(o->domain), wanted)) return o;
-    return NULL;
-}
-
-onx_status onx_opset_set(void *owner, const onx_field *row, const char *domain, int64_t version) {
-    onx_doc *doc = ((onx_msg *)owner)->doc;
-    onx_opset *opset = onx_opset_find(onx_field_ptr(owner, row), domain ? domain : "");
-    if (!opset) {
-        opset = onx_msg_new(doc, &onx_desc_opset);
-        if (!opset) return ONX_NO_MEMORY;
-        ONX_TRY(onx_str_set(opset, ONX_ROW(opset, domain), domain ? domain : ""));
-        onx_msg_append(owner, row, opset);
-    }
-    onx_i64_set(opset, ONX_ROW(opset, version), version);
-    return ONX_OK;
-}
-
-const onx_opset *onx_model_opset_first(const onx_model *model) {
-    return (const onx_opset *)model->opset_import.first;
-}
-
-const onx_opset *onx_opset_next(const onx_opset *opset) {
-    return (const onx_opset *)opset->msg.next;
-}
-
-const char *onx_opset_domain(const onx_opset *opset) {
-    return onx_str_z(opset->domain);
-}
-
-int64_t onx_opset_version(const onx_opset *opset) {
-    return opset->version;
-}
-
-size_t onx_model_opset_count(const onx_model *model) {
-    return model->opset_import.count;
-}
-
-void *onx_list_at(const onx_list *list, size_t index) {
-    onx_msg *m = list->first;
-    while (m && index--) m = m->next;
-    return m;
-}
-
-const char *onx_model_opset_domain(const onx_model *model, size_t index) {
-    const onx_opset *opset = onx_list_at(&model->opset_import, index);
-    return opset ? onx_str_z(opset->domain) : NULL;
-}
-
-int64_t onx_model_opset_version(const onx_model *model, size_t index) {
-    const onx_opset *opset = onx_list_at(&model->opset_import, index);
-    return opset ? opset->version : 0;
-}
-
-int64_t onx_model_opset(const onx_model *model, const char *domain) {
-    const onx_opset *opset = onx_opset_find(&model->opset_import, domain ? domain : "");
-    return opset ? opset->version : 0;
-}
-
-onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t version) {
-    return onx_opset_set(model, ONX_ROW(model, opset_import), domain, version);
-}
-
-/* Metadata, of any message that has it. */
-
-onx_entry *onx_entry_find(const onx_list *entries, const char *key) {
-    ONX_EACH (onx_entry, e, *entries)
-        if (onx_str_is(e->key, key)) return e;
-    return NULL;
-}
-
-onx_status onx_entry_set(void *owner, const onx_field *row, const char *key, const char *value) {
-    onx_entry *entry = onx_entry_find(onx_field_ptr(owner, row), key);
-    if (!value) {
-        if (entry) onx_msg_remove(entry);
-        return ONX_OK;
-    }
-    if (entry) return onx_str_set(entry, ONX_ROW(entry, value), value);
-    entry = onx_msg_new(((onx_msg *)owner)->doc, &onx_desc_entry);
-    if (!entry) return ONX_NO_MEMORY;
-    ONX_TRY(onx_str_set(entry, ONX_ROW(entry, key), key));
-    ONX_TRY(onx_str_set(entry, ONX_ROW(entry, value), value));
-    onx_msg_append(owner, row, entry);
-    return ONX_OK;
-}
-
-const onx_entry *onx_model_meta_first(const onx_model *model) {
-    return (const onx_entry *)model->metadata_props.first;
-}
-
-const onx_entry *onx_entry_next(const onx_entry *entry) {
-    return (const onx_entry *)entry->msg.next;
-}
-
-const char *onx_entry_key(const onx_entry *entry) {
-    return onx_str_z(entry->key);
-}
-
-const char *onx_entry_value(const onx_entry *entry) {
-    return onx_str_z(entry->value);
-}
-
-size_t onx_model_meta_count(const onx_model *model) {
-    return model->metadata_props.count;
-}
-
-const char *onx_model_meta_key(const onx_model *model, size_t index) {
-    const onx_entry *entry = onx_list_at(&model->metadata_props, index);
-    return entry ? onx_str_z(entry->key) : NULL;
-}
-
-const char *onx_model_meta_value(const onx_model *model, size_t index) {
-    const onx_entry *entry = onx_list_at(&model->metadata_props, index);
-    return entry ? onx_str_z(entry->value) : NULL;
-}
-
-const char *onx_model_meta(const onx_model *model, const char *key) {
-    const onx_entry *entry = onx_entry_find(&model->metadata_props, key);
-    return entry ? onx_str_z(entry->value) : NULL;
-}
-
-onx_status onx_model_set_meta(onx_model *model, const char *key, const char *value) {
-    return key ? onx_entry_set(model, ONX_ROW(model, metadata_props), key, value) : ONX_USAGE;
-}
-
-size_t onx_model_training_count(const onx_model *model) {
-    return model->training_info.count;
 }
 
 const onx_device *onx_model_device_first(const onx_model *model) {
@@ -333,13 +202,4 @@ const char *onx_device_name(const onx_device *device) {
 
 int64_t onx_device_count(const onx_device *device) {
     return device->num_devices;
-}
-
-size_t onx_model_device_count(const onx_model *model) {
-    return model->configuration.count;
-}
-
-const char *onx_model_device_name(const onx_model *model, size_t index) {
-    const onx_device *device = onx_list_at(&model->configuration, index);
-    return device ? onx_str_z(device->name) : NULL;
 }

@@ -33,20 +33,43 @@ const char *onx_node_overload(const onx_node *node) {
     return onx_str_z(node->overload);
 }
 
+/* Attributes of Gradient name values, those of other operators do not. */
+static bool link_attrs(onx_node *node) {
+    ONX_EACH (onx_attr, a, node->attribute)
+        if (!onx_notes_link(a)) return false;
+    return true;
+}
+
+static void unlink_attrs(onx_node *node) {
+    ONX_EACH (onx_attr, a, node->attribute) onx_notes_unlink(a);
+}
+
+onx_status onx_node_set_overload(onx_node *node, const char *overload) {
+    return onx_str_set(node, ONX_ROW(node, overload), overload);
+}
+
 /* "domain::Op" or "Op". */
 onx_status onx_node_set_op(onx_node *node, const char *op) {
-    if (!op || !*op) return ONX_USAGE;
+    if (!op || !*op || node->msg.dead) return ONX_USAGE;
     const char *colons = strstr(op, "::");
     onx_str domain = {op, colons ? (size_t)(colons - op) : 0};
     onx_str type = onx_str_of(colons ? colons + 2 : op);
     if (!onx_doc_str(node->msg.doc, domain, &domain) || !onx_doc_str(node->msg.doc, type, &type))
         return ONX_NO_MEMORY;
+    const onx_node before = *node, after = {.op_type = type, .domain = domain};
+    bool was = onx_node_is_gradient(node), is = onx_node_is_gradient(&after);
+    if (was && !is) unlink_attrs(node);
     node->op_type = type;
+    node->domain = domain;
     onx_msg_set_has(node, ONX_ROW(node, op_type));
-    if (!domain.size && node->domain.size) onx_msg_clear(node, ONX_ROW(node, domain));
-    if (domain.size) {
-        node->domain = domain;
+    if (domain.size)
         onx_msg_set_has(node, ONX_ROW(node, domain));
+    else if (before.domain.size)
+        onx_msg_clear(node, ONX_ROW(node, domain));
+    if (is && !was && !link_attrs(node)) {
+        unlink_attrs(node);
+        *node = before;
+        return ONX_NO_MEMORY;
     }
     onx_msg_touch(node);
     return ONX_OK;
@@ -89,11 +112,8 @@ onx_status onx_node_set_input(onx_node *node, size_t index, onx_value *value, on
     if (!node || index > node->input.n)
         return onx_fail(diag, ONX_USAGE, "input %zu of a node with %zu inputs", index,
                         node ? node->input.n : 0);
-    if (value && !value->name.size)
-        return onx_fail(diag, ONX_USAGE, "a value without a name cannot be an input");
-    if (value && !onx_graph_sees(node->graph, value->graph))
-        return onx_fail(diag, ONX_USAGE, "'%.*s' is not visible in the graph of the node",
-                        ONX_FMT(value->name));
+    if (node->msg.dead) return onx_fail(diag, ONX_USAGE, "the node was removed");
+    if (value) ONX_TRY(onx_value_check_seen(value, node->graph, diag));
     bool appended = index == node->input.n;
     if (appended && !grow_slot(node, &node->input, &node->ins, &node->ins_cap))
         return onx_fail_nomem(diag);
@@ -129,25 +149,26 @@ onx_status onx_node_remove_input(onx_node *node, size_t index) {
 /* `name` NULL: a generated one; "": the output is missing. */
 static onx_status add_output(onx_node *node, const char *name, onx_diag *diag) {
     onx_graph *graph = node->graph;
-    onx_str wanted = onx_str_of(name), copy = {"", 0};
-    if (name && *name && onx_name_conflict(graph, wanted)) {
-        onx_value *value = onx_value_find(graph, wanted);
-        if (!value || onx_value_is_defined(value)) {
-            onx_fail(diag, ONX_CONFLICT, "there is a value '%.*s' already", ONX_FMT(wanted));
-            onx_diag_hint(diag, "pass NULL to have a name generated");
-            return ONX_CONFLICT;
-        }
+    onx_value *value = NULL;
+    if (node->msg.dead) return onx_fail(diag, ONX_USAGE, "the node was removed");
+    if (!name) name = onx_graph_new_name(graph, onx_str_z(node->op_type));
+    if (!name) return onx_fail_nomem(diag);
+    if (*name) ONX_TRY(onx_value_claim(graph, name, &value, diag));
+    if (!grow_slot(node, &node->output, &node->outs, &node->outs_cap)) {
+        if (value) onx_value_unclaim(value);
+        return onx_fail_nomem(diag);
     }
-    if (!name) wanted = onx_str_of(onx_graph_new_name(graph, onx_str_z(node->op_type)));
-    if (!name && !wanted.data) return onx_fail_nomem(diag);
-    if (wanted.size && !onx_doc_str(node->msg.doc, wanted, &copy)) return onx_fail_nomem(diag);
-    if (!grow_slot(node, &node->output, &node->outs, &node->outs_cap)) return onx_fail_nomem(diag);
     size_t index = node->output.n - 1;
-    node->output.v[index] = copy;
+    if (value) {
+        node->output.v[index] = value->name;
+        node->outs[index] = onx_node_define(node, index);
+    }
+    if (value && !node->outs[index]) {
+        node->output.n--;
+        return onx_fail_nomem(diag);
+    }
     onx_msg_touch(node);
-    if (!copy.size || (node->outs[index] = onx_node_define(node, index))) return ONX_OK;
-    node->output.n--;
-    return onx_fail_nomem(diag);
+    return ONX_OK;
 }
 
 onx_value *onx_node_add_output(onx_node *node, const char *name) {
@@ -169,7 +190,8 @@ static void *graph_msg(onx_graph *graph) {
 }
 
 onx_status onx_node_move(onx_node *node, onx_node *before) {
-    if (node->msg.dead || (before && before->graph != node->graph)) return ONX_USAGE;
+    bool there = !before || (before->graph == node->graph && !before->msg.dead);
+    if (node->msg.dead || !there) return ONX_USAGE;
     if (node == before) return ONX_OK;
     onx_msg_remove(node);
     onx_msg_insert(graph_msg(node->graph), node_row(node->graph), before, node);
@@ -181,23 +203,23 @@ static onx_status build_node(onx_node *node, const char *op, size_t n_inputs,
                              onx_diag *diag) {
     onx_status status = onx_node_set_op(node, op);
     if (status) return onx_fail(diag, status, "a node needs an operator");
-    for (size_t i = 0; i < n_inputs; i++) ONX_TRY(onx_node_set_input(node, i, inputs[i], diag));
+    for (size_t i = 0; i < n_inputs; i++)
+        ONX_TRY(onx_node_set_input(node, i, inputs ? inputs[i] : NULL, diag));
     for (size_t i = 0; i < n_outputs; i++)
         ONX_TRY(add_output(node, outputs ? outputs[i] : NULL, diag));
     return ONX_OK;
 }
 
-void onx_node_unlink_uses(onx_node *node) {
-    onx_node_unlink_notes(node);
-    for (size_t i = 0; i < node->input.n; i++) {
+void onx_node_unlink_inputs(onx_node *node) {
+    for (size_t i = 0; node->ins && i < node->input.n; i++) {
         if (node->ins[i]) onx_ref_detach(node->ins[i]);
         node->ins[i] = NULL;
     }
 }
 
-/* Take the links of a node away: its names mean nothing any more. */
-static void unlink_node(onx_node *node) {
-    onx_node_unlink_uses(node);
+/* What the node defined is gone; or, for one that was never finished, as it was before: a value may
+ * have been named and declared, but not defined. */
+static void unlink_outputs(onx_node *node, bool finished) {
     for (size_t i = 0; i < node->output.n; i++) {
         onx_ref *ref = node->outs[i];
         if (!ref) continue;
@@ -205,7 +227,10 @@ static void unlink_node(onx_node *node) {
         onx_ref_detach(ref);
         node->outs[i] = NULL;
         value->def = NULL;
-        onx_value_drop(value);
+        if (finished)
+            onx_value_drop(value);
+        else
+            onx_value_unclaim(value);
     }
 }
 
@@ -223,8 +248,10 @@ onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
     }
     node->graph = graph;
     if (build_node(node, op, n_inputs, inputs, n_outputs, outputs, &diag)) {
-        onx_diag_place(&diag, "node '%.100s' of graph '%.*s'", op ? op : "", ONX_FMT(graph->name));
-        unlink_node(node);
+        onx_diag_place(&diag, "node '%.100s' of graph '%.100s'", op ? op : "",
+                       onx_graph_name(graph));
+        onx_node_unlink_inputs(node);
+        unlink_outputs(node, false);
         onx_doc_error(doc, &diag);
         return NULL;
     }
@@ -249,17 +276,8 @@ onx_status onx_node_remove(onx_node *node, onx_diag *diag) {
         onx_diag_hint(diag, "replace the value first: onx_value_replace");
         return ONX_CONFLICT;
     }
-    ONX_EACH (onx_attr, a, node->attribute) onx_attr_unlink(a);
-    unlink_node(node);
+    onx_msg_unlink_names(node);
+    unlink_outputs(node, true);
     onx_msg_remove(node);
     return ONX_OK;
-}
-
-const char *onx_node_meta(const onx_node *node, const char *key) {
-    const onx_entry *entry = onx_entry_find(&node->metadata_props, key);
-    return entry ? onx_str_z(entry->value) : NULL;
-}
-
-onx_status onx_node_set_meta(onx_node *node, const char *key, const char *value) {
-    return key ? onx_entry_set(node, ONX_ROW(node, metadata_props), key, value) : ONX_USAGE;
 }

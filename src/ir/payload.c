@@ -57,6 +57,7 @@ static bool is_known(const onx_tensor *tensor) {
 
 static onx_status fail_tensor(const onx_tensor *tensor, onx_status status, onx_diag *diag) {
     char path[160];
+    if (!diag) return status; /* finding the place takes time */
     onx_msg_path(tensor, path, sizeof path);
     onx_diag_place(diag, "%s%stensor '%.*s'", path, path[0] ? ", " : "", ONX_FMT(tensor->name));
     return status;

@@ -46,57 +46,64 @@ const char *onx_tensor_location(const onx_tensor *tensor) {
 
 /* Setting. */
 
-/* New dtype and dims, on a tensor that has not been changed yet when this fails. */
-static onx_status set_shape(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
-                            onx_diag *diag) {
+/* The number of elements, if the dimensions make sense. */
+static onx_status check_dims(size_t rank, const int64_t *dims, uint64_t *count, onx_diag *diag) {
     if (rank && !dims) return onx_fail(diag, ONX_USAGE, "the dimensions are missing");
-    onx_i64s copy = {NULL, 0, 0};
-    for (size_t i = 0; i < rank; i++)
-        if (!onx_i64s_push(tensor->msg.doc, &copy, dims[i])) return onx_fail_nomem(diag);
-    onx_tensor wanted = {.msg = tensor->msg, .dims = copy, .name = tensor->name};
-    uint64_t count;
-    if (dtype <= ONX_DTYPE_NONE || dtype >= ONX_DTYPE_COUNT)
-        return onx_fail(diag, ONX_USAGE, "there is no element type %d", (int)dtype);
-    ONX_TRY(onx_tensor_count(&wanted, &count, diag));
-    tensor->dims = copy;
-    onx_i32_set(tensor, ONX_ROW(tensor, data_type), (int32_t)dtype);
-    return ONX_OK;
+    const onx_tensor probe = {.dims = {(int64_t *)(uintptr_t)dims, rank, rank}};
+    if (!onx_tensor_count(&probe, count, NULL)) return ONX_OK;
+    return onx_fail(diag, ONX_USAGE, "a dimension is negative, or their product overflows");
 }
 
-static onx_status check_size(size_t rank, const int64_t *dims, onx_dtype dtype, size_t bytes,
-                             onx_diag *diag) {
-    uint64_t count = 1;
+static onx_status check_size(onx_dtype dtype, size_t rank, const int64_t *dims, const void *data,
+                             size_t bytes, onx_diag *diag) {
+    uint64_t count;
     size_t needed;
-    for (size_t i = 0; dims && i < rank; i++)
-        if (dims[i] < 0 || __builtin_mul_overflow(count, (uint64_t)dims[i], &count))
-            return onx_fail(diag, ONX_USAGE, "the dimensions are negative or overflow");
+    if (bytes && !data) return onx_fail(diag, ONX_USAGE, "the data are missing");
+    ONX_TRY(check_dims(rank, dims, &count, diag));
     if (!onx_dtype_bytes(dtype, count, &needed))
-        return onx_fail(diag, ONX_USAGE, "elements of type %s have no dense form",
-                        onx_dtype_name(dtype));
+        return onx_fail(diag, ONX_USAGE, "%llu elements of type %s have no dense form",
+                        (unsigned long long)count, onx_dtype_name(dtype));
     if (needed == bytes) return ONX_OK;
     return onx_fail(diag, ONX_USAGE, "%zu bytes are given, but %llu elements of %s need %zu", bytes,
                     (unsigned long long)count, onx_dtype_name(dtype), needed);
 }
 
+/* dtype and dims; a tensor that fails here is as it was. */
+static onx_status set_shape(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
+                            onx_diag *diag) {
+    onx_i64s copy = {NULL, 0, 0};
+    for (size_t i = 0; i < rank; i++)
+        if (!onx_i64s_push(tensor->msg.doc, &copy, dims[i])) return onx_fail_nomem(diag);
+    tensor->dims = copy;
+    onx_i32_set(tensor, ONX_ROW(tensor, data_type), (int32_t)dtype);
+    return ONX_OK;
+}
+
+/* Takes over `blob`, which has the right size. */
+static onx_status set_blob(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
+                           onx_blob *blob, onx_diag *diag) {
+    ONX_TRY(onx_doc_keep(tensor->msg.doc, blob, diag));
+    ONX_TRY(set_shape(tensor, dtype, rank, dims, diag));
+    onx_tensor_set_raw(tensor, blob->bytes);
+    return ONX_OK;
+}
+
 onx_status onx_tensor_set_borrowed(onx_tensor *tensor, onx_dtype dtype, size_t rank,
                                    const int64_t *dims, const void *data, size_t bytes,
                                    onx_diag *diag) {
-    if (bytes && !data) return onx_fail(diag, ONX_USAGE, "the data are missing");
-    ONX_TRY(check_size(rank, dims, dtype, bytes, diag));
-    ONX_TRY(set_shape(tensor, dtype, rank, dims, diag));
-    onx_tensor_set_raw(tensor, (onx_str){data ? data : "", bytes});
-    return ONX_OK;
+    onx_blob *blob;
+    ONX_TRY(check_size(dtype, rank, dims, data, bytes, diag));
+    ONX_TRY(onx_blob_borrow(tensor->msg.doc->ctx, (onx_str){data ? data : "", bytes}, &blob, diag));
+    return set_blob(tensor, dtype, rank, dims, blob, diag);
 }
 
 onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
                           const void *data, size_t bytes, onx_diag *diag) {
     onx_blob *blob;
-    if (bytes && !data) return onx_fail(diag, ONX_USAGE, "the data are missing");
-    ONX_TRY(check_size(rank, dims, dtype, bytes, diag));
+    ONX_TRY(check_size(dtype, rank, dims, data, bytes, diag));
     ONX_TRY(onx_blob_new(tensor->msg.doc->ctx, bytes, &blob, diag));
     if (bytes) memcpy((char *)(uintptr_t)blob->bytes.data, data, bytes);
-    ONX_TRY(onx_doc_keep(tensor->msg.doc, blob, diag));
-    return onx_tensor_set_borrowed(tensor, dtype, rank, dims, blob->bytes.data, bytes, diag);
+    return set_blob(tensor, dtype, rank, dims, blob, diag);
 }
 
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,
@@ -104,13 +111,14 @@ onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t
     onx_doc *doc = tensor->msg.doc;
     onx_strs copies = {NULL, 0, 0};
     uint64_t count;
-    ONX_TRY(set_shape(tensor, ONX_DTYPE_STRING, rank, dims, diag));
-    ONX_TRY(onx_tensor_count(tensor, &count, diag));
+    ONX_TRY(check_dims(rank, dims, &count, diag));
+    if (count && !strings) return onx_fail(diag, ONX_USAGE, "the strings are missing");
     for (uint64_t i = 0; i < count; i++) {
         onx_str copy;
         if (!onx_doc_str(doc, onx_str_of(strings[i]), &copy) || !onx_strs_push(doc, &copies, copy))
             return onx_fail_nomem(diag);
     }
+    ONX_TRY(set_shape(tensor, ONX_DTYPE_STRING, rank, dims, diag));
     onx_tensor_clear(tensor);
     tensor->string_data = copies;
     onx_msg_touch(tensor);
@@ -119,22 +127,27 @@ onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t
 
 /* Life. */
 
-onx_status onx_tensor_copy(onx_doc *doc, const onx_tensor *tensor, onx_tensor **out,
-                           onx_diag *diag) {
-    onx_tensor *copy;
-    const onx_doc *from = tensor->msg.doc;
-    ONX_TRY(onx_msg_clone(doc, tensor, &copy, diag));
-    ONX_TRY(onx_doc_share(doc, from, tensor->msg.raw, diag));
-    ONX_TRY(onx_doc_share(doc, from, tensor->external, diag));
-    const onx_str payloads[] = {copy->raw_data,   copy->float_data,  copy->int32_data,
-                                copy->int64_data, copy->double_data, copy->uint64_data};
-    for (size_t i = 0; i < ONX_COUNT(payloads); i++)
-        ONX_TRY(onx_doc_share(doc, from, payloads[i], diag));
-    for (size_t i = 0; i < copy->string_data.n; i++)
-        ONX_TRY(onx_doc_share(doc, from, copy->string_data.v[i], diag));
-    if (onx_tensor_is_external(tensor) && tensor->external.data)
-        onx_tensor_set_raw(copy, tensor->external);
-    *out = copy;
+static bool copy_external(onx_doc *doc, const onx_tensor *from, onx_tensor *to) {
+    onx_str bytes;
+    if (!onx_tensor_is_external(from) || !from->external.data) return true;
+    if (!onx_doc_share(doc, from->msg.doc, from->external, &bytes)) return false;
+    onx_tensor_set_raw(to, bytes);
+    return true;
+}
+
+onx_status onx_msg_copy(onx_doc *doc, const void *msg, void *out, onx_diag *diag) {
+    const onx_msg *a;
+    onx_msg *copy, *b;
+    ONX_TRY(onx_msg_clone(doc, msg, &copy, diag));
+    onx_walk u = onx_walk_begin(msg), v = onx_walk_begin(copy);
+    while ((a = onx_walk_next(&u)) && (b = onx_walk_next(&v))) {
+        if (a->desc != &onx_desc_tensor) continue;
+        if (!copy_external(doc, (const onx_tensor *)a, (onx_tensor *)b))
+            return onx_fail_nomem(diag);
+        onx_walk_skip(&u); /* the copy may have fewer parts now */
+        onx_walk_skip(&v);
+    }
+    memcpy(out, &copy, sizeof copy);
     return ONX_OK;
 }
 

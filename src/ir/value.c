@@ -28,10 +28,6 @@ bool onx_value_is_output(const onx_value *value) {
     return false;
 }
 
-onx_tensor *onx_value_initializer(const onx_value *value) {
-    return value->init;
-}
-
 bool onx_value_is_defined(const onx_value *value) {
     return value->def || value->init || onx_value_is_input(value);
 }
@@ -78,39 +74,16 @@ static void ref_write(onx_ref *ref, onx_str name) {
     onx_msg_touch(ref->owner);
 }
 
-/* The next graph of the tree below `root`, outer ones first. */
-static onx_graph *graph_next(const onx_graph *root, onx_graph *at) {
-    if (at->first_sub) return at->first_sub;
-    while (at != root && !at->next_sub) at = at->outer;
-    return at == root ? NULL : at->next_sub;
-}
-
-onx_value *onx_name_conflict(const onx_graph *graph, onx_str name) {
-    onx_value *value = onx_value_lookup(graph, name);
-    for (onx_graph *g = (onx_graph *)(uintptr_t)graph; g && !value; g = graph_next(graph, g))
-        value = onx_value_find(g, name);
-    return value;
-}
-
-static void value_write_name(onx_value *value, onx_str name) {
-    value->name = name;
-    for (onx_ref *r = value->first; r; r = r->next) ref_write(r, name);
-}
-
-/* Write a name, which is free, at all places of the value. */
-static onx_status value_take_name(onx_value *value, onx_str name) {
-    onx_map *map = &value->graph->model->values;
-    bool known = onx_map_get(map, value->graph, value->name) == value;
-    if (!onx_map_put(map, value->graph, name, value)) return ONX_NO_MEMORY;
-    if (known) onx_map_remove(map, value->graph, value->name);
-    value_write_name(value, name);
-    return ONX_OK;
+/* The name as the table has it, at all places of the value. */
+static void write_name(onx_value *value) {
+    for (onx_ref *r = value->first; r; r = r->next) ref_write(r, value->name);
 }
 
 onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag) {
     if (!value || !name || !*name)
         return onx_fail(diag, ONX_USAGE, "a value needs a name that is not empty");
     onx_str wanted = onx_str_of(name), copy;
+    if (value->dead) return onx_fail(diag, ONX_USAGE, "the value was removed");
     if (onx_str_eq(value->name, wanted)) return ONX_OK;
     if (onx_name_conflict(value->graph, wanted)) {
         onx_fail(diag, ONX_CONFLICT, "'%.*s' cannot be renamed to '%.*s': the name is taken",
@@ -118,8 +91,11 @@ onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag) 
         onx_diag_hint(diag, "rename the other value first, or take a name from onx_graph_new_name");
         return ONX_CONFLICT;
     }
-    if (!onx_doc_str(value->graph->model->msg.doc, wanted, &copy)) return onx_fail_nomem(diag);
-    return value_take_name(value, copy) ? onx_fail_nomem(diag) : ONX_OK;
+    if (!onx_doc_str(value->graph->model->msg.doc, wanted, &copy) ||
+        !onx_value_take_name(value, copy))
+        return onx_fail_nomem(diag);
+    write_name(value);
+    return ONX_OK;
 }
 
 /* Does the ref stand in this list of a graph or function? */
@@ -136,81 +112,88 @@ static bool is_own_note(const onx_ref *r) {
            is_listed_in(r, ONX_ROW(function, value_info));
 }
 
+static bool is_definition(const onx_ref *r) {
+    return r->kind == ONX_REF_OUTPUT || r->kind == ONX_REF_INIT || r->kind == ONX_REF_FUNCTION_IN ||
+           is_listed_in(r, ONX_ROW(graph, input));
+}
+
+static bool is_use(const onx_ref *r) {
+    return !is_definition(r) && !is_own_note(r);
+}
+
 bool onx_value_is_needed(const onx_value *value) {
     for (const onx_ref *r = value->first; r; r = r->next)
-        if (r->kind != ONX_REF_OUTPUT && r->kind != ONX_REF_INIT &&
-            r->kind != ONX_REF_FUNCTION_IN && !is_listed_in(r, ONX_ROW(graph, input)) &&
-            !is_own_note(r))
-            return true;
+        if (is_use(r)) return true;
     return false;
 }
 
 void onx_value_drop(onx_value *value) {
-    if (onx_value_is_defined(value)) return;
-    for (onx_ref *r = value->first, *next; r; r = next) {
-        next = r->next;
-        if (!is_own_note(r)) continue;
-        onx_ref_detach(r);
-        onx_msg_remove(r->owner);
+    if (onx_value_is_defined(value) || onx_value_is_needed(value)) return;
+    while (value->first) { /* only notes are left */
+        onx_msg *note = value->first->owner;
+        onx_msg_unlink_names(note); /* an annotation names other values, too */
+        onx_msg_remove(note);
     }
     value->info = NULL;
-    if (value->first) return; /* still named somewhere: an undefined value */
-    onx_map *map = &value->graph->model->values;
-    if (onx_map_get(map, value->graph, value->name) == value)
-        onx_map_remove(map, value->graph, value->name);
+    onx_value_unname(value);
     value->dead = true;
 }
 
-bool onx_graph_sees(const onx_graph *inner, const onx_graph *outer) {
-    while (inner && inner != outer) inner = inner->outer;
-    return inner != NULL;
+/* Putting one value in the place of another. */
+
+/* Does the ref say that the value is an output of its own graph? */
+static bool is_own_output(const onx_ref *r, const onx_value *value) {
+    return r->kind == ONX_REF_FUNCTION_OUT ||
+           (is_listed_in(r, ONX_ROW(graph, output)) && r->owner->parent == &value->graph->msg);
 }
 
-/* Move the uses at any depth from one value to the other: inputs of nodes, and outputs of inner
- * graphs. */
+static void move_ref(onx_ref *r, onx_value *to) {
+    onx_ref_detach(r);
+    onx_ref_attach(r, to);
+    ref_write(r, to->name);
+}
+
+/* Can `to` be named wherever `from` is used? */
+static onx_status check_uses(const onx_value *from, const onx_value *to, onx_diag *diag) {
+    for (const onx_ref *r = from->first; r; r = r->next)
+        if (is_use(r)) ONX_TRY(onx_value_check_seen(to, onx_note_scope(r->owner, r->slot), diag));
+    return onx_value_check_seen(to, from->graph, diag);
+}
+
 static void move_uses(onx_value *from, onx_value *to) {
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        bool inner =
-            is_listed_in(r, ONX_ROW(graph, output)) && r->owner->parent != &from->graph->msg;
-        if (r->kind != ONX_REF_INPUT && !inner) continue;
-        onx_ref_detach(r);
-        onx_ref_attach(r, to);
-        ref_write(r, to->name);
+        if (is_use(r) && !is_own_output(r, from)) move_ref(r, to);
     }
+}
+
+/* Could `to` have the name of `from`? It must be computed here, be no output under its own name,
+ * and no use of it may lie where the name means something else. */
+static bool can_take_output(const onx_value *from, const onx_value *to) {
+    if (to->graph != from->graph || !to->def || onx_value_is_output(to)) return false;
+    for (const onx_ref *r = to->first; r; r = r->next)
+        if (onx_value_lookup(onx_note_scope(r->owner, r->slot), from->name) != from) return false;
+    return true;
 }
 
 /* `to` becomes the output that `from` was: it takes the name, and the places that tell of the
  * output. */
 static onx_status take_output(onx_value *from, onx_value *to) {
-    onx_graph *graph = from->graph;
-    onx_map *map = &graph->model->values;
-    onx_str name = from->name, fresh = onx_str_of(onx_graph_new_name(graph, onx_str_z(name)));
-    if (!fresh.data || !onx_map_put(map, graph, fresh, from)) return ONX_NO_MEMORY;
-    bool known = onx_map_get(map, graph, to->name) == to;
-    if (!onx_map_put(map, graph, name, to)) {
-        onx_map_remove(map, graph, fresh);
-        return ONX_NO_MEMORY;
-    }
-    if (known) onx_map_remove(map, graph, to->name);
-    value_write_name(from, fresh);
-    value_write_name(to, name);
+    onx_str fresh = onx_str_of(onx_graph_new_name(from->graph, onx_str_z(from->name)));
+    if (!fresh.data || !onx_value_swap_name(from, to, fresh)) return ONX_NO_MEMORY;
+    write_name(from);
+    write_name(to);
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        bool output = r->kind == ONX_REF_FUNCTION_OUT || is_listed_in(r, ONX_ROW(graph, output));
-        bool note = r->kind == ONX_REF_OTHER;
-        if (!output && !note) continue;
-        onx_ref_detach(r);
-        onx_ref_attach(r, to);
-        ref_write(r, name);
+        if (is_own_output(r, from) || r->kind == ONX_REF_OTHER) move_ref(r, to);
     }
     to->output = from->output;
     from->output = NULL;
     return ONX_OK;
 }
 
-/* `to` cannot take the name of an output: Identity(to) does. This is no builder call: a failure does not
- * stay with the model. */
+/* `to` cannot take the name of an output: Identity(to) does. This is no builder call: a failure
+ * does not stay with the model. */
 static onx_status add_identity(onx_value *from, onx_value *to) {
     onx_diag *error = &from->graph->model->msg.doc->error, before = *error;
     onx_value *copy = onx_graph_add_op(from->graph, "Identity", NULL, to);
@@ -224,14 +207,14 @@ static onx_status add_identity(onx_value *from, onx_value *to) {
 onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag) {
     if (!from || !to) return onx_fail(diag, ONX_USAGE, "onx_value_replace needs two values");
     if (from == to) return ONX_OK;
-    if (!from->name.size || !to->name.size)
-        return onx_fail(diag, ONX_USAGE,
-                        "a value without a name can neither be replaced nor replace one");
-    if (!onx_graph_sees(from->graph, to->graph))
-        return onx_fail(diag, ONX_USAGE, "'%.*s' cannot replace '%.*s': it lies in another graph",
-                        ONX_FMT(to->name), ONX_FMT(from->name));
+    ONX_TRY(onx_value_check_seen(from, from->graph, diag));
+    ONX_TRY(check_uses(from, to, diag));
     bool is_output = onx_value_is_output(from);
-    bool direct = to->graph == from->graph && to->def && !to->init && !onx_value_is_output(to);
+    if (is_output && onx_value_is_input(from))
+        return onx_fail(diag, ONX_CONFLICT,
+                        "'%.*s' is an input and an output of its graph: both keep their names",
+                        ONX_FMT(from->name));
+    bool direct = is_output && can_take_output(from, to);
     if (is_output && (direct ? take_output(from, to) : add_identity(from, to)))
         return onx_fail_nomem(diag);
     move_uses(from, to);

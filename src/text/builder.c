@@ -41,19 +41,7 @@ onx_status onx_builder_enter(onx_builder *b, const onx_field *field, const onx_d
     return ONX_OK;
 }
 
-/* Runs were put in front as they came. */
-static void unknown_reverse(onx_msg *msg) {
-    onx_unknown *list = msg->unknown;
-    for (msg->unknown = NULL; list;) {
-        onx_unknown *next = list->next;
-        list->next = msg->unknown;
-        msg->unknown = list;
-        list = next;
-    }
-}
-
 void onx_builder_leave(onx_builder *b) {
-    unknown_reverse(b->at);
     b->marks.size -= sizeof(uint32_t);
     b->at = b->at->parent;
     b->field = NULL;
@@ -175,11 +163,7 @@ static onx_status check_unknown(onx_builder *b, onx_str bytes) {
 
 onx_status onx_builder_unknown(onx_builder *b, onx_str bytes) {
     ONX_TRY(check_unknown(b, bytes));
-    onx_unknown *unknown = onx_arena_alloc(&b->doc->arena, sizeof *unknown);
-    if (!unknown) return onx_doc_fail(b->doc, b->diag);
-    *unknown = (onx_unknown){bytes, b->at->unknown};
-    b->at->unknown = unknown;
-    return ONX_OK;
+    return onx_msg_add_unknown(b->at, bytes) ? ONX_OK : onx_doc_fail(b->doc, b->diag);
 }
 
 onx_status onx_builder_finish(onx_builder *b, onx_msg **out) {

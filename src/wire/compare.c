@@ -99,17 +99,23 @@ static bool clone_array(onx_doc *doc, void *to, const void *from, size_t elem_si
     return true;
 }
 
-/* What lies in the arena of the original ends with it; blobs can be kept. */
-static bool clone_span(onx_doc *doc, onx_str *to, onx_str from, const onx_doc *owner) {
+/* Strings are in the arena, which ends with its document. */
+static bool clone_str(onx_doc *doc, onx_str *to, onx_str from, const onx_doc *owner) {
     *to = from;
-    if (doc == owner || !onx_arena_owns(&owner->arena, from.data)) return true;
-    return onx_doc_str(doc, from, to);
+    return doc == owner || !from.data || onx_doc_str(doc, from, to);
 }
 
-static bool clone_strs(onx_doc *doc, onx_strs *to, const onx_strs *from, const onx_doc *owner) {
+typedef bool clone_fn(onx_doc *doc, onx_str *to, onx_str from, const onx_doc *owner);
+
+static bool clone_bytes(onx_doc *doc, onx_str *to, onx_str from, const onx_doc *owner) {
+    return onx_doc_share(doc, owner, from, to);
+}
+
+static bool clone_strs(onx_doc *doc, onx_strs *to, const onx_strs *from, const onx_doc *owner,
+                       clone_fn *clone) {
     if (!clone_array(doc, to, from, sizeof *to->v)) return false;
     for (size_t i = 0; i < to->n; i++)
-        if (!clone_span(doc, &to->v[i], from->v[i], owner)) return false;
+        if (!clone(doc, &to->v[i], from->v[i], owner)) return false;
     return true;
 }
 
@@ -120,32 +126,31 @@ static bool clone_field(onx_doc *doc, onx_msg *to, const onx_msg *from, const on
     case ONX_FIELD_I32:
     case ONX_FIELD_F32: memcpy(p, q, 4); return true;
     case ONX_FIELD_I64: memcpy(p, q, 8); return true;
-    case ONX_FIELD_STRS:
-    case ONX_FIELD_BYTESS: return clone_strs(doc, p, q, from->doc);
+    case ONX_FIELD_STR: return clone_str(doc, p, *(const onx_str *)q, from->doc);
+    case ONX_FIELD_STRS: return clone_strs(doc, p, q, from->doc, clone_str);
+    case ONX_FIELD_BYTESS: return clone_strs(doc, p, q, from->doc, clone_bytes);
     case ONX_FIELD_I64S: return clone_array(doc, p, q, sizeof(int64_t));
     case ONX_FIELD_F32S: return clone_array(doc, p, q, sizeof(float));
     case ONX_FIELD_MSG:
     case ONX_FIELD_MSGS: return true;
-    default: return clone_span(doc, p, *(const onx_str *)q, from->doc);
+    default: return clone_bytes(doc, p, *(const onx_str *)q, from->doc);
     }
 }
 
 static bool clone_unknown(onx_doc *doc, onx_msg *to, const onx_msg *from) {
-    onx_unknown **at = &to->unknown;
-    for (const onx_unknown *u = from->unknown; u; u = u->next) {
-        *at = onx_arena_alloc(&doc->arena, sizeof **at);
-        if (!*at || !clone_span(doc, &(*at)->bytes, u->bytes, from->doc)) return false;
-        at = &(*at)->next;
-    }
+    onx_str bytes;
+    for (const onx_unknown *u = from->unknown; u; u = u->next)
+        if (!clone_bytes(doc, &bytes, u->bytes, from->doc) || !onx_msg_add_unknown(to, bytes))
+            return false;
     return true;
 }
 
 static onx_msg *clone_message(onx_doc *doc, const onx_msg *from) {
     onx_msg *to = onx_msg_new(doc, from->desc);
     if (!to) return NULL;
-    to->raw = from->raw;
     to->has = from->has;
     to->dirty = from->dirty;
+    if (!from->dirty && !clone_bytes(doc, &to->raw, from->raw, from->doc)) return NULL;
     for (unsigned i = 0; i < from->desc->n_fields; i++)
         if (!clone_field(doc, to, from, &from->desc->fields[i])) return NULL;
     return clone_unknown(doc, to, from) ? to : NULL;

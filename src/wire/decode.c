@@ -16,8 +16,7 @@ enum { TAG_BYTES = 5 }; /* at most: a longer one is malformed, whatever its valu
 typedef struct frame {
     onx_msg *msg;
     const char *end;
-    onx_unknown *unknown; /* the last one found in it */
-    uint32_t gathered;    /* packed fields that are complete already: see gather */
+    uint32_t gathered; /* packed fields that are complete already: see gather */
 } frame;
 
 typedef struct decoder {
@@ -110,21 +109,6 @@ static const onx_field *find_field(const onx_desc *desc, uint32_t number) {
     return NULL;
 }
 
-static onx_status keep_unknown(decoder *d, const char *from, const char *to) {
-    frame *f = top(d);
-    onx_unknown *last = f->unknown;
-    if (last && last->bytes.data + last->bytes.size == from) {
-        last->bytes.size += (size_t)(to - from);
-        return ONX_OK;
-    }
-    onx_unknown *u = onx_arena_alloc(&d->doc->arena, sizeof *u);
-    if (!u) return fail_nomem(d, from);
-    u->bytes = (onx_str){from, (size_t)(to - from)};
-    *(last ? &last->next : &f->msg->unknown) = u;
-    f->unknown = u;
-    return ONX_OK;
-}
-
 static onx_status push(decoder *d, const char *p, onx_msg *msg, const char *end) {
     if (d->stack.size / sizeof(frame) > d->doc->ctx->limits.depth) {
         FAIL(d, p, NULL, ONX_LIMIT, "messages are nested more than %u deep",
@@ -132,8 +116,7 @@ static onx_status push(decoder *d, const char *p, onx_msg *msg, const char *end)
         onx_diag_hint(d->diag, "raise onx_limits.depth if the file is to be trusted");
         return ONX_LIMIT;
     }
-    frame f = {msg, end, msg->unknown, 0};
-    while (f.unknown && f.unknown->next) f.unknown = f.unknown->next;
+    frame f = {msg, end, 0};
     onx_buf_put(&d->stack, &f, sizeof f);
     return d->stack.failed ? onx_fail_nomem(d->diag) : ONX_OK;
 }
@@ -373,7 +356,10 @@ static onx_status read_field(decoder *d, const char **at) {
         if (message) *at = value; /* go on inside it */
         return ONX_OK;
     }
-    if (!field || type == WIRE_LEN || type != scalar_wire(field)) return keep_unknown(d, tag, next);
+    if (!field || type == WIRE_LEN || type != scalar_wire(field)) {
+        bool kept = onx_msg_add_unknown(top(d)->msg, (onx_str){tag, (size_t)(next - tag)});
+        return kept ? ONX_OK : fail_nomem(d, tag);
+    }
     if (type == WIRE_VARINT)
         onx_varint_get(p, end, &v);
     else
@@ -383,7 +369,7 @@ static onx_status read_field(decoder *d, const char **at) {
 
 static onx_status decode(decoder *d, onx_msg *root, onx_str bytes) {
     const char *p = bytes.data;
-    frame first = {root, bytes.data + bytes.size, NULL, 0};
+    frame first = {root, bytes.data + bytes.size, 0};
     onx_buf_put(&d->stack, &first, sizeof first);
     if (d->stack.failed) return onx_fail_nomem(d->diag);
     while (d->stack.size) {

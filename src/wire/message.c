@@ -3,9 +3,13 @@
 
 #include <stdio.h>
 
+/* The blobs of a document: a list to release them, and a tree by address to find the one that a
+ * span lies in. A parent in the tree has a larger `rank` than its children; ranks are as good as
+ * random, so the tree is shallow whatever the order in which the blobs came. */
 struct onx_blob_ref {
     onx_blob *blob;
-    struct onx_blob_ref *next;
+    struct onx_blob_ref *next, *left, *right;
+    uint64_t rank;
 };
 
 onx_status onx_doc_new(onx_context *ctx, onx_doc **out, onx_diag *diag) {
@@ -42,40 +46,59 @@ onx_status onx_doc_fail(onx_doc *doc, onx_diag *diag) {
     return ONX_LIMIT;
 }
 
+static uintptr_t start_of(const struct onx_blob_ref *ref) {
+    return (uintptr_t)ref->blob->bytes.data;
+}
+
+/* Down to where `ref` ranks; what was there is split into what lies before it and behind it. */
+static void tree_insert(struct onx_blob_ref **at, struct onx_blob_ref *ref) {
+    while (*at && (*at)->rank >= ref->rank)
+        at = start_of(ref) < start_of(*at) ? &(*at)->left : &(*at)->right;
+    struct onx_blob_ref *rest = *at, **left = &ref->left, **right = &ref->right;
+    *at = ref;
+    while (rest) {
+        bool before = start_of(rest) <= start_of(ref);
+        struct onx_blob_ref ***side = before ? &left : &right;
+        **side = rest;
+        *side = before ? &rest->right : &rest->left;
+        rest = **side;
+    }
+    *left = *right = NULL;
+}
+
 onx_status onx_doc_keep(onx_doc *doc, onx_blob *blob, onx_diag *diag) {
     struct onx_blob_ref *ref = onx_arena_alloc(&doc->arena, sizeof *ref);
     if (!ref) {
         onx_blob_release(blob);
         return onx_doc_fail(doc, diag);
     }
-    *ref = (struct onx_blob_ref){blob, doc->blobs};
+    uint64_t rank = onx_hash(doc->ctx->seed, &ref, sizeof ref);
+    *ref = (struct onx_blob_ref){.blob = blob, .next = doc->blobs, .rank = rank};
     doc->blobs = ref;
+    tree_insert(&doc->blob_tree, ref);
     return ONX_OK;
 }
 
-onx_status onx_doc_keep_all(onx_doc *doc, const onx_doc *from, onx_diag *diag) {
-    for (struct onx_blob_ref *r = from->blobs; r; r = r->next) {
-        onx_blob_retain(r->blob);
-        ONX_TRY(onx_doc_keep(doc, r->blob, diag));
-    }
-    return ONX_OK;
-}
-
-/* The blob that `span` lies in; NULL if it lies in the arena or in memory of the caller. */
+/* The blob that `span` lies in; NULL if it lies in the arena. */
 static onx_blob *blob_of(const onx_doc *doc, onx_str span) {
     uintptr_t p = (uintptr_t)span.data;
-    for (struct onx_blob_ref *r = doc->blobs; r; r = r->next) {
-        uintptr_t start = (uintptr_t)r->blob->bytes.data;
-        if (p >= start && p - start <= r->blob->bytes.size) return r->blob;
+    const struct onx_blob_ref *found = NULL;
+    for (const struct onx_blob_ref *r = doc->blob_tree; r;) {
+        bool here = start_of(r) <= p;
+        if (here) found = r;
+        r = here ? r->right : r->left;
     }
-    return NULL;
+    return found && p - start_of(found) <= found->blob->bytes.size ? found->blob : NULL;
 }
 
-onx_status onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str span, onx_diag *diag) {
-    onx_blob *blob = doc == from || !span.data ? NULL : blob_of(from, span);
-    if (!blob || (doc->blobs && doc->blobs->blob == blob)) return ONX_OK;
+bool onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str in, onx_str *out) {
+    *out = in;
+    if (doc == from || !in.data) return true;
+    onx_blob *blob = blob_of(from, in);
+    if (!blob) return onx_doc_str(doc, in, out);
+    if (blob_of(doc, in) == blob) return true;
     onx_blob_retain(blob);
-    return onx_doc_keep(doc, blob, diag);
+    return onx_doc_keep(doc, blob, NULL) == ONX_OK;
 }
 
 onx_str onx_doc_file_of(const onx_doc *doc, onx_str span) {
@@ -204,6 +227,21 @@ static void link_before(onx_msg *p, const onx_field *field, onx_msg *b, onx_msg 
 
 void onx_msg_link(void *parent, const onx_field *field, void *child) {
     link_before(parent, field, NULL, child);
+}
+
+/* Runs that touch become one. */
+bool onx_msg_add_unknown(onx_msg *msg, onx_str bytes) {
+    onx_unknown *last = msg->unknown ? msg->unknown->last : NULL;
+    if (last && last->bytes.data + last->bytes.size == bytes.data) {
+        last->bytes.size += bytes.size;
+        return true;
+    }
+    onx_unknown *run = onx_arena_alloc(&msg->doc->arena, sizeof *run);
+    if (!run) return false;
+    run->bytes = bytes;
+    *(last ? &last->next : &msg->unknown) = run;
+    msg->unknown->last = run;
+    return true;
 }
 
 void onx_msg_insert(void *parent, const onx_field *field, void *before, void *child) {

@@ -89,6 +89,7 @@ struct onx_desc {
 typedef struct onx_unknown {
     onx_str bytes;
     struct onx_unknown *next;
+    struct onx_unknown *last; /* of the list; only in its first element */
 } onx_unknown;
 
 struct onx_msg {
@@ -109,8 +110,8 @@ struct onx_doc {
     onx_context *ctx;
     onx_arena arena;
     onx_msg *root;
-    struct onx_blob_ref *blobs; /* payloads: the file, external data, buffers */
-    onx_diag error;             /* the first failure of a builder call; status ONX_OK if none */
+    struct onx_blob_ref *blobs, *blob_tree; /* payloads: the file, external data, buffers */
+    onx_diag error; /* the first failure of a builder call; status ONX_OK if none */
 };
 
 onx_status onx_doc_new(onx_context *ctx, onx_doc **out, onx_diag *diag) ONX_MUST_CHECK;
@@ -151,6 +152,7 @@ void onx_msg_insert(void *parent, const onx_field *field, void *before,
 void onx_msg_remove(void *child); /* unlinks, marks dead */
 /* Append without marking anything as edited: for codecs. */
 void onx_msg_link(void *parent, const onx_field *field, void *child);
+bool onx_msg_add_unknown(onx_msg *msg, onx_str bytes) ONX_MUST_CHECK; /* false: no memory */
 
 /* Arrays in messages; false when memory ran out. Strings are copied into the document. */
 bool onx_doc_str(onx_doc *doc, onx_str in, onx_str *out) ONX_MUST_CHECK;
@@ -180,18 +182,16 @@ onx_status onx_wire_size(const void *msg, uint64_t *size, onx_diag *diag) ONX_MU
 /* Same fields with the same values, unknown fields included. On a difference, `diag` (may be NULL)
  * says where. */
 bool onx_msg_equal(const void *a, const void *b, onx_diag *diag);
-/* A deep copy into `doc`. Payloads outside the arena are shared: keep their blobs
- * (onx_doc_keep_all). */
+/* A deep copy into `doc`. Payloads that lie in blobs are shared, and the blobs kept. */
 onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
-/* Keep alive what `span` of another document lies in. */
-onx_status onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str span, onx_diag *diag)
-    ONX_MUST_CHECK;
+/* A span of `from`, for use in `doc`: the blob it lies in is kept; what lies in none is copied.
+ * False when memory ran out. */
+bool onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str in, onx_str *out) ONX_MUST_CHECK;
 /* The whole file, or buffer, that a span lies in; the span itself if that is not known. */
 onx_str onx_doc_file_of(const onx_doc *doc, onx_str span);
 /* Write a span of any size. Mapped pages are given back on the way: a copy needs little memory. */
 onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span, onx_diag *diag)
     ONX_MUST_CHECK;
-onx_status onx_doc_keep_all(onx_doc *doc, const onx_doc *from, onx_diag *diag) ONX_MUST_CHECK;
 /* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the NUL.
  * */
 void onx_msg_path(const void *msg, char *out, size_t size);
