@@ -1,5 +1,5 @@
-/* fuzz.h: what the fuzz targets share. A target takes any bytes, lets the library do its work on them, and ends the
- * program where a promise of the library does not hold. */
+/* fuzz.h: what the fuzz targets share. A target takes any bytes, lets the library do its work on
+ * them, and ends the program where a promise of the library does not hold. */
 #ifndef ONX_FUZZ_H
 #define ONX_FUZZ_H
 
@@ -69,7 +69,8 @@ static inline void fuzz_parses_as(const onx_msg *msg, onx_str text, fuzz_parse_f
         fuzz_fail("parsed equals printed", __FILE__, __LINE__, &diag);
 }
 
-/* Print `msg`, parse that and compare; then the same with what was parsed. False when printing is refused. */
+/* Print `msg`, parse that and compare; then the same with what was parsed. False when printing is
+ * refused. */
 static inline bool fuzz_print_parse(const onx_msg *msg, fuzz_print_fn *print,
                                     fuzz_parse_fn *parse) {
     onx_diag diag = ONX_INIT(onx_diag);

@@ -2,8 +2,9 @@
  *
  *     n, n bytes of program, the model
  *
- * A model that loads is the same after a trip through each text form. Each byte pair of the program is an edit; after
- * every one names and links agree, and at the end the model saves and loads as itself, names leading where they led. */
+ * A model that loads is the same after a trip through each text form. Each byte pair of the
+ * program is an edit; after every one names and links agree, and at the end the model saves and
+ * loads as itself, names leading where they led. */
 #include "fuzz.h"
 
 enum { MANY = 400 }; /* values and nodes to choose from; editing larger models shows nothing new */
@@ -165,12 +166,20 @@ static void edit(editor *e) {
     }
 }
 
+/* Told what it is: any bytes can look like text. */
+static onx_status load(onx_context *ctx, const void *bytes, size_t size, onx_model **out,
+                       onx_diag *diag) {
+    onx_load_options options = ONX_INIT(onx_load_options);
+    options.format = ONX_FORMAT_PROTOBUF;
+    return onx_model_load_memory(ctx, bytes, size, &options, out, diag);
+}
+
 static onx_model *reload(onx_context *ctx, const onx_model *model, onx_buf *bytes) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_writer writer = onx_buf_writer(bytes);
     onx_model *back = NULL;
     FUZZ_OK(onx_wire_encode(model, &writer, &diag), &diag);
-    FUZZ_OK(onx_model_load_memory(ctx, bytes->data, bytes->size, NULL, &back, &diag), &diag);
+    FUZZ_OK(load(ctx, bytes->data, bytes->size, &back, &diag), &diag);
     if (!onx_model_equal(model, back, &diag))
         fuzz_fail("saved equals loaded", __FILE__, __LINE__, &diag);
     return back;
@@ -216,8 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     onx_context *ctx = fuzz_context();
     onx_model *model = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_status status =
-        onx_model_load_memory(ctx, data + 1 + steps, size - 1 - steps, NULL, &model, &diag);
+    onx_status status = load(ctx, data + 1 + steps, size - 1 - steps, &model, &diag);
     if (status) {
         fuzz_refused(status, &diag);
     } else {

@@ -1,7 +1,7 @@
 /* fuzz_wire.c: protobuf. The first byte chooses the message type, the rest is its encoding.
  *
- * What decodes is written back as the same bytes; written anew, it decodes to an equal message, in the one spelling
- * that an independent reader of the format gives it. */
+ * What decodes is written back as the same bytes; written anew, it decodes to an equal message, in
+ * the one spelling that an independent reader of the format gives it. */
 #include "fuzz.h"
 
 static void encode(onx_msg *msg, onx_buf *out) {

@@ -1,7 +1,8 @@
-/* support_wire.c: protobuf encodings for tests: another spelling of a message, and one spelling for all.
+/* support_wire.c: protobuf encodings for tests: another spelling of a message, and one spelling
+ * for all.
  *
- * Written from the description of the format and the tables alone, without the codec, and recursive: it is for
- * messages that tests make or trust. */
+ * Written from the description of the format and the tables alone, without the codec, and
+ * recursive: it is for messages that tests make or trust. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -298,8 +299,8 @@ static void put_list(rewriter *w, const item *it) {
     }
 }
 
-/* Something that what follows undoes: an earlier value, or another member of the oneof. Messages of the
- * same field would merge instead. */
+/* Something that what follows undoes: an earlier value, or another member of the oneof. Messages
+ * of the same field would merge instead. */
 static void put_undone(rewriter *w, const onx_field *field) {
     const onx_field *other = &w->desc->fields[test_random_below(w->r, w->desc->n_fields)];
     bool rival = field->oneof && other->oneof == field->oneof && other != field;

@@ -1,5 +1,5 @@
-/* test_external.c: data outside the model file: what may be opened, which numbers are believed, every place a tensor can
- * be, and moving data in and out. */
+/* test_external.c: data outside the model file: what may be opened, which numbers are believed,
+ * every place a tensor can be, and moving data in and out. */
 #define _XOPEN_SOURCE 700
 #include "support.h"
 #include "test.h"
@@ -62,7 +62,7 @@ static test_bytes model_of(test_bytes *graph) {
     return m;
 }
 
-/* Write a model whose tensor has these entries, and load it. What is read must be the good bytes. */
+/* Write a model whose tensor has these entries, and load it. Only good bytes are read. */
 static onx_status try_model(const char *path, test_bytes *model, onx_diag *diag) {
     onx_model *loaded = NULL;
     *diag = (onx_diag){.size = sizeof *diag};
@@ -183,7 +183,8 @@ TEST(unreadable) {
     test_folder_remove(root);
 }
 
-/* A cache of downloads: names are links into a folder of contents, the model's as well as the data's. */
+/* A cache of downloads: names are links into a folder of contents, the model's as well as the
+ * data's. */
 TEST(download_cache) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_model *model = NULL;
@@ -220,7 +221,8 @@ TEST(download_cache) {
     test_folder_remove(root);
 }
 
-/* Old kernels and some sandboxes have no openat2: the path is walked by hand then, without following links. */
+/* Old kernels and some sandboxes have no openat2: the path is walked by hand then, without
+ * following links. */
 static void no_openat2(void) {
     enum { OPENAT2 = 437 };
     struct sock_filter filter[] = {
@@ -645,7 +647,8 @@ TEST(race_for_a_link) {
 
 /* ── Moving data ── */
 
-/* A model with tensors of several sizes and forms: raw, typed lists, strings, empty; in attributes and subgraphs. */
+/* A model with tensors of several sizes and forms: raw, typed lists, strings, empty; in attributes
+ * and subgraphs. */
 static onx_model *mixed_model(void) {
     static float big[2000];
     static int64_t longs[300];

@@ -1,7 +1,8 @@
 /* test_faults.c: memory that runs out, an operating system that fails, a process that is killed.
  *
- * Every operation is run once to count its calls, then once for each of them with that call failing: alone, and with
- * all that follow. Whatever happens: a clean status, nothing leaked, objects whole and usable, files old or new. */
+ * Every operation is run once to count its calls, then once for each of them with that call
+ * failing: alone, and with all that follow. Whatever happens: a clean status, nothing leaked,
+ * objects whole and usable, files old or new. */
 #define _XOPEN_SOURCE 700
 #include "support.h"
 #include "test.h"
@@ -19,7 +20,7 @@ static test_bytes forms[4]; /* the model with everything, in each format */
 static const onx_format formats[] = {ONX_FORMAT_PROTOBUF, ONX_FORMAT_TEXT, ONX_FORMAT_JSON,
                                      ONX_FORMAT_TEXTPROTO};
 
-/* Make them with a string of that length in front: all that follows lies elsewhere in the arenas. */
+/* Make them with a string of that length in front: the rest lies elsewhere in the arenas. */
 static void prepare(size_t padding) {
     char *text = calloc(1, padding + 1);
     onx_model *model = test_model_rich(NULL);
@@ -139,7 +140,8 @@ static void each_allocation(const operation *op) {
     printf("    %-28s %5zu allocations, %6zu runs\n", op->name, n, runs);
 }
 
-/* A model lives in an arena, which takes memory in large pieces: have it run out after every few bytes. */
+/* A model lives in an arena, which takes memory in large pieces: have it run out after every few
+ * bytes. */
 static void each_piece(const operation *op) {
     size_t room = 0, before = test_failures;
     for (bool failed = true; failed && room < 4096 && test_failures < before + 20; room += 4)
@@ -540,8 +542,7 @@ static onx_model *weighty(onx_context *ctx, float number) {
     for (size_t i = 0; i < n_weights; i++) weights[i] = number;
     onx_model *m = onx_model_new(ctx, "weighty", 22);
     onx_graph *g = onx_model_graph(m);
-    char doc
-        [20]; /* says what the weights should be: a model and data of two saves do not pass for one */
+    char doc[20]; /* what the weights should be: two saves mixed do not pass for one */
     snprintf(doc, sizeof doc, "%g", (double)number);
     CHECK(onx_model_set_doc(m, doc) == ONX_OK);
     onx_value *x = onx_graph_add_input(g, "X", "float[N]");
@@ -912,7 +913,8 @@ TEST(short_counts) {
     }
 }
 
-/* The mode of a file stays what it was, and its contents are never readable for more people on the way. */
+/* The mode of a file stays what it was, and its contents are never readable for more people on the
+ * way. */
 static uint32_t widest_mode;
 static void watch_mode(test_os_call call, const char *name) {
     struct stat st;
@@ -938,8 +940,9 @@ TEST(modes_are_kept) {
     onx_context_free(ctx);
 }
 
-/* Another process that saves the same file takes our temporary file for a leftover: between our making and our locking
- * it, it removes it and makes its own. We must not put that one, half written, in the place of the model. */
+/* Another process that saves the same file takes our temporary file for a leftover: between our
+ * making and our locking it, it removes it and makes its own. We must not put that one, half
+ * written, in the place of the model. */
 static void steal_temp(test_os_call call, const char *name) {
     static bool done;
     (void)name;
@@ -990,7 +993,8 @@ static void kill_here(test_os_call call, const char *name) {
     if (test_os.calls + 1 == kill_at) raise(SIGKILL);
 }
 
-/* A child saves and is killed just before its k-th system call; true while it does not get through. */
+/* A child saves and is killed just before its k-th system call; true while it does not get
+ * through. */
 static bool kill_at_call(size_t k) {
     save_weighty(test_path(folder, "m.onnx"), 1, file_external);
     pid_t child = fork();

@@ -1,8 +1,8 @@
 /* test_hostile.c: files that are damaged, lie, or want too much.
  *
- * Cut at every byte, every bit turned over, payloads that do not fit their shapes, sizes that overflow, names that
- * attack whoever prints them, and files made to take memory or time out of proportion. ONX_HOSTILE=all takes all files
- * of the test data instead of 200. */
+ * Cut at every byte, every bit turned over, payloads that do not fit their shapes, sizes that
+ * overflow, names that attack whoever prints them, and files made to take memory or time out of
+ * proportion. ONX_HOSTILE=all takes all files of the test data instead of 200. */
 #define _XOPEN_SOURCE 700
 #include "support.h"
 #include "test.h"
@@ -171,7 +171,7 @@ TEST(cut_text) {
 
 /* ── Shapes and payloads that do not agree ── */
 
-/* Entries of the typed list that `count` elements of a type need; its field number in TensorProto. */
+/* Entries that `count` elements take in their typed list, and its number in TensorProto. */
 static size_t typed_entries(onx_dtype dtype, size_t count, uint32_t *number, unsigned *width) {
     *width = 0; /* varints */
     switch (dtype) {
@@ -438,7 +438,8 @@ TEST(booleans) {
 
 /* ── Names ── */
 
-/* What is printed is one line of text: no control characters, no half characters, no format that was obeyed. */
+/* What is printed is one line of text: no control characters, no half characters, no format that
+ * was obeyed. */
 static bool is_clean(const char *s, size_t size) {
     const char *end = memchr(s, '\0', size);
     if (!end) return false;
@@ -904,8 +905,8 @@ TEST(memory_in_proportion) {
         double ratio = (double)heap.peak / (double)b.size;
         CHECK(status == ONX_OK || status == ONX_LIMIT);
         if (status) CHECK(diag.hint[0] != '\0');
-        /* Structure: 64 times the file and 16 MiB. The table of names comes on top: 48 bytes an entry, three
-         * times while it grows. */
+        /* Structure: 64 times the file and 16 MiB. The table of names comes on top: 48 bytes an
+         * entry, three times while it grows. */
         size_t names = 48 * 5 * families[i].n;
         if (!CHECK(heap.peak <= 64 * b.size + ((size_t)17 << 20) + names))
             fprintf(stderr, "    %s: %zu bytes for %zu\n", families[i].name, heap.peak, b.size);
@@ -958,7 +959,8 @@ static void all_walks(const test_bytes *b) {
     onx_context_free(ctx);
 }
 
-/* The exponent of the growth from n to 8 n: 1 is linear, 2 quadratic. The best of a few runs counts. */
+/* The exponent of the growth from n to 8 n: 1 is linear, 2 quadratic. The best of a few runs
+ * counts. */
 static double growth(family_fn *make, void (*run)(const test_bytes *), size_t n, double times[2]) {
     for (int k = 0; k < 2; k++) {
         test_bytes b = make(k ? 8 * n : n);

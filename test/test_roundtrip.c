@@ -1,5 +1,6 @@
-/* test_roundtrip.c: what comes in goes out: every model and every data file of the test data, through every way in and
- * out of the library and every format, and through encodings that other writers might choose. */
+/* test_roundtrip.c: what comes in goes out: every model and every data file of the test data,
+ * through every way in and out of the library and every format, and through encodings that other
+ * writers might choose. */
 #include "api/format.h"
 #include "support.h"
 #include "test.h"
@@ -249,7 +250,7 @@ static onx_data_kind kind_of_type(const onx_type *type) {
     }
 }
 
-/* ".../test_x/test_data_set_0/input_1.pb": what the model ".../test_x/model.onnx" declares for it. */
+/* ".../test_x/test_data_set_0/input_1.pb": what ".../test_x/model.onnx" declares for it. */
 static onx_data_kind declared_kind(const char *path, const onx_model *model) {
     const char *name = strrchr(path, '/') + 1;
     bool input = strncmp(name, "input_", 6) == 0;

@@ -1,6 +1,6 @@
-/* test_wire.c: the protobuf codec against the format: what must be accepted, what must be refused, and what the
- * refusal says. The matrices go over every field of every message; names of cases follow protobuf's conformance
- * suite where it has them. */
+/* test_wire.c: the protobuf codec against the format: what must be accepted, what must be refused,
+ * and what the refusal says. The matrices go over every field of every message; names of cases
+ * follow protobuf's conformance suite where it has them. */
 #include "support.h"
 #include "test.h"
 
@@ -407,7 +407,8 @@ static void *deep_messages(void *unused) {
     return NULL;
 }
 
-/* A limit that is raised is honoured, and nothing recurses: encode, clone, compare and link are as deep. */
+/* A limit that is raised is honoured, and nothing recurses: encode, clone, compare and link are as
+ * deep. */
 static void *deep_allowed(void *unused) {
     (void)unused;
     onx_context_options options = ONX_INIT(onx_context_options);
@@ -635,7 +636,8 @@ TEST(enums_out_of_range) {
     }
 }
 
-/* A negative int32 has ten bytes on the wire; five were written by old encoders. Both mean the same. */
+/* A negative int32 has ten bytes on the wire; five were written by old encoders. Both mean the
+ * same. */
 TEST(negative_numbers) {
     test_bytes ten = {NULL, 0, 0}, five = {NULL, 0, 0};
     test_put_int(&ten, 2, UINT64_MAX);
@@ -687,7 +689,7 @@ TEST(lists_in_pieces) {
     CHECK(is_bytes(&again, wanted, sizeof wanted - 1));
     test_bytes_free(&again);
     decoded_free(d);
-    /* dims packed, which proto2 writers do not do but readers accept; floats of an attribute too. */
+    /* dims packed, as proto2 readers accept them; floats of an attribute too. */
     d = decode_as(&onx_desc_tensor, "\x0a\x03\x02\xac\x02\x08\x05", 7);
     REQUIRE(d->status == ONX_OK);
     onx_tensor *t = (onx_tensor *)d->msg;

@@ -14,8 +14,8 @@ onx_status onx_format_read(onx_doc *doc, onx_format format, const onx_desc *desc
 onx_status onx_format_write(const onx_msg *msg, onx_format format, const onx_writer *writer,
                             onx_diag *diag) ONX_MUST_CHECK;
 
-/* Write a message to a file, replacing it whole, together with the files of a chain (NULL: none), which end
- * here in every case. */
+/* Write a message to a file, replacing it whole, together with the files of a chain (NULL: none),
+ * which end here in every case. */
 onx_status onx_format_save(const onx_msg *msg, onx_format format, const char *path,
                            onx_replace *others, onx_diag *diag) ONX_MUST_CHECK;
 

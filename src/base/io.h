@@ -39,8 +39,8 @@ void onx_blob_release(onx_blob *blob);
 typedef struct onx_replace onx_replace;
 onx_status onx_replace_begin(onx_context *ctx, const char *path, onx_replace **out, onx_diag *diag)
     ONX_MUST_CHECK;
-/* The same for a plain name in an open folder. Follows no link. If `owned`, the folder is closed with the
- * file, also on failure; else it must stay open as long. */
+/* The same for a plain name in an open folder. Follows no link. If `owned`, the folder is closed
+ * with the file, also on failure; else it must stay open as long. */
 onx_status onx_replace_begin_in(onx_context *ctx, int dir, bool owned, const char *name,
                                 onx_replace **out, onx_diag *diag) ONX_MUST_CHECK;
 const onx_writer *onx_replace_writer(onx_replace *file);

@@ -1,6 +1,5 @@
-/* attr.c: attributes of nodes: reading and setting. */
+/* attr.c: attributes of nodes: reading. Setting is in attr_set.c. */
 #include "ir/edit.h"
-#include "ir/type_text.h"
 
 static const char *const type_names[] = {
     "undefined",      "float",      "int",        "string",  "tensor", "graph",
@@ -35,6 +34,14 @@ const char *onx_attr_name(const onx_attr *attr) {
 
 const char *onx_attr_ref(const onx_attr *attr) {
     return onx_str_z(attr->ref_attr_name);
+}
+
+const char *onx_attr_doc(const onx_attr *attr) {
+    return onx_str_z(attr->doc_string);
+}
+
+onx_status onx_attr_set_doc(onx_attr *attr, const char *doc) {
+    return onx_str_set(attr, ONX_ROW(attr, doc_string), doc);
 }
 
 /* Files of the first IR version have no type: what is set tells. */
@@ -85,6 +92,10 @@ onx_graph *onx_attr_graph(const onx_attr *attr) {
     return attr->g;
 }
 
+onx_data *onx_attr_sparse(const onx_attr *attr) {
+    return (onx_data *)attr->sparse_tensor;
+}
+
 const onx_type *onx_attr_type_value(const onx_attr *attr) {
     return attr->tp;
 }
@@ -123,141 +134,10 @@ onx_graph *onx_attr_graph_at(const onx_attr *attr, size_t index) {
     return onx_list_at(&attr->graphs, index);
 }
 
-static void leave(onx_node *node, onx_attr *attr) {
-    onx_attr_unlink_notes(node, attr);
-    onx_msg_unlink_names(attr);
-    onx_msg_remove(attr);
+onx_data *onx_attr_sparse_at(const onx_attr *attr, size_t index) {
+    return onx_list_at(&attr->sparse_tensors, index);
 }
 
-onx_status onx_node_remove_attr(onx_node *node, const char *name) {
-    onx_attr *attr = onx_node_attr(node, name);
-    if (!attr) return ONX_NOT_FOUND;
-    leave(node, attr);
-    return ONX_OK;
-}
-
-/* Setting. A new message takes the place of the old one, where it stood. */
-
-static bool is_misused(const onx_node *node, const char *name) {
-    return !node || node->msg.dead || !name || !*name;
-}
-
-static onx_attr *fresh(onx_node *node, const char *name, onx_attr_type type) {
-    if (is_misused(node, name)) return NULL;
-    onx_attr *attr = onx_msg_new(node->msg.doc, &onx_desc_attr);
-    if (!attr || onx_str_set(attr, ONX_ROW(attr, name), name)) return NULL;
-    onx_i32_set(attr, ONX_ROW(attr, type), (int32_t)type);
-    return attr;
-}
-
-static onx_status place(onx_node *node, onx_attr *attr) {
-    onx_attr *old = onx_node_attr(node, onx_str_z(attr->name));
-    if (!onx_attr_link_notes(node, attr)) {
-        onx_attr_unlink_notes(node, attr);
-        return ONX_NO_MEMORY;
-    }
-    onx_msg_insert(node, ONX_ROW(node, attribute), old, attr);
-    if (old) leave(node, old);
-    return ONX_OK;
-}
-
-/* NULL from fresh: which of the two it was. */
-static onx_status refused(const onx_node *node, const char *name) {
-    return is_misused(node, name) ? ONX_USAGE : ONX_NO_MEMORY;
-}
-
-onx_status onx_node_set_int(onx_node *node, const char *name, int64_t value) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_INT);
-    if (!attr) return refused(node, name);
-    onx_i64_set(attr, ONX_ROW(attr, i), value);
-    return place(node, attr);
-}
-
-onx_status onx_node_set_float(onx_node *node, const char *name, float value) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_FLOAT);
-    if (!attr) return refused(node, name);
-    attr->f = value;
-    onx_msg_set_has(attr, ONX_ROW(attr, f));
-    return place(node, attr);
-}
-
-onx_status onx_node_set_bytes(onx_node *node, const char *name, const void *data, size_t size) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_STRING);
-    if (!attr) return refused(node, name);
-    if (!onx_doc_str(node->msg.doc, (onx_str){data, size}, &attr->s)) return ONX_NO_MEMORY;
-    onx_msg_set_has(attr, ONX_ROW(attr, s));
-    return place(node, attr);
-}
-
-onx_status onx_node_set_string(onx_node *node, const char *name, const char *value) {
-    return value ? onx_node_set_bytes(node, name, value, strlen(value)) : ONX_USAGE;
-}
-
-onx_status onx_node_set_ints(onx_node *node, const char *name, size_t n, const int64_t *values) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_INTS);
-    if (!attr) return refused(node, name);
-    for (size_t i = 0; i < n; i++)
-        if (!onx_i64s_push(node->msg.doc, &attr->ints, values[i])) return ONX_NO_MEMORY;
-    return place(node, attr);
-}
-
-onx_status onx_node_set_floats(onx_node *node, const char *name, size_t n, const float *values) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_FLOATS);
-    if (!attr) return refused(node, name);
-    for (size_t i = 0; i < n; i++)
-        if (!onx_f32s_push(node->msg.doc, &attr->floats, values[i])) return ONX_NO_MEMORY;
-    return place(node, attr);
-}
-
-onx_status onx_node_set_strings(onx_node *node, const char *name, size_t n,
-                                const char *const *values) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_STRINGS);
-    if (!attr) return refused(node, name);
-    for (size_t i = 0; i < n; i++) {
-        onx_str copy;
-        if (!onx_doc_str(node->msg.doc, onx_str_of(values[i]), &copy) ||
-            !onx_strs_push(node->msg.doc, &attr->strings, copy))
-            return ONX_NO_MEMORY;
-    }
-    return place(node, attr);
-}
-
-onx_status onx_node_set_tensor(onx_node *node, const char *name, const onx_tensor *value) {
-    onx_attr *attr = value ? fresh(node, name, ONX_ATTR_TENSOR) : NULL;
-    onx_tensor *copy;
-    if (!attr) return value ? refused(node, name) : ONX_USAGE;
-    ONX_TRY(onx_msg_copy(node->msg.doc, value, &copy, NULL));
-    onx_msg_append(attr, ONX_ROW(attr, t), copy);
-    return place(node, attr);
-}
-
-onx_status onx_node_set_type(onx_node *node, const char *name, const char *type, onx_diag *diag) {
-    onx_attr *attr = fresh(node, name, ONX_ATTR_TYPE);
-    onx_type *parsed;
-    if (!attr) return onx_fail(diag, refused(node, name), "the attribute cannot be set");
-    ONX_TRY(onx_type_parse(node->msg.doc, onx_str_of(type), &parsed, diag));
-    onx_msg_append(attr, ONX_ROW(attr, tp), parsed);
-    return place(node, attr) ? onx_fail_nomem(diag) : ONX_OK;
-}
-
-onx_status onx_node_set_ref(onx_node *node, const char *name, const char *parameter,
-                            onx_attr_type type) {
-    onx_attr *attr = fresh(node, name, type);
-    if (!attr) return refused(node, name);
-    ONX_TRY(onx_str_set(attr, ONX_ROW(attr, ref_attr_name), parameter));
-    return place(node, attr);
-}
-
-onx_graph *onx_node_add_graph(onx_node *node, const char *attribute, const char *graph_name) {
-    onx_attr *attr = fresh(node, attribute, ONX_ATTR_GRAPH);
-    onx_graph *graph = attr ? onx_msg_new(node->msg.doc, &onx_desc_graph) : NULL;
-    if (!graph || onx_str_set(graph, ONX_ROW(graph, name), graph_name ? graph_name : "") ||
-        (onx_msg_append(attr, ONX_ROW(attr, g), graph), place(node, attr))) {
-        onx_diag diag;
-        onx_fail(&diag, refused(node, attribute), "a subgraph cannot be added");
-        if (node) onx_doc_error(node->msg.doc, &diag);
-        return NULL;
-    }
-    onx_graph_adopt(node->graph->model, graph, node->graph);
-    return graph;
+const onx_type *onx_attr_type_at(const onx_attr *attr, size_t index) {
+    return onx_list_at(&attr->type_protos, index);
 }

@@ -60,19 +60,27 @@ int64_t onx_data_dim(const onx_data *data, size_t index) {
     return index < onx_data_rank(data) ? ((const onx_sparse *)data)->dims.v[index] : -1;
 }
 
-/* The list of a sequence that its element type names. */
+/* In both tables the fields of the kinds follow each other, in the order of the kinds. */
+static bool is_kind(int32_t kind) {
+    return kind >= ONX_DATA_TENSOR && kind <= ONX_DATA_OPTIONAL;
+}
+
+const onx_field *onx_sequence_row(int32_t kind) {
+    return is_kind(kind) ? ONX_ROW(sequence, tensor_values) + (kind - ONX_DATA_TENSOR) : NULL;
+}
+
+const onx_field *onx_optional_row(int32_t kind) {
+    return is_kind(kind) ? ONX_ROW(optional, tensor_value) + (kind - ONX_DATA_TENSOR) : NULL;
+}
+
 static const onx_list *elements(const onx_sequence *s) {
-    const onx_list *lists[] = {
-        NULL,           &s->tensor_values,  &s->sparse_tensor_values, &s->sequence_values,
-        &s->map_values, &s->optional_values};
-    return s->elem_type > 0 && s->elem_type < (int)ONX_COUNT(lists) ? lists[s->elem_type] : NULL;
+    const onx_field *row = onx_sequence_row(s->elem_type);
+    return row ? onx_field_ptr(s, row) : NULL;
 }
 
 static onx_msg *content(const onx_optional *o) {
-    void *values[] = {NULL,         o->tensor_value,  o->sparse_tensor_value, o->sequence_value,
-                      o->map_value, o->optional_value};
-    bool known = o->elem_type > 0 && o->elem_type < (int)ONX_COUNT(values);
-    return known ? values[o->elem_type] : NULL;
+    const onx_field *row = onx_optional_row(o->elem_type);
+    return row ? *(onx_msg **)onx_field_ptr(o, row) : NULL;
 }
 
 static const onx_sequence *sequence_of(const onx_data *data) {
@@ -134,39 +142,9 @@ void onx_data_free(onx_data *data) {
     if (msg && msg->doc->root == msg) onx_doc_free(msg->doc);
 }
 
-onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *diag) {
-    onx_doc *doc;
-    ONX_TRY(onx_doc_new(ctx, &doc, diag));
-    onx_sequence *sequence = onx_msg_new(doc, &onx_desc_sequence);
-    if (!sequence) {
-        onx_doc_free(doc);
-        return onx_fail_nomem(diag);
-    }
-    onx_i32_set(sequence, ONX_ROW(sequence, elem_type), ONX_DATA_TENSOR);
-    doc->root = &sequence->msg;
-    *out = (onx_data *)sequence;
-    return ONX_OK;
-}
-
-onx_status onx_sequence_append(onx_data *sequence, const char *name, const onx_tensor *tensor,
-                               onx_diag *diag) {
-    if (onx_data_kind_of(sequence) != ONX_DATA_SEQUENCE || !tensor ||
-        ((onx_sequence *)sequence)->elem_type != ONX_DATA_TENSOR)
-        return onx_fail(diag, ONX_USAGE, "a tensor can be appended to a sequence of tensors only");
-    onx_tensor *copy;
-    ONX_TRY(onx_msg_copy(((onx_msg *)sequence)->doc, tensor, &copy, diag));
-    if (name && onx_str_set(copy, ONX_ROW(tensor, name), name)) return onx_fail_nomem(diag);
-    onx_msg_append(sequence, ONX_ROW(sequence, tensor_values), copy);
-    return ONX_OK;
-}
-
 /* How well a decoded message makes sense as its kind. A file does not say which message it holds,
  * and the bytes of one often decode as another; the right one has nothing unknown in it and agrees
  * with itself. */
-
-static bool is_kind_number(int32_t v) {
-    return v >= ONX_DATA_TENSOR && v <= ONX_DATA_OPTIONAL;
-}
 
 static bool plausible(const onx_msg *m) {
     if (m->unknown) return false;
@@ -180,7 +158,7 @@ static bool plausible(const onx_msg *m) {
     }
     if (m->desc == &onx_desc_optional) {
         const onx_optional *o = (const onx_optional *)m;
-        return o->elem_type == 0 || is_kind_number(o->elem_type);
+        return o->elem_type == 0 || is_kind(o->elem_type);
     }
     if (m->desc == &onx_desc_map_data) {
         const onx_map_data *map = (const onx_map_data *)m;

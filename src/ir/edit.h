@@ -69,7 +69,9 @@ onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag)
 /* node.c */
 void onx_node_unlink_inputs(onx_node *node);
 
-/* attr_set.c: a copy of `attr` below a node or function, linked but not yet in its list. */
+/* attr_set.c */
+void onx_attr_leave(onx_attr *attr);
+/* A copy of `attr` below a node or function, linked but not yet in its list. */
 onx_status onx_attr_copy(onx_graph *graph, void *parent, const onx_attr *attr, onx_attr **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 

@@ -23,9 +23,8 @@ static onx_status function_fill(onx_model *model, onx_function *f, const char *d
     ONX_TRY(onx_str_set(f, ONX_ROW(function, name), name));
     ONX_TRY(onx_str_set(f, ONX_ROW(function, domain), domain));
     if (!onx_function_link(model, f)) return ONX_NO_MEMORY;
-    if (!onx_model_opset(model, domain)) ONX_TRY(onx_model_set_opset(model, domain, 1));
-    int64_t opset = onx_model_opset(model, "");
-    return opset ? onx_function_set_opset(f, "", opset) : ONX_OK;
+    ONX_TRY(onx_function_set_opset(f, "", onx_model_opset(model, "")));
+    return onx_model_opset(model, domain) ? ONX_OK : onx_model_set_opset(model, domain, 1);
 }
 
 onx_function *onx_model_add_function(onx_model *model, const char *domain, const char *name) {
@@ -77,10 +76,42 @@ const char *onx_function_attr(const onx_function *function, size_t index) {
 onx_status onx_function_add_attr(onx_function *function, const char *name) {
     onx_str copy;
     if (!name || !*name) return ONX_USAGE;
+    for (size_t i = 0; i < onx_function_attr_count(function); i++)
+        if (!strcmp(onx_function_attr(function, i), name)) return ONX_CONFLICT;
     if (!onx_doc_str(function->msg.doc, onx_str_of(name), &copy) ||
         !onx_strs_push(function->msg.doc, &function->attribute, copy))
         return ONX_NO_MEMORY;
     onx_msg_touch(function);
+    return ONX_OK;
+}
+
+onx_attr *onx_function_default_first(const onx_function *function) {
+    return (onx_attr *)function->attribute_proto.first;
+}
+
+static onx_attr *find_default(const onx_function *f, onx_str name) {
+    ONX_EACH (onx_attr, a, f->attribute_proto)
+        if (onx_str_eq(a->name, name)) return a;
+    return NULL;
+}
+
+/* A parameter with a default is no longer listed among those without. */
+static void forget_attr(onx_strs *names, onx_str name) {
+    size_t n = 0;
+    for (size_t i = 0; i < names->n; i++)
+        if (!onx_str_eq(names->v[i], name)) names->v[n++] = names->v[i];
+    names->n = n;
+}
+
+onx_status onx_function_set_default(onx_function *function, const onx_attr *attr, onx_diag *diag) {
+    onx_attr *copy;
+    if (!attr || !attr->name.size || function->msg.dead)
+        return onx_fail(diag, ONX_USAGE, "there is no such function or attribute");
+    ONX_TRY(onx_attr_copy(&function->body, function, attr, &copy, diag));
+    onx_attr *old = find_default(function, copy->name);
+    onx_msg_insert(function, ONX_ROW(function, attribute_proto), old, copy);
+    if (old) onx_attr_leave(old);
+    forget_attr(&function->attribute, copy->name);
     return ONX_OK;
 }
 
@@ -90,6 +121,7 @@ onx_status onx_function_set_overload(onx_function *function, const char *overloa
 
 onx_status onx_function_remove(onx_function *function) {
     if (function->msg.dead) return ONX_USAGE;
+    onx_msg_unlink_names(function);
     onx_msg_remove(function);
     return ONX_OK;
 }

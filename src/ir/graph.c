@@ -131,6 +131,7 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
  * of a function. */
 onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag) {
     onx_graph *graph = value->graph;
+    ONX_TRY(onx_value_check_seen(value, graph, diag));
     void *owner = graph->function ? (void *)graph->function : (void *)graph;
     const onx_field *row =
         graph->function ? ONX_ROW(function, value_info) : ONX_ROW(graph, value_info);

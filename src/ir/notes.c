@@ -50,8 +50,7 @@ static bool forget(onx_msg *msg, onx_str *slot) {
 }
 
 static bool each_in_attr(onx_attr *a, note_fn *visit) {
-    bool names =
-        onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y");
+    bool names = onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y");
     if (!names || !is_in(&a->msg, &onx_desc_node) ||
         !onx_node_is_gradient((const onx_node *)a->msg.parent))
         return true;

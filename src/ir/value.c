@@ -131,6 +131,7 @@ void onx_value_drop(onx_value *value) {
     if (onx_value_is_defined(value) || onx_value_is_needed(value)) return;
     while (value->first) { /* only notes are left */
         onx_msg *note = value->first->owner;
+        onx_ref_detach(value->first);
         onx_msg_unlink_names(note); /* an annotation names other values, too */
         onx_msg_remove(note);
     }
