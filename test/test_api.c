@@ -904,7 +904,9 @@ static onx_status on_value(wild *w, onx_value *v) {
     case 2:
     case 3: return onx_value_replace(v, a_value(w), NULL);
     case 4: return onx_value_set_type(v, pick(w, 2) ? "float[N,3]" : NULL, NULL);
-    default: return onx_value_set_doc(v, pick(w, 2) ? "said" : NULL);
+    default:
+        return pick(w, 2) ? onx_value_set_doc(v, pick(w, 2) ? "said" : NULL)
+                          : onx_value_set_meta(v, "k", pick(w, 2) ? "said" : NULL);
     }
 }
 
@@ -1093,8 +1095,10 @@ static void wander(const char *text, uint64_t seed, int steps, bool faults) {
         onx_status status = edit(&w);
         heap.fail_at = 0;
         ended += heap.failed > 0;
-        bool same =
-            !before || status != ONX_NO_MEMORY || w.built || onx_model_equal(w.model, before, NULL);
+        onx_diag diag = ONX_INIT(onx_diag);
+        bool may_differ = !before || status != ONX_NO_MEMORY || w.built;
+        bool same = may_differ || onx_model_equal(w.model, before, &diag);
+        if (!same) fprintf(stderr, "    half done: %s: %s\n", diag.place, diag.message);
         if (!CHECK(same) || !CHECK(whole(&w, !text))) {
             fprintf(stderr, "    seed %llu, step %d\n", (unsigned long long)seed, i);
             steps = 0;

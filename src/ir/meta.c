@@ -185,12 +185,21 @@ static onx_value_info *info_of(const onx_value *value) {
     return value->input ? value->input : value->output ? value->output : value->info;
 }
 
-/* `wanted`: make a place if there is none. */
-static onx_status info_to_set(onx_value *value, bool wanted, onx_value_info **out) {
+/* Say something about a value, in a place that is made for it if there is none. */
+static onx_status say(onx_value *value, const onx_field *row, const char *key, const char *text) {
+    bool made = text && !info_of(value);
     if (value->dead) return ONX_USAGE;
-    if (!info_of(value) && wanted) ONX_TRY(onx_value_declare(value, NULL, NULL));
-    *out = info_of(value);
-    return ONX_OK;
+    if (made) ONX_TRY(onx_value_declare(value, NULL, NULL));
+    onx_value_info *info = info_of(value);
+    if (!info) return ONX_OK;
+    onx_status status = row->kind == ONX_FIELD_STR ? onx_str_set(info, row, text)
+                                                   : onx_entry_set(info, row, key, text);
+    if (status && made) {
+        onx_ref_detach(info->ref);
+        onx_msg_remove(info);
+        value->info = NULL;
+    }
+    return status;
 }
 
 const char *onx_value_doc(const onx_value *value) {
@@ -199,9 +208,7 @@ const char *onx_value_doc(const onx_value *value) {
 }
 
 onx_status onx_value_set_doc(onx_value *value, const char *doc) {
-    onx_value_info *info;
-    ONX_TRY(info_to_set(value, doc != NULL, &info));
-    return info ? onx_str_set(info, ONX_ROW(value_info, doc_string), doc) : ONX_OK;
+    return say(value, ONX_ROW(value_info, doc_string), NULL, doc);
 }
 
 const onx_entry *onx_value_meta_first(const onx_value *value) {
@@ -215,7 +222,5 @@ const char *onx_value_meta(const onx_value *value, const char *key) {
 }
 
 onx_status onx_value_set_meta(onx_value *value, const char *key, const char *text) {
-    onx_value_info *info;
-    ONX_TRY(info_to_set(value, text != NULL, &info));
-    return info ? onx_entry_set(info, ONX_ROW(value_info, metadata_props), key, text) : ONX_OK;
+    return say(value, ONX_ROW(value_info, metadata_props), key, text);
 }

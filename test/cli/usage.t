@@ -54,7 +54,7 @@ $ onx convert --external --inline linear.onnx out.onnx
 |onx convert: only one of --external, --external-many and --inline; see 'onx help convert'
 [2]
 $ onx convert --external --align 3 linear.onnx out.onnx
-|onx convert: the alignment is not a power of two
+|onx convert: the alignment is not a power of two up to 1 GiB
 [2]
 $ onx convert --external=../w.data --threshold 0 linear.onnx out.onnx
 |onx convert: out.onnx: the data file needs a plain name, not '../w.data'
