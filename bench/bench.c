@@ -5,6 +5,7 @@
  *     bench time ROUNDS COMMAND…                a command, with its output thrown away
  *
  * The last two print "milliseconds-of-the-fastest-round  peak-resident-kilobytes". */
+#define _DEFAULT_SOURCE
 #include "onx.h"
 
 #include <fcntl.h>

@@ -2,7 +2,8 @@
  *
  *     seed DATA OUT      writes OUT/fuzz_wire/…, OUT/fuzz_json/… and so on
  *
- * Small files only: they are what a fuzzer is fast with. */
+ * Small files only: they are what a fuzzer is fast with. OUT/fuzz_json.dict and the like hold the
+ * words of each language, for -dict. */
 #include "support.h"
 #include "text/text.h"
 
@@ -93,6 +94,100 @@ static void seed_data(const char *path, onx_str bytes) {
     onx_data_free(data);
 }
 
+/* ── Words ── */
+
+static FILE *open_words(const char *target) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s.dict", out_folder, target);
+    FILE *file = fopen(path, "w");
+    if (!file) exit(1);
+    return file;
+}
+
+/* A field's name as in the .proto, or, for JSON, "irVersion". */
+static void write_name(FILE *file, const char *name, bool camel) {
+    fputc('"', file);
+    for (bool join = false; *name; name++) {
+        if (camel && *name == '_')
+            join = true;
+        else
+            fputc(join && *name >= 'a' ? *name - 'a' + 'A' : *name, file), join = false;
+    }
+    fputs("\"\n", file);
+}
+
+static void write_fields(FILE *file, bool camel) {
+    static const onx_desc *const tables[] = {
+#define TABLE(name, type, proto) &onx_desc_##name,
+        ONX_MESSAGES(TABLE)
+#undef TABLE
+    };
+    for (size_t t = 0; t < ONX_COUNT(tables); t++)
+        for (unsigned i = 0; i < tables[t]->n_fields; i++) {
+            const onx_field *f = &tables[t]->fields[i];
+            write_name(file, f->name, camel);
+            for (const onx_enum_name *e = f->enums; e && e->name; e++)
+                write_name(file, e->name, false);
+        }
+}
+
+static void write_words(void) {
+    static const char *const text[] = {"ir_version",
+                                       "opset_import",
+                                       "producer_name",
+                                       "domain",
+                                       "functions",
+                                       "graph",
+                                       "seq(",
+                                       "map(",
+                                       "optional(",
+                                       "sparse_tensor(",
+                                       "=> (",
+                                       "<",
+                                       ">",
+                                       "#@ ",
+                                       "overload",
+                                       "@",
+                                       ": tensor =",
+                                       ": graph =",
+                                       ": ints =",
+                                       "[onx.unknown]"};
+    static const char *const array[] = {"\\x93NUMPY\\x01\\x00",
+                                        "'descr': ",
+                                        "'fortran_order': ",
+                                        "'shape': ",
+                                        "True",
+                                        "False",
+                                        "'<f4'",
+                                        "'>i8'",
+                                        "'|b1'",
+                                        "'<U3'",
+                                        "'|S2'",
+                                        "'<V2'",
+                                        "bfloat16",
+                                        "PK\\x03\\x04",
+                                        "PK\\x01\\x02",
+                                        "PK\\x05\\x06",
+                                        "PK\\x06\\x06",
+                                        ".npy"};
+    FILE *file = open_words("fuzz_json");
+    write_fields(file, true);
+    fputs("\"NaN\"\n\"Infinity\"\n\"-Infinity\"\n\"null\"\n\"[onx.unknown]\"\n", file);
+    fclose(file);
+    file = open_words("fuzz_textproto");
+    write_fields(file, false);
+    fputs("\"nan\"\n\"inf\"\n\"-inf\"\n\"true\"\n\"[onx.unknown]\"\n", file);
+    fclose(file);
+    file = open_words("fuzz_text");
+    for (size_t i = 0; i < ONX_COUNT(text); i++) fprintf(file, "\"%s\"\n", text[i]);
+    for (int d = 1; d < ONX_DTYPE_COUNT; d++)
+        fprintf(file, "\"%s[N,2]\"\n", onx_dtype_name((onx_dtype)d));
+    fclose(file);
+    file = open_words("fuzz_npy");
+    for (size_t i = 0; i < ONX_COUNT(array); i++) fprintf(file, "\"%s\"\n", array[i]);
+    fclose(file);
+}
+
 int main(int argc, char **argv) {
     if (argc != 3) {
         fprintf(stderr, "usage: seed DATA OUT\n");
@@ -112,6 +207,7 @@ int main(int argc, char **argv) {
         }
         test_files_free(&files);
     }
+    write_words();
     test_bytes rich = test_model_rich_bytes();
     seed_model((onx_str){rich.data, rich.size});
     test_bytes_free(&rich);

@@ -316,7 +316,8 @@ ONX_API int64_t onx_opset_version(const onx_opset *opset);
 ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
 ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain,
                                        int64_t version); /* 0 removes it */
-/* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it too. */
+/* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it too.
+ * */
 ONX_API const onx_entry *onx_model_meta_first(const onx_model *model);
 ONX_API const onx_entry *onx_entry_next(const onx_entry *entry);
 ONX_API const char *onx_entry_key(const onx_entry *entry);
@@ -447,8 +448,8 @@ ONX_API bool onx_value_use_next(const onx_value *value, onx_use *use);
 ONX_API onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag);
 /* Everything that used `from` uses `to`, also the node that computes `to`: when that is to go on
  * using `from`, set its input again. Where `from` is an output of its graph, the output keeps its
- * name: `to` takes it over, or, where it cannot, an Identity node is added. CONFLICT when the name of
- * `to` means something else where `from` is used, or `from` is both an input and an output. */
+ * name: `to` takes it over, or, where it cannot, an Identity node is added. CONFLICT when the name
+ * of `to` means something else where `from` is used, or `from` is both an input and an output. */
 ONX_API onx_status onx_value_replace(onx_value *from, onx_value *to, onx_diag *diag);
 
 /* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */

@@ -3,8 +3,9 @@
  *     TEST(adds) { CHECK(1 + 1 == 2); CHECK_EQ(add(1, 1), 2); }
  *     TEST_MAIN(E(adds))
  *
- * CHECK counts and goes on; REQUIRE also leaves the test. The program ends with "N passed, N failed" and, if a
- * case was left out with SKIP("why"), ", N skipped". Run it with names as arguments to run only those tests. */
+ * CHECK counts and goes on; REQUIRE also leaves the test. The program ends with "N passed, N
+ * failed" and, if a case was left out with SKIP("why"), ", N skipped". Run it with names as
+ * arguments to run only those tests. */
 #ifndef ONX_TEST_H
 #define ONX_TEST_H
 

@@ -630,7 +630,7 @@ TEST(race_for_a_link) {
         if (!status) {
             onx_str view = onx_tensor_view(onx_graph_initializer_first(onx_model_graph(model)));
             if (!(view.size == 8 && !memcmp(view.data, "goodgood", 8)))
-                CHECK(!"what was read is the good file");
+                test_check(false, "what was read is the good file", __FILE__, __LINE__);
             loaded++;
         }
         denied += status == ONX_DENIED;

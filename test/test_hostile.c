@@ -2,7 +2,7 @@
  *
  * Cut at every byte, every bit turned over, payloads that do not fit their shapes, sizes that
  * overflow, names that attack whoever prints them, and files made to take memory or time out of
- * proportion. ONX_HOSTILE=all takes all files of the test data instead of 200. */
+ * proportion. ONX_HOSTILE=all takes all small files of the test data instead of 200. */
 #define _XOPEN_SOURCE 700
 #include "support.h"
 #include "test.h"
@@ -47,7 +47,8 @@ static onx_status load_bytes(const char *data, size_t size, bool and_use) {
     options.format = ONX_FORMAT_PROTOBUF;
     if (size) memcpy(exact, data, size);
     onx_status status = onx_model_load_memory(NULL, exact, size, &options, &model, &diag);
-    if (status && !(diag.status == status && diag.message[0])) CHECK(!"a failure says what it is");
+    if (status && !(diag.status == status && diag.message[0]))
+        test_check(false, "a failure says what it is", __FILE__, __LINE__);
     if (!status && and_use) use(model);
     onx_model_free(model);
     free(exact);
@@ -81,7 +82,7 @@ static void cut_everywhere(const test_bytes *file) {
     for (size_t n = 0; n <= file->size; n++) {
         onx_status status = load_bytes(file->data, n, ends[n]);
         if (!ends[n] && status != ONX_MALFORMED) {
-            CHECK(!"a file that is cut is refused");
+            test_check(false, "a file that is cut is refused", __FILE__, __LINE__);
             fprintf(stderr, "    cut at %zu of %zu: %s\n", n, file->size, onx_status_name(status));
         }
         accepted_cuts += status == ONX_OK && n < file->size;
@@ -102,15 +103,15 @@ static void flip_everything(const test_bytes *file) {
     flips += file->size * 8;
 }
 
-/* 200 small files, spread over all there are; or all. */
-static void each_small_file(void (*run)(const test_bytes *file), size_t most) {
+/* 200 files of up to `few` bytes, spread over all there are; or all of up to `most`. */
+static void each_small_file(void (*run)(const test_bytes *file), size_t few, size_t most) {
     const char *all = getenv("ONX_HOSTILE");
     if (!test_data()) SKIP("ONX_DATA is not set");
     test_files files = test_files_find(test_data(), ".onnx");
     size_t chosen = 0, wanted = all ? files.count : 200, step = all ? 1 : 5;
     for (size_t i = 0; i < files.count && chosen < wanted; i += step) {
         test_bytes file = test_file_read(files.paths[i]);
-        if (file.size <= (all ? (size_t)64 << 10 : most)) {
+        if (file.size <= (all ? most : few)) {
             size_t before = test_failures;
             run(&file);
             if (test_failures > before) fprintf(stderr, "    %s\n", files.paths[i]);
@@ -124,7 +125,7 @@ static void each_small_file(void (*run)(const test_bytes *file), size_t most) {
 }
 
 TEST(cut_at_every_byte) {
-    each_small_file(cut_everywhere, 1500);
+    each_small_file(cut_everywhere, 1500, 16 << 10);
     test_bytes rich = test_model_rich_bytes();
     cut_everywhere(&rich);
     test_bytes_free(&rich);
@@ -133,7 +134,7 @@ TEST(cut_at_every_byte) {
 }
 
 TEST(every_bit_flipped) {
-    each_small_file(flip_everything, 300);
+    each_small_file(flip_everything, 300, 4 << 10);
     printf("    flips: %zu, %zu give another model\n", flips, accepted_flips);
 }
 
@@ -959,8 +960,8 @@ static void all_walks(const test_bytes *b) {
     onx_context_free(ctx);
 }
 
-/* The exponent of the growth from n to 8 n: 1 is linear, 2 quadratic. Time of the processor, the best
- * of a few runs: what else the machine does hardly counts. */
+/* The exponent of the growth from n to 8 n: 1 is linear, 2 quadratic. Time of the processor, the
+ * best of a few runs: what else the machine does hardly counts. */
 static double growth(family_fn *make, void (*run)(const test_bytes *), size_t n, double times[2]) {
     for (int k = 0; k < 2; k++) {
         test_bytes b = make(k ? 8 * n : n);

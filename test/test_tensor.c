@@ -3,7 +3,8 @@
 
 #include "ir/ir.h"
 
-/* Bytes that differ everywhere; bools are 0 and 1, and the last byte of packed types has zero padding. */
+/* Bytes that differ everywhere; bools are 0 and 1, and the last byte of packed types has zero
+ * padding. */
 static void fill(onx_dtype dtype, uint64_t count, unsigned char *out, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) out[i] = (unsigned char)(i * 37 + 11);
     for (size_t i = 0; dtype == ONX_DTYPE_BOOL && i < bytes; i++) out[i] &= 1;

@@ -70,7 +70,8 @@ static onx_status open_file(mover *m) {
     return onx_replace_begin_in(m->ctx, m->dir, false, m->location, &m->file, m->diag);
 }
 
-/* The data file is complete. It waits for the model: a failure leaves all old files as they were. */
+/* The data file is complete. It waits for the model: a failure leaves all old files as they were.
+ * */
 static onx_status close_file(mover *m) {
     if (!m->file) return ONX_OK;
     ONX_TRY(onx_replace_prepare(m->file, m->diag));

@@ -175,8 +175,8 @@ onx_status onx_node_set_ref(onx_node *node, const char *name, const char *parame
 
 /* ── Graphs ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* A new graph in field `row` of `attr`, which is new (NULL: there was no memory for it) or stands in
- * its node already. */
+/* A new graph in field `row` of `attr`, which is new (NULL: there was no memory for it) or stands
+ * in its node already. */
 static onx_graph *add_graph(onx_node *node, onx_attr *attr, const onx_field *row,
                             const char *attribute, const char *graph_name) {
     onx_graph *graph = attr ? onx_msg_new(node->msg.doc, &onx_desc_graph) : NULL;

@@ -1,4 +1,5 @@
-/* data_build.c: building sequences, maps, optionals and sparse tensors, of copies of what they hold. */
+/* data_build.c: building sequences, maps, optionals and sparse tensors, of copies of what they
+ * hold. */
 #include "ir/data.h"
 
 #include "ir/edit.h"

@@ -17,8 +17,8 @@ void onx_value_unname(onx_value *value);
  * `from` a fresh one. Only in the table: what is written elsewhere is the caller's business. */
 bool onx_value_take_name(onx_value *value, onx_str name) ONX_MUST_CHECK;
 bool onx_value_swap_name(onx_value *from, onx_value *to, onx_str fresh) ONX_MUST_CHECK;
-/* A value to be defined under `name`: a new one, or one that is used or declared already. If nothing
- * comes of it, it is given back. */
+/* A value to be defined under `name`: a new one, or one that is used or declared already. If
+ * nothing comes of it, it is given back. */
 onx_status onx_value_claim(onx_graph *graph, const char *name, onx_value **out, onx_diag *diag)
     ONX_MUST_CHECK;
 void onx_value_unclaim(onx_value *value);

@@ -127,8 +127,8 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
     return ONX_OK;
 }
 
-/* Where the types of values that are neither inputs nor outputs are declared, and those of all values
- * of a function. */
+/* Where the types of values that are neither inputs nor outputs are declared, and those of all
+ * values of a function. */
 onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag) {
     onx_graph *graph = value->graph;
     ONX_TRY(onx_value_check_seen(value, graph, diag));
