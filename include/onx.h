@@ -74,8 +74,8 @@ typedef enum onx_status {
 #undef ONX_STATUS_ENUM
 } onx_status;
 
-/* What went wrong. Fixed size, owned by the caller, needs no freeing; start with ONX_INIT or zeros.
- * */
+/* What went wrong. Fixed size, owned by the caller, needs no freeing; start with ONX_INIT or
+ * zeros. */
 typedef struct onx_diag {
     size_t size;
     onx_status status;
@@ -286,8 +286,8 @@ ONX_API void onx_buffer_free(onx_context *ctx, void *buffer, size_t size);
 ONX_API onx_model *onx_model_new(onx_context *ctx, const char *name, int64_t opset);
 ONX_API void onx_model_free(onx_model *model);
 ONX_API onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag);
-/* Give back the memory of removed objects: the model moves, and all pointers to it and into it end.
- * */
+/* Give back the memory of removed objects: the model moves, and all pointers to it and into it
+ * end. */
 ONX_API onx_status onx_model_compact(onx_model **model, onx_diag *diag);
 /* The first failure of a builder call on this model; NULL if there was none. */
 ONX_API const onx_diag *onx_model_error(const onx_model *model);
@@ -316,8 +316,8 @@ ONX_API int64_t onx_opset_version(const onx_opset *opset);
 ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
 ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain,
                                        int64_t version); /* 0 removes it */
-/* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it too.
- * */
+/* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it
+ * too. */
 ONX_API const onx_entry *onx_model_meta_first(const onx_model *model);
 ONX_API const onx_entry *onx_entry_next(const onx_entry *entry);
 ONX_API const char *onx_entry_key(const onx_entry *entry);
@@ -443,8 +443,8 @@ ONX_API size_t onx_value_use_count(const onx_value *value);
 /* Start with an all-zero struct; false at the end. Removing the use just returned ends the walk:
  * start anew. */
 ONX_API bool onx_value_use_next(const onx_value *value, onx_use *use);
-/* Changes the name everywhere it is written. CONFLICT when the name is visible where the value is.
- * */
+/* Changes the name everywhere it is written. CONFLICT when the name is visible where the value
+ * is. */
 ONX_API onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag);
 /* Everything that used `from` uses `to`, also the node that computes `to`: when that is to go on
  * using `from`, set its input again. Where `from` is an output of its graph, the output keeps its
@@ -478,8 +478,8 @@ ONX_API onx_status onx_node_remove_input(onx_node *node, size_t index);
 ONX_API onx_value *onx_node_add_output(onx_node *node, const char *name);
 /* Move before `before` of the same graph; NULL: to the end. */
 ONX_API onx_status onx_node_move(onx_node *node, onx_node *before);
-/* CONFLICT while a value it computes is used or is an output of the graph. The node stays readable.
- * */
+/* CONFLICT while a value it computes is used or is an output of the graph. The node stays
+ * readable. */
 ONX_API onx_status onx_node_remove(onx_node *node, onx_diag *diag);
 ONX_API const onx_entry *onx_node_meta_first(const onx_node *node);
 ONX_API const char *onx_node_meta(const onx_node *node, const char *key);

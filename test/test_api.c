@@ -410,8 +410,8 @@ TEST(payload_outlives_its_context) {
     CHECK_EQ(heaps[1].blocks, 0);
 }
 
-/* A copy under another name is written under that name, though its other bytes are those of a file.
- * */
+/* A copy under another name is written under that name, though its other bytes are those of a
+ * file. */
 TEST(copy_keeps_its_new_name) {
     onx_model *m = parse("graph { initializer { name: \"w\" data_type: 1 float_data: 1 } }");
     m = reload(m);

@@ -20,8 +20,8 @@ static onx_status set_folder(onx_model *model, const char *path, const char *fol
     return ONX_OK;
 }
 
-/* The rest of loading, once the bytes are there. Text formats need the bytes no longer than this.
- * */
+/* The rest of loading, once the bytes are there. Text formats need the bytes no longer than
+ * this. */
 static onx_status read_model(onx_doc *doc, onx_blob *blob, const char *path,
                              const onx_load_options *options, onx_model **out, onx_diag *diag) {
     onx_format format = options->format;

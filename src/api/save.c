@@ -70,8 +70,8 @@ static onx_status open_file(mover *m) {
     return onx_replace_begin_in(m->ctx, m->dir, false, m->location, &m->file, m->diag);
 }
 
-/* The data file is complete. It waits for the model: a failure leaves all old files as they were.
- * */
+/* The data file is complete. It waits for the model: a failure leaves all old files as they
+ * were. */
 static onx_status close_file(mover *m) {
     if (!m->file) return ONX_OK;
     ONX_TRY(onx_replace_prepare(m->file, m->diag));
@@ -94,8 +94,8 @@ static onx_status pad(mover *m) {
     return ONX_OK;
 }
 
-/* The dense bytes of a tensor, from where they are or, for integer lists, unpacked for the moment.
- * */
+/* The dense bytes of a tensor, from where they are or, for integer lists, unpacked for the
+ * moment. */
 static onx_status write_payload(mover *m, const onx_tensor *tensor, size_t bytes) {
     const onx_writer *writer = onx_replace_writer(m->file);
     onx_str view = onx_tensor_view(tensor);

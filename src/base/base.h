@@ -43,8 +43,8 @@ void onx_diag_file(onx_diag *diag, const char *path); /* unless a file is named 
 
 /* Strings: a span of bytes. Those that the library stores are also followed by a NUL. */
 #define ONX_LIT(literal) ((onx_str){(literal), sizeof(literal) - 1})
-/* For printf: "%.*s", ONX_FMT(s). Cut at 200 bytes so that a hostile name cannot flood a message.
- * */
+/* For printf: "%.*s", ONX_FMT(s). Cut at 200 bytes so that a hostile name cannot flood a
+ * message. */
 #define ONX_FMT(s) ((int)((s).size < 200 ? (s).size : 200)), ((s).data ? (s).data : "")
 
 static inline onx_str onx_str_of(const char *z) {

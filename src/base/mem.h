@@ -57,8 +57,8 @@ bool onx_arena_str(onx_arena *arena, onx_str in, onx_str *out) ONX_MUST_CHECK;
 bool onx_arena_grow(onx_arena *arena, void *pv, size_t *cap, size_t n, size_t elem_size)
     ONX_MUST_CHECK;
 
-/* A growable byte buffer on the context's allocator. Errors stick: check `failed` once at the end.
- * */
+/* A growable byte buffer on the context's allocator. Errors stick: check `failed` once at the
+ * end. */
 typedef struct onx_buf {
     onx_context *ctx;
     char *data;
@@ -72,8 +72,8 @@ void onx_buf_put(onx_buf *buf, const void *data, size_t size);
 void onx_buf_putc(onx_buf *buf, char c);
 void onx_buf_puts(onx_buf *buf, const char *z);
 void onx_buf_printf(onx_buf *buf, const char *fmt, ...) ONX_PRINTF(2, 3);
-/* Room for `size` more bytes at the end, without counting them as used. NULL when memory ran out.
- * */
+/* Room for `size` more bytes at the end, without counting them as used. NULL when memory ran
+ * out. */
 char *onx_buf_reserve(onx_buf *buf, size_t size);
 
 /* A hash map from (owner, name) to a pointer; open addressing, seeded, grows in the allocator. */

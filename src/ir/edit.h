@@ -82,8 +82,8 @@ void onx_tensor_set_raw(onx_tensor *tensor, onx_str bytes); /* in place of any o
 /* The first failure of a builder call is remembered. */
 void onx_doc_error(onx_doc *doc, const onx_diag *diag);
 
-/* Set a string or integer field of a message and mark it as edited. A string NULL clears the field.
- * */
+/* Set a string or integer field of a message and mark it as edited. A string NULL clears the
+ * field. */
 onx_status onx_str_set(void *msg, const onx_field *field, const char *z) ONX_MUST_CHECK;
 void onx_i64_set(void *msg, const onx_field *field, int64_t value);
 void onx_i32_set(void *msg, const onx_field *field, int32_t value);

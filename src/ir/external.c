@@ -42,8 +42,8 @@ static onx_status fail(finder *f, const onx_tensor *tensor, onx_status status) {
 }
 #define FAIL(f, tensor, status, ...) fail(f, tensor, onx_fail((f)->diag, status, __VA_ARGS__))
 
-/* The model is a link, and so is this file: allowed if it leads into the folder of the real model.
- * */
+/* The model is a link, and so is this file: allowed if it leads into the folder of the real
+ * model. */
 static int open_beside_real(finder *f, const char *location) {
     char path[2 * ONX_PATH_MAX], real[ONX_PATH_MAX];
     const onx_os *os = f->doc->ctx->os;

@@ -362,8 +362,8 @@ onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
 /* tensor.c */
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,
                                   const char *const *strings, onx_diag *diag) ONX_MUST_CHECK;
-/* A detached copy of any message in `doc`; payloads in blobs are shared, external ones come inside.
- * */
+/* A detached copy of any message in `doc`; payloads in blobs are shared, external ones come
+ * inside. */
 onx_status onx_msg_copy(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
 /* Bytes of the payload when dense; fails like onx_tensor_count, and for strings. */
 onx_status onx_tensor_bytes(const onx_tensor *tensor, size_t *bytes, onx_diag *diag) ONX_MUST_CHECK;

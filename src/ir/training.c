@@ -1,5 +1,5 @@
-/* training.c: training steps of a model: their graphs, and which result belongs to which variable.
- * */
+/* training.c: training steps of a model: their graphs, and which result belongs to which
+ * variable. */
 #include "ir/edit.h"
 
 size_t onx_model_training_count(const onx_model *model) {

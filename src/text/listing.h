@@ -57,8 +57,8 @@ void onx_line_bytes(onx_listing *l, uint64_t n);
 void onx_line_dims(onx_listing *l, onx_dtype dtype, const onx_i64s *dims); /* float[2,3] */
 void onx_line_tensor_type(onx_listing *l, const onx_tensor *tensor);
 void onx_line_sparse_type(onx_listing *l, const onx_sparse *sparse);
-/* The first numbers, at most `limit`, and with `one_line` no more than fit; or why there are none.
- * */
+/* The first numbers, at most `limit`, and with `one_line` no more than fit; or why there are
+ * none. */
 void onx_line_values(onx_listing *l, const onx_tensor *tensor, size_t limit, bool one_line);
 void onx_line_attr(onx_listing *l, const onx_attr *attr);
 /* x: float[N,3] */

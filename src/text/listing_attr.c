@@ -1,5 +1,5 @@
-/* listing_attr.c: attributes in a listing. Graphs are not among them: they stand below their node.
- * */
+/* listing_attr.c: attributes in a listing. Graphs are not among them: they stand below their
+ * node. */
 #include "text/listing.h"
 
 #include "ir/edit.h"

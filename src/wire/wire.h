@@ -119,8 +119,8 @@ void onx_doc_free(onx_doc *doc);
 /* Keep `blob` alive as long as the document; takes over the caller's reference, also on failure. */
 onx_status onx_doc_keep(onx_doc *doc, onx_blob *blob, onx_diag *diag) ONX_MUST_CHECK;
 
-/* While a file of that size is read: bound the memory of its structure. SIZE_MAX lifts the bound.
- * */
+/* While a file of that size is read: bound the memory of its structure. SIZE_MAX lifts the
+ * bound. */
 void onx_doc_limit(onx_doc *doc, size_t file_bytes);
 /* Memory ran out in `doc`: NO_MEMORY, or LIMIT if the file asked for more than its size allows. */
 onx_status onx_doc_fail(onx_doc *doc, onx_diag *diag);
@@ -192,8 +192,8 @@ onx_str onx_doc_file_of(const onx_doc *doc, onx_str span);
 /* Write a span of any size. Mapped pages are given back on the way: a copy needs little memory. */
 onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span, onx_diag *diag)
     ONX_MUST_CHECK;
-/* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the NUL.
- * */
+/* "graph.node[3].attribute[0].t": for messages to people. Writes at most `size` bytes with the
+ * NUL. */
 void onx_msg_path(const void *msg, char *out, size_t size);
 
 /* The longest string that a field of kind STR or STRS may have. */
