@@ -4,17 +4,13 @@
 
 #include "ir/edit.h"
 
-/* Starting one: a document of its own, with a message as its root. */
-static onx_status begin(onx_context *ctx, const onx_desc *desc, void *out, onx_diag *diag) {
+/* Starting one: a document of its own, with a message as its root. NULL: no memory. */
+static void *begin(onx_context *ctx, const onx_desc *desc) {
     onx_doc *doc;
-    ONX_TRY(onx_doc_new(ctx, &doc, diag));
-    doc->root = onx_msg_new(doc, desc);
-    if (!doc->root) {
-        onx_doc_free(doc);
-        return onx_fail_nomem(diag);
-    }
-    memcpy(out, &doc->root, sizeof doc->root);
-    return ONX_OK;
+    if (onx_doc_new(ctx, &doc, NULL)) return NULL;
+    onx_msg *root = doc->root = onx_msg_new(doc, desc);
+    if (!root) onx_doc_free(doc);
+    return root;
 }
 
 /* The end of it: handed out, or gone. */
@@ -48,8 +44,8 @@ onx_status onx_data_set_name(onx_data *data, const char *name) {
 /* ── Sequences ───────────────────────────────────────────────────────────────────────────────── */
 
 onx_status onx_sequence_new(onx_context *ctx, onx_data **out, onx_diag *diag) {
-    onx_sequence *sequence = NULL;
-    ONX_TRY(begin(ctx, &onx_desc_sequence, &sequence, diag));
+    onx_sequence *sequence = begin(ctx, &onx_desc_sequence);
+    if (!sequence) return onx_fail_nomem(diag);
     onx_i32_set(sequence, ONX_ROW(sequence, elem_type), ONX_DATA_TENSOR);
     return end(sequence, ONX_OK, out);
 }
@@ -116,7 +112,6 @@ static onx_status fill_map(onx_map_data *map, const onx_tensor *keys, uint64_t c
 onx_status onx_map_new(onx_context *ctx, const onx_tensor *keys, const onx_data *values,
                        onx_data **out, onx_diag *diag) {
     uint64_t count = 0;
-    onx_map_data *map;
     if (!keys || onx_data_kind_of(values) != ONX_DATA_SEQUENCE)
         return onx_fail(diag, ONX_USAGE, "a map needs a tensor of keys and a sequence of values");
     ONX_TRY(onx_tensor_check(keys, diag));
@@ -126,7 +121,8 @@ onx_status onx_map_new(onx_context *ctx, const onx_tensor *keys, const onx_data 
     if (count != onx_data_count(values))
         return onx_fail(diag, ONX_USAGE, "%llu keys for %zu values", (unsigned long long)count,
                         onx_data_count(values));
-    ONX_TRY(begin(ctx, &onx_desc_map_data, &map, diag));
+    onx_map_data *map = begin(ctx, &onx_desc_map_data);
+    if (!map) return onx_fail_nomem(diag);
     return end(map, fill_map(map, keys, count, values, diag), out);
 }
 
@@ -134,9 +130,9 @@ onx_status onx_map_new(onx_context *ctx, const onx_tensor *keys, const onx_data 
 
 onx_status onx_optional_new(onx_context *ctx, const onx_data *content, onx_data **out,
                             onx_diag *diag) {
-    onx_optional *optional;
     int32_t kind = (int32_t)onx_data_kind_of(content);
-    ONX_TRY(begin(ctx, &onx_desc_optional, &optional, diag));
+    onx_optional *optional = begin(ctx, &onx_desc_optional);
+    if (!optional) return onx_fail_nomem(diag);
     onx_i32_set(optional, ONX_ROW(optional, elem_type), kind);
     onx_status status =
         content ? add_copy(optional, onx_optional_row(kind), content, diag) : ONX_OK;
@@ -160,9 +156,9 @@ static onx_status check_sparse(const onx_tensor *values, const onx_tensor *indic
 
 onx_status onx_sparse_new(onx_context *ctx, const onx_tensor *values, const onx_tensor *indices,
                           size_t rank, const int64_t *dims, onx_data **out, onx_diag *diag) {
-    onx_sparse *sparse;
     ONX_TRY(check_sparse(values, indices, rank, dims, diag));
-    ONX_TRY(begin(ctx, &onx_desc_sparse, &sparse, diag));
+    onx_sparse *sparse = begin(ctx, &onx_desc_sparse);
+    if (!sparse) return onx_fail_nomem(diag);
     onx_status status = add_copy(sparse, ONX_ROW(sparse, values), values, diag);
     if (!status) status = add_copy(sparse, ONX_ROW(sparse, indices), indices, diag);
     for (size_t i = 0; !status && i < rank; i++)

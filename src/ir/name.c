@@ -33,10 +33,18 @@ onx_value *onx_value_bare(onx_graph *graph, onx_str name) {
     return value;
 }
 
+/* A name of a graph that lies in another is also entered under no graph, and stays there: to see
+ * that a name is not used inside a graph, the graphs in it need not be searched. */
+static bool table_put(onx_value *value, onx_str name) {
+    onx_map *table = &value->graph->model->values;
+    if (value->graph->outer && !onx_map_put(table, NULL, name, value)) return false;
+    return onx_map_put(table, value->graph, name, value);
+}
+
 onx_value *onx_value_new(onx_graph *graph, onx_str name) {
     onx_value *value = onx_value_bare(graph, name);
     if (!value) return NULL;
-    if (onx_map_put(&graph->model->values, graph, name, value)) return value;
+    if (table_put(value, name)) return value;
     value->dead = true;
     return NULL;
 }
@@ -82,7 +90,7 @@ void onx_value_unname(onx_value *value) {
 }
 
 bool onx_value_take_name(onx_value *value, onx_str name) {
-    if (!onx_map_put(&value->graph->model->values, value->graph, name, value)) return false;
+    if (!table_put(value, name)) return false;
     onx_value_unname(value);
     value->name = name;
     return true;
@@ -90,7 +98,7 @@ bool onx_value_take_name(onx_value *value, onx_str name) {
 
 bool onx_value_swap_name(onx_value *from, onx_value *to, onx_str fresh) {
     onx_str name = from->name;
-    if (!onx_map_put(&from->graph->model->values, from->graph, fresh, from)) return false;
+    if (!table_put(from, fresh)) return false;
     onx_value_unname(to);
     if (from->younger) ring_join(to, from);
     ring_leave(from);
@@ -109,7 +117,8 @@ static onx_graph *graph_next(const onx_graph *root, onx_graph *at) {
 
 onx_value *onx_name_conflict(const onx_graph *graph, onx_str name) {
     onx_value *value = onx_value_lookup(graph, name);
-    for (onx_graph *g = (onx_graph *)(uintptr_t)graph; g && !value; g = graph_next(graph, g))
+    if (value || !onx_map_get(&graph->model->values, NULL, name)) return value;
+    for (onx_graph *g = graph->first_sub; g && !value; g = graph_next(graph, g))
         value = onx_value_find(g, name);
     return value;
 }
