@@ -19,13 +19,12 @@
  *   outputs are untouched and nothing is owed.
  *   Builder functions (those that return the object they add) return NULL on failure, accept NULL
  *   arguments, and remember the first failure in the model: a chain of them needs one check, at its
- *   end:
- *   onx_model_error, or the status of onx_model_save.
+ *   end: onx_model_error, or the status of onx_model_save.
  *   Options structs begin with their size: set it with ONX_INIT(onx_load_options). NULL means
  *   defaults.
  *   Strings returned as `const char *` are UTF-8, NUL-terminated, owned by the object, and valid
- *   until it is
- *   changed or freed; `onx_str` is a span of bytes.
+ *   until it is changed or freed; `onx_str` is a span of bytes.
+ *   What was removed can still be read until the model is compacted or freed, but no longer edited.
  *   Objects of one model may be read from many threads; to change it, be alone with it.
  *   The library never prints, exits, or changes global state.
  */
@@ -117,7 +116,8 @@ typedef struct onx_writer {
 /* Memory, limits. Pass NULL as context for the defaults; make one to set them. */
 typedef struct onx_context onx_context;
 
-/* realloc-like; the old size is passed back; new_size 0 frees. Called from any thread. */
+/* realloc-like, also in alignment; the old size is passed back; new_size 0 frees. Called from any
+ * thread. */
 typedef struct onx_allocator {
     void *user;
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);

@@ -8,6 +8,8 @@
 
 #include "ir/edit.h"
 
+#include <time.h>
+
 static onx_model *parse(const char *text) {
     onx_load_options options = ONX_INIT(onx_load_options);
     onx_model *m = NULL;
@@ -389,6 +391,45 @@ TEST(data_of_every_kind) {
     onx_data_free(none);
 }
 
+/* Everything there is to build, as far as memory goes. */
+static onx_status build_data(onx_context *ctx) {
+    onx_tensor *keys = NULL, *numbers = NULL;
+    onx_data *seq = NULL, *map = NULL, *map2 = NULL, *some = NULL, *sparse = NULL;
+    onx_status s = onx_tensor_new_strings(ctx, "k", 1, (int64_t[]){2}, (const char *[]){"a", "b"},
+                                          &keys, NULL);
+    if (!s)
+        s = onx_tensor_new(ctx, "n", ONX_DTYPE_I64, 1, (int64_t[]){2}, (int64_t[]){1, 2}, 16,
+                           &numbers, NULL);
+    if (!s) s = onx_sequence_new(ctx, &seq, NULL);
+    for (int i = 0; i < 2 && !s; i++) s = onx_sequence_append(seq, "name", keys, NULL);
+    if (!s) s = onx_map_new(ctx, keys, seq, &map, NULL);
+    if (!s) s = onx_map_new(ctx, numbers, seq, &map2, NULL);
+    if (!s) s = onx_optional_new(ctx, map, &some, NULL);
+    if (!s) s = onx_data_set_name(some, "a name that is longer than the little that is left");
+    if (!s) s = onx_sparse_new(ctx, numbers, numbers, 1, (int64_t[]){9}, &sparse, NULL);
+    CHECK((s == ONX_OK) == (sparse != NULL));
+    onx_tensor_free(keys);
+    onx_tensor_free(numbers);
+    onx_data *all[] = {seq, map, map2, some, sparse};
+    for (size_t i = 0; i < ONX_COUNT(all); i++) onx_data_free(all[i]);
+    return s;
+}
+
+TEST(data_without_memory) {
+    onx_status status = ONX_NO_MEMORY;
+    size_t k = 1;
+    for (; status && k < 1000; k++) {
+        test_heap heap = {0};
+        onx_context *ctx = test_context(&heap, NULL);
+        heap.fail_at = heap.calls + k;
+        status = build_data(ctx);
+        CHECK(status == (heap.failed ? ONX_NO_MEMORY : ONX_OK));
+        onx_context_free(ctx);
+        CHECK_EQ(heap.blocks, 0);
+    }
+    CHECK(k > 10 && k < 1000);
+}
+
 /* ── Life ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* A payload is shared between models; the context it came from may end before it does. */
@@ -503,6 +544,42 @@ TEST(declared_inside) {
     CHECK_EQ(onx_node_remove(onx_graph_node_first(g), NULL), ONX_OK);
     CHECK(sound(m));
     CHECK_EQ(onx_graph_remove_input(g, onx_graph_find(g, "in"), NULL), ONX_OK);
+    CHECK(sound(m));
+    onx_model_free(m);
+}
+
+/* A type is set where the value is declared, also inside, and at least in its own graph. */
+TEST(types_everywhere) {
+    onx_model *m = parse("graph { node { op_type: \"Neg\" output: \"h\" } node { op_type: \"If\" "
+                         "attribute { name: \"b\" type: GRAPH g { output { name: \"h\" } "
+                         "value_info { name: \"h\" } } } } }");
+    onx_graph *g = onx_model_graph(m), *b = onx_graph_sub_first(g);
+    onx_value *h = onx_graph_find(g, "h");
+    CHECK_EQ(onx_value_set_type(h, "flot", NULL), ONX_MALFORMED);
+    CHECK_EQ(g->value_info.count, 0);
+    CHECK_EQ(onx_value_set_type(h, "float[2]", NULL), ONX_OK);
+    CHECK_EQ(onx_type_dtype(onx_value_type(h)), ONX_DTYPE_F32);
+    CHECK_EQ(onx_type_rank(((onx_value_info *)b->output.first)->type), 1);
+    CHECK_EQ(onx_type_rank(((onx_value_info *)b->value_info.first)->type), 1);
+    CHECK(sound(m));
+    CHECK_EQ(onx_value_set_type(h, NULL, NULL), ONX_OK);
+    CHECK(!onx_value_type(h) && !((onx_value_info *)b->output.first)->type);
+    CHECK(sound(m));
+    onx_model_free(m);
+}
+
+/* To declare a value is not to use it: a node may declare its own result inside. */
+TEST(sorted_by_uses) {
+    onx_model *m =
+        parse("graph { node { op_type: \"If\" output: \"y\" attribute { name: \"b\" type: "
+              "GRAPH g { value_info { name: \"y\" } output { name: \"x\" } } } }"
+              "  node { op_type: \"Gradient\" domain: \"ai.onnx.preview.training\""
+              "    attribute { name: \"y\" type: STRING s: \"x\" } }"
+              "  node { op_type: \"Neg\" output: \"x\" } }");
+    onx_graph *g = onx_model_graph(m);
+    CHECK_EQ(onx_graph_sort(g, NULL), ONX_OK);
+    CHECK_STR(onx_node_op(onx_graph_node_first(g)), "Neg");
+    CHECK_STR(onx_node_op(onx_graph_node_last(g)), "Gradient");
     CHECK(sound(m));
     onx_model_free(m);
 }
@@ -852,6 +929,29 @@ TEST(many_twins) {
     test_bytes_free(&b);
 }
 
+/* Names are taken and given without a look into every graph: seconds for `n` branches. */
+static double branch_out(int n) {
+    onx_model *m = onx_model_new(NULL, "g", 20);
+    onx_graph *g = onx_model_graph(m);
+    onx_value *x = onx_graph_add_input(g, "x", "float");
+    clock_t start = clock();
+    for (int i = 0; i < n; i++) {
+        onx_graph *b = onx_node_add_graph(onx_graph_add_node(g, "If", 1, &x, 1, NULL), "b", "b");
+        onx_graph_add_output(b, onx_graph_add_op(b, "Neg", "inner", x), NULL);
+    }
+    for (onx_value *v = onx_graph_value_first(g); v; v = onx_value_next(v))
+        if (!CHECK(!onx_value_rename(v, onx_graph_new_name(g, "renamed"), NULL))) break;
+    CHECK(!onx_model_error(m));
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    onx_model_free(m);
+    return seconds;
+}
+
+TEST(many_branches) {
+    double small = branch_out(1000), large = branch_out(16000);
+    CHECK(large < 64 * small + 0.2);
+}
+
 /* ── Wild editing ────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct wild {
@@ -1127,9 +1227,11 @@ TEST(wild) {
 
 TEST_MAIN(E(sparse_initializers) E(sparse_rules) E(attributes_of_every_kind) E(copied_attributes)
               E(what_is_said_about_things) E(functions) E(training) E(data_of_every_kind)
-                  E(payload_outlives_its_context) E(copy_keeps_its_new_name) E(compact) E(borrowed)
-                      E(many_payloads) E(declared_inside) E(shadows) E(defined_twice)
-                          E(defined_twice_and_replaced) E(annotations_go) E(replaced_in_notes)
-                              E(gradient_or_not) E(removed) E(passed_through) E(overridable)
-                                  E(failed_builders) E(long_hints) E(many_parts) E(many_bad_tensors)
-                                      E(many_twins) E(wild))
+                  E(data_without_memory) E(payload_outlives_its_context) E(copy_keeps_its_new_name)
+                      E(compact) E(borrowed) E(many_payloads) E(declared_inside) E(types_everywhere)
+                          E(sorted_by_uses) E(shadows) E(defined_twice)
+                              E(defined_twice_and_replaced) E(annotations_go) E(replaced_in_notes)
+                                  E(gradient_or_not) E(removed) E(passed_through) E(overridable)
+                                      E(failed_builders) E(long_hints) E(many_parts)
+                                          E(many_bad_tensors) E(many_twins) E(many_branches)
+                                              E(wild))

@@ -640,8 +640,8 @@ TEST(race_for_a_link) {
     pthread_join(thread, NULL);
     test_checks += rounds;
     CHECK(loaded > 0 && denied > 0);
-    printf("    %zu loads against %zu swaps: %zu read the good file, %zu were refused\n", rounds,
-           (size_t)atomic_load(&swaps), loaded, denied);
+    printf("    race: %zu loads against %zu swaps: %zu read the good file, %zu were refused\n",
+           rounds, (size_t)atomic_load(&swaps), loaded, denied);
     test_folder_remove(root);
 }
 

@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -913,6 +914,42 @@ TEST(short_counts) {
     }
 }
 
+/* Against loss of power: what was written is synced before it is renamed, and the folder after. */
+static test_os_call order[4096];
+static size_t n_order;
+static void note_call(test_os_call call, const char *name) {
+    (void)name;
+    if (n_order < ONX_COUNT(order)) order[n_order++] = call;
+}
+TEST(synced_before_renamed) {
+    for (onx_external e = ONX_EXTERNAL_KEEP; e <= ONX_EXTERNAL_MANY; e++) {
+        test_heap heap = {0};
+        onx_context *ctx = faulty_context(&heap);
+        file_external = e;
+        test_os = (test_os_state){0};
+        void *state = with_file(ctx);
+        n_order = 0;
+        test_os.before = note_call;
+        CHECK(run_save_file(state, NULL) == ONX_OK);
+        test_os.before = NULL;
+        size_t unsynced = 0, written = 0, synced = 0, renamed = 0;
+        for (size_t i = 0; i < n_order; i++) {
+            if (order[i] == TEST_OS_CREATE) unsynced++, written++;
+            if (order[i] == TEST_OS_WRITE) CHECK(renamed == 0);
+            if (order[i] == TEST_OS_SYNC) synced++;
+            if (order[i] == TEST_OS_RENAME) {
+                CHECK(synced >=
+                      unsynced); /* each file that was made, before the first is renamed */
+                renamed++;
+            }
+        }
+        CHECK(renamed == files_of(e) && written == renamed);
+        CHECK(synced > written && order[n_order - 1] != TEST_OS_RENAME);
+        file_free(state);
+        onx_context_free(ctx);
+    }
+}
+
 /* The mode of a file stays what it was, and its contents are never readable for more people on the
  * way. */
 static uint32_t widest_mode;
@@ -1064,15 +1101,140 @@ TEST(killed_at_random) {
     torn = 0;
     for (size_t i = 0; i < n; i++) kill_at_random(&r);
     test_folder_remove(folder);
-    printf("    killed %zu times\n", n);
+    printf("    at random, killed %zu times\n", n);
+}
+
+/* ── Several at once ── */
+
+static pid_t start_saver(float first, float second) {
+    pid_t child = fork();
+    if (child) return child;
+    onx_model *models[] = {weighty(NULL, first), weighty(NULL, second)};
+    for (size_t i = 0; i < 100; i++)
+        if (onx_model_save(models[i % 2], test_path(folder, "m.onnx"), NULL, NULL)) _exit(1);
+    _exit(0);
+}
+
+/* Two processes save the same file again and again: whoever reads it finds one save, whole. */
+TEST(two_savers) {
+    test_folder_new(folder);
+    file_external = ONX_EXTERNAL_KEEP;
+    save_weighty(test_path(folder, "m.onnx"), 1, file_external);
+    pid_t children[] = {start_saver(2, 3), start_saver(4, 5)};
+    size_t loads = 0;
+    for (size_t left = 2; left;) {
+        double number = weights_of_file(test_path(folder, "m.onnx"));
+        if (!CHECK(number >= 1 && number <= 5)) fprintf(stderr, "    the weights are %g\n", number);
+        loads++;
+        for (size_t i = 0; i < 2; i++) {
+            int status = 0;
+            if (children[i] <= 0 || waitpid(children[i], &status, WNOHANG) != children[i]) continue;
+            CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            children[i] = 0;
+            left--;
+        }
+    }
+    CHECK_EQ(test_folder_count(folder), 1);
+    printf("    200 saves by two processes, %zu loads meanwhile\n", loads);
+    test_folder_remove(folder);
+}
+
+/* ── Unusual files ── */
+
+static void *read_fifo(void *path) {
+    test_bytes *out = malloc(sizeof *out);
+    *out = test_file_read(path);
+    return out;
+}
+static void *write_fifo(void *path) {
+    test_file_write(path, forms[0].data, forms[0].size);
+    return NULL;
+}
+
+/* A save goes into what is there: through links, into pipes; it never takes the place of a
+ * device. */
+TEST(unusual_targets) {
+    struct stat st;
+    pthread_t thread;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *m = rich_model(NULL);
+    char fifo[300], name[300];
+    test_folder_new(folder);
+    CHECK(onx_model_save(m, "/dev/null", NULL, &diag) == ONX_OK);
+    CHECK(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));
+    snprintf(fifo, sizeof fifo, "%s", test_path(folder, "fifo"));
+    CHECK(mkfifo(fifo, 0600) == 0);
+    REQUIRE(pthread_create(&thread, NULL, read_fifo, fifo) == 0);
+    CHECK(onx_model_save(m, fifo, NULL, &diag) == ONX_OK);
+    void *got = NULL;
+    pthread_join(thread, &got);
+    test_bytes *bytes = got;
+    CHECK(bytes->size == forms[0].size && !memcmp(bytes->data, forms[0].data, bytes->size));
+    test_bytes_free(bytes);
+    free(bytes);
+    CHECK(unlink(fifo) == 0);
+    /* Through a link: the link stays, what it leads to is replaced. */
+    CHECK(mkdir(test_path(folder, "real"), 0777) == 0);
+    test_file_write(test_path(folder, "real/m.onnx"), "old", 3);
+    CHECK(symlink("real/m.onnx", test_path(folder, "link.onnx")) == 0);
+    CHECK(onx_model_save(m, test_path(folder, "link.onnx"), NULL, &diag) == ONX_OK);
+    CHECK(lstat(test_path(folder, "link.onnx"), &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(test_file_is(test_path(folder, "real/m.onnx"), forms[0].data, forms[0].size));
+    CHECK_EQ(test_folder_count(test_path(folder, "real")), 1);
+    /* What cannot be. */
+    CHECK(onx_model_save(m, folder, NULL, &diag) != ONX_OK && diag.file[0]);
+    CHECK(onx_model_save(m, test_path(folder, ""), NULL, &diag) != ONX_OK);
+    CHECK(onx_model_save(m, "", NULL, &diag) != ONX_OK);
+    CHECK(onx_model_save(m, test_path(folder, "missing/m.onnx"), NULL, &diag) == ONX_NOT_FOUND);
+    CHECK(onx_model_save(m, test_path(folder, "real/m.onnx/m.onnx"), NULL, &diag) != ONX_OK);
+    memset(name, 'n', sizeof name);
+    name[256] = '\0';
+    CHECK(onx_model_save(m, test_path(folder, name), NULL, &diag) != ONX_OK);
+    name[255] = '\0';
+    CHECK(onx_model_save(m, test_path(folder, name), NULL, &diag) == ONX_OK);
+    CHECK(test_file_is(test_path(folder, name), forms[0].data, forms[0].size));
+    CHECK_EQ(test_folder_count(folder), 3);
+    onx_model_free(m);
+    test_folder_remove(folder);
+}
+
+TEST(unusual_sources) {
+    pthread_t thread;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *m = NULL;
+    char fifo[300];
+    test_folder_new(folder);
+    snprintf(fifo, sizeof fifo, "%s", test_path(folder, "fifo"));
+    CHECK(mkfifo(fifo, 0600) == 0);
+    REQUIRE(pthread_create(&thread, NULL, write_fifo, fifo) == 0);
+    CHECK(onx_model_load(NULL, fifo, NULL, &m, &diag) == ONX_OK);
+    pthread_join(thread, NULL);
+    onx_model *expected = rich_model(NULL);
+    CHECK(m && onx_model_equal(m, expected, NULL));
+    onx_model_free(m);
+    onx_model_free(expected);
+    m = NULL;
+    CHECK(onx_model_load(NULL, folder, NULL, &m, &diag) != ONX_OK && diag.file[0]);
+    CHECK(onx_model_load(NULL, test_path(folder, "missing"), NULL, &m, &diag) == ONX_NOT_FOUND);
+    CHECK(onx_model_load(NULL, "", NULL, &m, &diag) != ONX_OK);
+    /* What never ends is stopped by the limit on memory. */
+    onx_context_options options = ONX_INIT(onx_context_options);
+    onx_context *ctx = NULL;
+    options.memory_limit = (size_t)10 << 20;
+    CHECK(onx_context_new(&options, &ctx) == ONX_OK);
+    CHECK(onx_model_load(ctx, "/dev/zero", NULL, &m, &diag) == ONX_NO_MEMORY);
+    CHECK_EQ(onx_context_memory_used(ctx), 0);
+    onx_context_free(ctx);
+    test_folder_remove(folder);
 }
 
 int main(int argc, char **argv) {
     static const test_case cases[] = {
         E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_files) E(memory_data_files)
-            E(memory_limit) E(system_calls) E(short_counts) E(modes_are_kept)
-                E(temporary_file_is_stolen) E(killed_before_every_call)
-                    E(killed_at_random){NULL, NULL}};
+            E(memory_limit) E(system_calls) E(short_counts) E(synced_before_renamed)
+                E(modes_are_kept) E(temporary_file_is_stolen) E(killed_before_every_call)
+                    E(killed_at_random) E(two_savers) E(unusual_targets)
+                        E(unusual_sources){NULL, NULL}};
     prepare(1);
     int status = test_main(cases, argc, argv);
     for (size_t i = 0; i < ONX_COUNT(forms); i++) test_bytes_free(&forms[i]);

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -662,6 +663,12 @@ TEST(long_names) {
 
 /* ── Proportion ── */
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* A file of about n small things. */
 typedef test_bytes family_fn(size_t n);
 
@@ -893,6 +900,78 @@ static const struct {
     {"external entries", external_entries, 100000, false},
 };
 
+/* The same in text, where a thing takes a few letters. */
+static test_bytes repeat_text(const char *before, const char *item, const char *after, size_t n) {
+    test_bytes b = {NULL, 0, 0};
+    test_put(&b, before, strlen(before));
+    for (size_t i = 0; i < n; i++) test_put(&b, item, strlen(item));
+    test_put(&b, after, strlen(after));
+    return b;
+}
+
+static const struct {
+    onx_format format;
+    const char *name, *before, *item, *after;
+} texts[] = {
+    {ONX_FORMAT_JSON, "JSON, nodes", "{\"graph\":{\"node\":[{}", ",{}", "]}}"},
+    {ONX_FORMAT_JSON, "JSON, names", "{\"graph\":{\"node\":[{\"input\":[\"\"", ",\"\"", "]}]}}"},
+    {ONX_FORMAT_JSON, "JSON, numbers", "{\"graph\":{\"initializer\":[{\"dims\":[1", ",1", "]}]}}"},
+    {ONX_FORMAT_JSON, "JSON, unknown keys", "{", "\"\":1,", "\"irVersion\":1}"},
+    {ONX_FORMAT_JSON, "JSON, brackets", "", "[", ""},
+    {ONX_FORMAT_JSON, "JSON, braces", "{\"graph\":{", "\"node\":[{\"attribute\":[{\"g\":{", ""},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, nodes", "graph{", "node{}", "}"},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, names", "graph{node{", "input:''", "}}"},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, numbers", "graph{initializer{int64_data:[1", ",1",
+     "]}}"},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, braces", "graph{", "node{attribute{g{", ""},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, comments", "", "#\n", ""},
+    {ONX_FORMAT_TEXTPROTO, "protobuf text, strings", "doc_string:", "''", ""},
+    {ONX_FORMAT_TEXT, "ONNX text, nodes", "<ir_version:8>g()=>(){", "=A()", "}"},
+    {ONX_FORMAT_TEXT, "ONNX text, inputs", "<ir_version:8>g(float a", ",float b", ")=>(){}"},
+    {ONX_FORMAT_TEXT, "ONNX text, numbers", "<ir_version:8>g()=>()<float[9] w={1", ",1", "}>{}"},
+    {ONX_FORMAT_TEXT, "ONNX text, types", "<ir_version:8>g(", "seq(", ""},
+    {ONX_FORMAT_TEXT, "ONNX text, graphs", "<ir_version:8>g()=>(){", "=A<a=g()=>(){", ""},
+    {ONX_FORMAT_TEXT, "ONNX text, brackets", "", "<", ""},
+};
+
+static void *load_texts(void *unused) {
+    (void)unused;
+    for (size_t i = 0; i < ONX_COUNT(texts); i++) {
+        test_bytes b = repeat_text(texts[i].before, texts[i].item, texts[i].after, 100000);
+        test_heap heap = {0};
+        onx_context *ctx = test_context(&heap, NULL);
+        onx_model *model = NULL;
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_load_options options = ONX_INIT(onx_load_options);
+        options.format = texts[i].format;
+        double start = now();
+        onx_status status = onx_model_load_memory(ctx, b.data, b.size, &options, &model, &diag);
+        double took = now() - start;
+        CHECK(!status || (diag.status == status && diag.message[0]));
+        size_t names = 48 * 5 * 100000;
+        if (!CHECK(heap.peak <= 64 * b.size + ((size_t)18 << 20) + names))
+            fprintf(stderr, "    %s: %zu bytes for %zu\n", texts[i].name, heap.peak, b.size);
+        if (!CHECK(took < 5)) fprintf(stderr, "    %s: %.2f s\n", texts[i].name, took);
+        printf("    %-28s %9zu bytes, memory %6.1f times that, %.3f s, %s\n", texts[i].name, b.size,
+               (double)heap.peak / (double)b.size, took, onx_status_name(status));
+        onx_model_free(model);
+        onx_context_free(ctx);
+        CHECK_EQ(heap.bytes, 0);
+        test_bytes_free(&b);
+    }
+    return NULL;
+}
+
+/* On a stack of 256 KiB: what is nested 100,000 deep is refused, not followed. */
+TEST(text_in_proportion) {
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    CHECK_EQ(pthread_attr_setstacksize(&attr, 256 << 10), 0);
+    if (CHECK(pthread_create(&thread, &attr, load_texts, NULL) == 0)) pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+}
+
 /* Memory that loading takes, against the size of the file. Past a limit it is refused. */
 TEST(memory_in_proportion) {
     double worst = 0;
@@ -904,6 +983,7 @@ TEST(memory_in_proportion) {
         onx_diag diag = ONX_INIT(onx_diag);
         onx_status status = onx_model_load_memory(ctx, b.data, b.size, NULL, &model, &diag);
         double ratio = (double)heap.peak / (double)b.size;
+        double past = ((double)heap.peak - (double)(16 << 20)) / (double)b.size;
         CHECK(status == ONX_OK || status == ONX_LIMIT);
         if (status) CHECK(diag.hint[0] != '\0');
         /* Structure: 64 times the file and 16 MiB. The table of names comes on top: 48 bytes an
@@ -911,7 +991,7 @@ TEST(memory_in_proportion) {
         size_t names = 48 * 5 * families[i].n;
         if (!CHECK(heap.peak <= 64 * b.size + ((size_t)17 << 20) + names))
             fprintf(stderr, "    %s: %zu bytes for %zu\n", families[i].name, heap.peak, b.size);
-        if (ratio > worst) worst = ratio;
+        if (past > worst) worst = past;
         printf("    %-28s %9zu bytes, memory %6.1f times that%s\n", families[i].name, b.size, ratio,
                status ? ", refused" : "");
         onx_model_free(model);
@@ -919,16 +999,10 @@ TEST(memory_in_proportion) {
         CHECK_EQ(heap.bytes, 0);
         test_bytes_free(&b);
     }
-    printf("    worst memory ratio: %.1f\n", worst);
+    printf("    worst memory past 16 MiB: %.1f times the file\n", worst);
 }
 
 /* ── Time ── */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static bool time_limited; /* keep the limit on memory */
 
@@ -1038,5 +1112,5 @@ TEST(time_of_editing) {
 TEST_MAIN(E(cut_at_every_byte) E(every_bit_flipped) E(cut_text) E(payloads_of_every_type)
               E(payloads_in_the_wrong_place) E(dimensions_that_overflow) E(ranks)
                   E(unaligned_payloads) E(booleans) E(names_in_messages) E(names_in_paths)
-                      E(names_in_text) E(long_names) E(memory_in_proportion) E(time_in_proportion)
-                          E(time_of_editing))
+                      E(names_in_text) E(long_names) E(memory_in_proportion) E(text_in_proportion)
+                          E(time_in_proportion) E(time_of_editing))

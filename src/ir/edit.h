@@ -55,6 +55,8 @@ onx_graph *onx_note_scope(const onx_msg *msg, const onx_str *slot);
 
 /* value.c */
 onx_str *onx_ref_slot(const onx_ref *ref); /* where the name is written */
+/* Does the place use the value, rather than define it or tell about it? */
+bool onx_ref_is_use(const onx_ref *ref);
 /* Does anything need the value: nodes, outputs, training bindings, quantization parameters? */
 bool onx_value_is_needed(const onx_value *value);
 /* The value may have lost its definition: when nothing needs it, it goes, and notes about it. */
@@ -63,8 +65,8 @@ void onx_value_drop(onx_value *value);
 /* graph.c: CONFLICT, because it is still used */
 onx_status onx_value_fail_used(const onx_value *value, onx_diag *diag);
 
-/* A declaration without a place among inputs or outputs; `type` may be NULL. */
-onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag) ONX_MUST_CHECK;
+/* A declaration, without a type yet, that is neither of an input nor of an output. */
+onx_status onx_value_declare(onx_value *value, onx_diag *diag) ONX_MUST_CHECK;
 
 /* node.c */
 void onx_node_unlink_inputs(onx_node *node);

@@ -129,13 +129,13 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
 
 /* Where the types of values that are neither inputs nor outputs are declared, and those of all
  * values of a function. */
-onx_status onx_value_declare(onx_value *value, const char *type, onx_diag *diag) {
+onx_status onx_value_declare(onx_value *value, onx_diag *diag) {
     onx_graph *graph = value->graph;
     ONX_TRY(onx_value_check_seen(value, graph, diag));
     void *owner = graph->function ? (void *)graph->function : (void *)graph;
     const onx_field *row =
         graph->function ? ONX_ROW(function, value_info) : ONX_ROW(graph, value_info);
-    return add_info(value, owner, row, type, NULL, &value->info, diag);
+    return add_info(value, owner, row, NULL, NULL, &value->info, diag);
 }
 
 static onx_status add_to_function(onx_graph *graph, onx_value *value, bool output, const char *type,
@@ -189,28 +189,39 @@ onx_value *onx_graph_add_output(onx_graph *graph, onx_value *value, const char *
     return finish(graph, value, status, "output", onx_value_name(value), &diag);
 }
 
-onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag) {
-    onx_type *types = NULL, *parsed; /* one for each place, all parsed before the first is set */
-    bool declared = false;
-    if (value->dead) return onx_fail(diag, ONX_USAGE, "the value was removed");
-    for (const onx_ref *r = value->first; r; r = r->next) {
-        if (r->kind != ONX_REF_INFO) continue;
-        declared = true;
-        if (!type) continue;
-        ONX_TRY(onx_type_parse(r->owner->doc, onx_str_of(type), &parsed, diag));
+/* As many types as there will be places to declare, in a list. */
+static onx_status parse_types(const onx_value *value, const char *type, size_t places,
+                              onx_type **out, onx_diag *diag) {
+    onx_doc *doc = value->graph->model->msg.doc;
+    onx_type *types = NULL, *parsed;
+    for (; places; places--) {
+        ONX_TRY(onx_type_parse(doc, onx_str_of(type), &parsed, diag));
         parsed->msg.next = types ? &types->msg : NULL;
         types = parsed;
     }
-    if (!declared) return type ? onx_value_declare(value, type, diag) : ONX_OK;
+    *out = types;
+    return ONX_OK;
+}
+
+/* Where the value is declared, in its graph and in those inside; nothing is set before all that may
+ * fail is done. */
+onx_status onx_value_set_type(onx_value *value, const char *type, onx_diag *diag) {
+    onx_type *types = NULL;
+    bool here = value->input || value->output || value->info;
+    size_t places = !here;
+    if (value->dead) return onx_fail(diag, ONX_USAGE, "the value was removed");
+    for (const onx_ref *r = value->first; r; r = r->next) places += r->kind == ONX_REF_INFO;
+    if (type) ONX_TRY(parse_types(value, type, places, &types, diag));
+    if (type && !here) ONX_TRY(onx_value_declare(value, diag));
     for (const onx_ref *r = value->first; r; r = r->next) {
         if (r->kind != ONX_REF_INFO) continue;
+        onx_type *next = types;
+        types = next ? (onx_type *)next->msg.next : NULL;
         onx_msg_clear(r->owner, ONX_ROW(value_info, type));
         onx_msg_touch(r->owner);
-        if (!types) continue;
-        parsed = types;
-        types = (onx_type *)parsed->msg.next;
-        parsed->msg.next = NULL;
-        onx_msg_append(r->owner, ONX_ROW(value_info, type), parsed);
+        if (!next) continue;
+        next->msg.next = NULL;
+        onx_msg_append(r->owner, ONX_ROW(value_info, type), next);
     }
     return ONX_OK;
 }

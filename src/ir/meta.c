@@ -189,7 +189,7 @@ static onx_value_info *info_of(const onx_value *value) {
 static onx_status say(onx_value *value, const onx_field *row, const char *key, const char *text) {
     bool made = text && !info_of(value);
     if (value->dead) return ONX_USAGE;
-    if (made) ONX_TRY(onx_value_declare(value, NULL, NULL));
+    if (made) ONX_TRY(onx_value_declare(value, NULL));
     onx_value_info *info = info_of(value);
     if (!info) return ONX_OK;
     onx_status status = row->kind == ONX_FIELD_STR ? onx_str_set(info, row, text)

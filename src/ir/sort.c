@@ -1,8 +1,8 @@
 /* sort.c: order of nodes. Depth first from each node in its present order: a graph that is sorted
  * stays as it is.
  *
- *     edges users of a value depend on the node that computes it; a node depends on all that graphs
- *     inside it use
+ *     edges    from the users of a value to the node that computes it; what graphs inside a node
+ *              use, the node uses
  *     stack    nodes being visited; one met twice on it is a cycle
  */
 #include "ir/edit.h"
@@ -25,16 +25,12 @@ static onx_node *node_around(const onx_msg *msg, const onx_graph *graph) {
     return NULL;
 }
 
-static bool is_use(const onx_ref *ref) {
-    return ref->kind == ONX_REF_INPUT || ref->kind == ONX_REF_INFO;
-}
-
 /* Count the edges of each node into start[i + 1], or, when they are counted, fill them in. */
 static void each_edge(sorter *s, const onx_graph *graph, bool fill) {
     for (const onx_value *v = graph->values; v; v = v->next) {
         if (v->dead || !v->def || v->def->graph != graph) continue;
         for (const onx_ref *r = v->first; r; r = r->next) {
-            onx_node *user = is_use(r) ? node_around(r->owner, graph) : NULL;
+            onx_node *user = onx_ref_is_use(r) ? node_around(r->owner, graph) : NULL;
             if (!user) continue;
             if (fill)
                 s->edges[s->next[user->order]++] = v->def->order;

@@ -117,13 +117,13 @@ static bool is_definition(const onx_ref *r) {
            is_listed_in(r, ONX_ROW(graph, input));
 }
 
-static bool is_use(const onx_ref *r) {
+bool onx_ref_is_use(const onx_ref *r) {
     return !is_definition(r) && !is_own_note(r);
 }
 
 bool onx_value_is_needed(const onx_value *value) {
     for (const onx_ref *r = value->first; r; r = r->next)
-        if (is_use(r)) return true;
+        if (onx_ref_is_use(r)) return true;
     return false;
 }
 
@@ -157,14 +157,15 @@ static void move_ref(onx_ref *r, onx_value *to) {
 /* Can `to` be named wherever `from` is used? */
 static onx_status check_uses(const onx_value *from, const onx_value *to, onx_diag *diag) {
     for (const onx_ref *r = from->first; r; r = r->next)
-        if (is_use(r)) ONX_TRY(onx_value_check_seen(to, onx_note_scope(r->owner, r->slot), diag));
+        if (onx_ref_is_use(r))
+            ONX_TRY(onx_value_check_seen(to, onx_note_scope(r->owner, r->slot), diag));
     return onx_value_check_seen(to, from->graph, diag);
 }
 
 static void move_uses(onx_value *from, onx_value *to) {
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
-        if (is_use(r) && !is_own_output(r, from)) move_ref(r, to);
+        if (onx_ref_is_use(r) && !is_own_output(r, from)) move_ref(r, to);
     }
 }
 
