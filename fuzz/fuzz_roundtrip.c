@@ -63,13 +63,30 @@ static const char *a_name(editor *e) {
     return v ? onx_value_name(v) : names[i % ONX_COUNT(names)];
 }
 
+static onx_status set_tensor(editor *e, onx_node *n, const char *name) {
+    static const int64_t ints[] = {1, -2, 3};
+    onx_tensor *tensor = NULL;
+    FUZZ_OK(onx_tensor_new(e->model->msg.doc->ctx, "t", ONX_DTYPE_I64, 1, (int64_t[]){3}, ints,
+                           sizeof ints, &tensor, &e->diag),
+            &e->diag);
+    onx_status status = onx_node_set_tensor(n, name, tensor);
+    onx_tensor_free(tensor);
+    return status;
+}
+
+/* An attribute of any node, copied here: with its graphs, if it has some. */
+static onx_status copy_attr(editor *e, onx_node *n) {
+    onx_node *from = a_node(e);
+    const onx_attr *attr = from ? onx_node_attr_first(from) : NULL;
+    return attr ? onx_node_set_attr(n, attr, &e->diag) : ONX_OK;
+}
+
 static void edit_attribute(editor *e, onx_node *n) {
     static const int64_t ints[] = {1, -2, 3};
-    static const char *const strings[] = {"x", "W"};
-    const char *name = a_name(e);
-    onx_tensor *tensor = NULL;
+    static const char *const strings[] = {"x", "W"}, *const types[] = {"float[N]", "seq(int64)"};
+    const char *name = next(e) % 4 ? a_name(e) : "xs"; /* which names values, in Gradient */
     onx_status status = ONX_OK;
-    switch (next(e) % 8) {
+    switch (next(e) % 12) {
     case 0: status = onx_node_set_int(n, name, 7); break;
     case 1: status = onx_node_set_ints(n, name, 3, ints); break;
     case 2: status = onx_node_set_strings(n, name, 2, strings); break;
@@ -77,14 +94,15 @@ static void edit_attribute(editor *e, onx_node *n) {
     case 4: status = onx_node_remove_attr(n, name); break;
     case 5: onx_node_add_graph(n, name, "inner"); break;
     case 6: status = onx_node_set_type(n, name, "seq(float[N,2])", &e->diag); break;
-    default:
-        FUZZ_OK(onx_tensor_new(e->model->msg.doc->ctx, "t", ONX_DTYPE_I64, 1, (int64_t[]){3}, ints,
-                               sizeof ints, &tensor, &e->diag),
-                &e->diag);
-        status = onx_node_set_tensor(n, name, tensor);
-        onx_tensor_free(tensor);
+    case 7: status = onx_node_set_types(n, name, 2, types, &e->diag); break;
+    case 8: onx_node_append_graph(n, name, "one more"); break;
+    case 9: status = copy_attr(e, n); break;
+    case 10:
+        status = onx_node_set_op(n, next(e) % 2 ? "ai.onnx.preview.training::Gradient" : "Add");
+        break;
+    default: status = set_tensor(e, n, name); break;
     }
-    FUZZ_CHECK(status == ONX_OK || status == ONX_NOT_FOUND || status == ONX_USAGE);
+    FUZZ_CHECK(status != ONX_NO_MEMORY);
 }
 
 static void edit_tensor(editor *e, onx_value *v) {
@@ -97,7 +115,8 @@ static void edit_tensor(editor *e, onx_value *v) {
 
 static void edit_model(editor *e) {
     onx_function *f = onx_model_function_first(e->model);
-    switch (next(e) % 6) {
+    onx_training *t = onx_model_training_first(e->model);
+    switch (next(e) % 11) {
     case 0:
         if (onx_model_compact(&e->model, &e->diag))
             fuzz_fail("compact", __FILE__, __LINE__, &e->diag);
@@ -105,6 +124,12 @@ static void edit_model(editor *e) {
     case 1: onx_model_add_function(e->model, "local", a_name(e)); break;
     case 2: FUZZ_CHECK(!f || onx_function_remove(f) == ONX_OK); break;
     case 3: FUZZ_OK(onx_model_set_opset(e->model, "new", 3), NULL); break;
+    case 5: onx_model_add_training(e->model); break;
+    case 6: onx_training_add_initialization(t, "initialization"); break;
+    case 7: onx_training_add_algorithm(t, "algorithm"); break;
+    case 8: (void)!onx_training_bind_update(t, a_value(e), a_value(e), &e->diag); break;
+    case 9: (void)!onx_training_bind_initial(t, a_value(e), a_value(e), &e->diag); break;
+    case 10: FUZZ_CHECK(!t || onx_training_remove(t) == ONX_OK); break;
     case 4: FUZZ_OK(onx_model_set_meta(e->model, "k", next(e) % 2 ? "v" : NULL), NULL); break;
     default: onx_model_touch(e->model); break;
     }

@@ -979,9 +979,65 @@ TEST(copies_do_not_depend_on_files) {
     test_folder_remove(root);
 }
 
+/* Into memory and streams, data go inside the model or stay where they are. */
+TEST(into_memory) {
+    onx_model *m = mixed_model(), *back = NULL, *again = NULL;
+    onx_save_options o = ONX_INIT(onx_save_options);
+    onx_diag diag = ONX_INIT(onx_diag);
+    void *bytes = NULL;
+    size_t size = 0;
+    test_folder_new(root);
+    o.external = ONX_EXTERNAL_ONE;
+    CHECK_EQ(onx_model_save(m, at("m.onnx"), &o, &diag), ONX_OK);
+    REQUIRE((back = reload(at("m.onnx"))) != NULL);
+    o.external = ONX_EXTERNAL_INLINE;
+    CHECK_EQ(onx_model_save_memory(back, &o, &bytes, &size, &diag), ONX_OK);
+    CHECK_EQ(onx_model_load_memory(NULL, bytes, size, NULL, &again, &diag), ONX_OK);
+    CHECK(again && same_contents(m, again) && count_external(again) == 0);
+    onx_model_free(again);
+    onx_buffer_free(NULL, bytes, size);
+    CHECK_EQ(onx_model_save_memory(back, NULL, &bytes, &size, &diag), ONX_OK);
+    onx_load_options l = ONX_INIT(onx_load_options);
+    l.folder = root;
+    CHECK_EQ(onx_model_load_memory(NULL, bytes, size, &l, &again, &diag), ONX_OK);
+    CHECK(again && same_contents(m, again) && count_external(again) == 5);
+    onx_model_free(again);
+    onx_buffer_free(NULL, bytes, size);
+    onx_model_free(back);
+    onx_model_free(m);
+    test_folder_remove(root);
+}
+
+/* Large enough to be mapped, and to be written in several steps that give pages back. */
+TEST(large_data) {
+    enum { N = 6000000 };
+    float *weights = malloc(N * sizeof *weights);
+    for (size_t i = 0; i < N; i++) weights[i] = (float)i;
+    onx_model *m = onx_model_new(NULL, "m", 22);
+    onx_graph_add_initializer(onx_model_graph(m), "W", ONX_DTYPE_F32, 1, (const int64_t[]){N},
+                              weights, N * sizeof *weights);
+    static const onx_external ways[] = {ONX_EXTERNAL_INLINE, ONX_EXTERNAL_ONE, ONX_EXTERNAL_ONE,
+                                        ONX_EXTERNAL_MANY, ONX_EXTERNAL_INLINE};
+    test_folder_new(root);
+    onx_model *at_hand = m;
+    for (size_t i = 0; i < ONX_COUNT(ways); i++) {
+        onx_save_options o = ONX_INIT(onx_save_options);
+        o.external = ways[i];
+        CHECK(onx_model_save(at_hand, at("m.onnx"), &o, NULL) == ONX_OK);
+        CHECK(same_contents(m, at_hand)); /* pages that were given back can be read again */
+        if (at_hand != m) onx_model_free(at_hand);
+        REQUIRE((at_hand = reload(at("m.onnx"))) != NULL);
+        CHECK(same_contents(m, at_hand));
+    }
+    onx_model_free(at_hand);
+    onx_model_free(m);
+    free(weights);
+    test_folder_remove(root);
+}
+
 TEST_MAIN(E(locations) E(links_and_devices) E(unreadable) E(download_cache) E(without_openat2)
               E(offsets_and_lengths) E(keys) E(sizes_of_every_type) E(shapes_that_lie)
                   E(every_place_of_a_tensor) E(data_files) E(race_for_a_link) E(one_file)
                       E(thresholds_alignments_names) E(many_files) E(very_many_files)
                           E(to_another_folder) E(data_file_in_place) E(text_forms)
-                              E(copies_do_not_depend_on_files))
+                              E(copies_do_not_depend_on_files) E(into_memory) E(large_data))

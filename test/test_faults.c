@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -495,13 +496,6 @@ static onx_status run_build(void *state, onx_diag *diag) {
     return built(w, w->model);
 }
 
-static onx_status run_add_node(void *state, onx_diag *diag) {
-    work *w = state;
-    (void)diag;
-    return built(
-        w, onx_graph_add_op(onx_model_graph(w->model), "Add", NULL, value(w, "X"), value(w, "W")));
-}
-
 static onx_status run_save_built(void *state,
                                  onx_diag *diag) { /* a failed builder call fails the save */
     work *w = state;
@@ -522,10 +516,94 @@ static bool check_save_built(void *state, onx_status status) {
 TEST(memory_build) {
     static const operation operations[] = {
         {"build a model", work_new, run_build, check_built, work_free},
-        {"add a node", with_model, run_add_node, check_built, work_free},
         {"build and save", work_new, run_save_built, check_save_built, work_free},
     };
     for (size_t i = 0; i < ONX_COUNT(operations); i++) each_allocation(&operations[i]);
+}
+
+/* Single builder calls on a model that is there. What fails adds nothing. */
+
+static onx_graph *graph_of(const void *state) {
+    return onx_model_graph(((const work *)state)->model);
+}
+#define ADD(name, call)                                                                            \
+    static onx_status run_add_##name(void *state, onx_diag *diag) {                                \
+        (void)diag;                                                                                \
+        return built(state, call);                                                                 \
+    }
+#define SET(name, call)                                                                            \
+    static onx_status run_set_##name(void *state, onx_diag *diag) {                                \
+        (void)diag;                                                                                \
+        return call;                                                                               \
+    }
+ADD(node, onx_graph_add_op(graph_of(state), "Add", NULL, value(state, "X"), value(state, "W")))
+ADD(named_node, onx_graph_add_op(graph_of(state), "my.domain::Op", "a new name", value(state, "X")))
+ADD(input, onx_graph_add_input(graph_of(state), "a new input", "seq(float[N,3])"))
+ADD(output, onx_graph_add_output(graph_of(state), value(state, "r"), "float[N,3]"))
+ADD(initializer, onx_graph_add_initializer(graph_of(state), "a new one", ONX_DTYPE_I32, 1,
+                                           (const int64_t[]){2}, "12345678", 8))
+ADD(strings, onx_graph_add_strings(graph_of(state), "new strings", 1, (const int64_t[]){2},
+                                   (const char *const[]){"one", "two"}))
+ADD(tensor,
+    onx_graph_add_tensor(graph_of(state), "a copy", onx_value_initializer(value(state, "S"))))
+ADD(node_output, onx_node_add_output(node_of(state, "y"), "one more"))
+ADD(graph, onx_node_add_graph(node_of(state, "y"), "body", "inner"))
+ADD(graph_over, onx_node_add_graph(node_of(state, "r"), "then_branch", "inner"))
+ADD(graph_to_list, onx_node_append_graph(node_of(state, "c"), "graphs", "inner"))
+ADD(function, onx_model_add_function(((work *)state)->model, "other.domain", "Another"))
+ADD(training, onx_model_add_training(((work *)state)->model))
+ADD(parameter,
+    onx_graph_add_input(onx_function_body(onx_model_function_first(((work *)state)->model)), "p2",
+                        "float"))
+SET(overload, onx_node_set_overload(node_of(state, "y"), "another"))
+SET(doc, onx_value_set_doc(value(state, "r"), "what it is"))
+SET(value_meta, onx_value_set_meta(value(state, "r"), "key", "value"))
+SET(tensor_meta, onx_tensor_set_meta(onx_value_initializer(value(state, "W")), "key", "value"))
+SET(types2, onx_node_set_types(node_of(state, "c"), "types", 2,
+                               (const char *const[]){"float[N]", "seq(int64)"}, diag))
+SET(tensors,
+    onx_node_set_tensors(node_of(state, "c"), "tensors", 2,
+                         (const onx_tensor *const[]){onx_value_initializer(value(state, "W")),
+                                                     onx_value_initializer(value(state, "S"))}))
+SET(attr,
+    onx_node_set_attr(node_of(state, "y"), onx_node_attr(node_of(state, "c"), "graphs"), diag))
+SET(function_opset,
+    onx_function_set_opset(onx_model_function_first(((work *)state)->model), "n", 2))
+SET(function_attr, onx_function_add_attr(onx_model_function_first(((work *)state)->model), "beta"))
+
+/* The error stays with the model of a builder call, so only the model itself is compared. */
+static bool check_added(void *state, onx_status status) {
+    work *w = state;
+    return check_edited(state, status) && (status == ONX_OK || onx_model_error(w->model));
+}
+
+TEST(memory_add) {
+    static const operation operations[] = {
+        {"add a node", with_model, run_add_node, check_added, work_free},
+        {"add a node with a name", with_model, run_add_named_node, check_added, work_free},
+        {"add an input", with_model, run_add_input, check_added, work_free},
+        {"add an output", with_model, run_add_output, check_added, work_free},
+        {"add an initializer", with_model, run_add_initializer, check_added, work_free},
+        {"add strings", with_model, run_add_strings, check_added, work_free},
+        {"add a tensor", with_model, run_add_tensor, check_added, work_free},
+        {"add an output to a node", with_model, run_add_node_output, check_added, work_free},
+        {"add a subgraph", with_model, run_add_graph, check_added, work_free},
+        {"replace a subgraph", with_model, run_add_graph_over, check_added, work_free},
+        {"add a subgraph to a list", with_model, run_add_graph_to_list, check_added, work_free},
+        {"add a function", with_model, run_add_function, check_added, work_free},
+        {"add training", with_model, run_add_training, check_added, work_free},
+        {"add a parameter", with_model, run_add_parameter, check_added, work_free},
+        {"set an overload", with_model, run_set_overload, check_edited, work_free},
+        {"describe a value", with_model, run_set_doc, check_edited, work_free},
+        {"set metadata of a value", with_model, run_set_value_meta, check_edited, work_free},
+        {"set metadata of a tensor", with_model, run_set_tensor_meta, check_edited, work_free},
+        {"set types", with_model, run_set_types2, check_edited, work_free},
+        {"set tensors", with_model, run_set_tensors, check_edited, work_free},
+        {"copy an attribute", with_model, run_set_attr, check_edited, work_free},
+        {"import into a function", with_model, run_set_function_opset, check_edited, work_free},
+        {"add an attribute", with_model, run_set_function_attr, check_edited, work_free},
+    };
+    for (size_t i = 0; i < ONX_COUNT(operations); i++) each_piece(&operations[i]);
 }
 
 /* ── Files ── */
@@ -1005,6 +1083,52 @@ TEST(temporary_file_is_stolen) {
     onx_context_free(ctx);
 }
 
+/* Temporary names that others hold are left alone; when all are taken, saving fails and says so. */
+TEST(temporary_names_in_use) {
+    static int held[100];
+    onx_diag diag = ONX_INIT(onx_diag);
+    file_external = ONX_EXTERNAL_KEEP;
+    work *w = with_file(NULL);
+    for (int i = 0; i < 100; i++) {
+        char name[40];
+        snprintf(name, sizeof name, ".m.onnx.onx-tmp%d", i);
+        held[i] = open(test_path(folder, name), O_CREAT | O_RDWR, 0600);
+        CHECK(held[i] >= 0 && onx_os_host.lock(held[i]) == 0);
+    }
+    CHECK_EQ(run_save_file(w, &diag), ONX_IO);
+    CHECK(strstr(diag.message, strerror(EEXIST)) && diag.file[0]);
+    CHECK(weights_of_file(test_path(folder, "m.onnx")) == 1);
+    close(held[7]); /* a process that died: its file is a leftover */
+    CHECK_EQ(run_save_file(w, &diag), ONX_OK);
+    CHECK(weights_of_file(test_path(folder, "m.onnx")) == 2);
+    CHECK_EQ(test_folder_count(folder), 100);
+    for (int i = 0; i < 100; i++)
+        if (i != 7) close(held[i]);
+    file_free(w);
+}
+
+/* A file that becomes shorter while it is read is noticed. */
+static void shrink(test_os_call call, const char *name) {
+    (void)name;
+    if (call == TEST_OS_READ) CHECK(truncate(test_path(folder, "m.onnx"), 100) == 0);
+}
+TEST(file_shrinks) {
+    test_heap heap = {0};
+    onx_context *ctx = faulty_context(&heap);
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *m = NULL;
+    file_external = ONX_EXTERNAL_KEEP;
+    test_os = (test_os_state){0};
+    work *w = with_file(ctx);
+    test_os.before = shrink;
+    CHECK_EQ(onx_model_load(ctx, test_path(folder, "m.onnx"), NULL, &m, &diag), ONX_CHANGED);
+    test_os.before = NULL;
+    CHECK(diag.file[0] && diag.message[0] && m == NULL);
+    file_free(w);
+    onx_context_free(ctx);
+    CHECK_EQ(heap.bytes, 0);
+}
+
 /* ── Killed ── */
 
 /* Several files cannot be renamed at once: killed between two renames, there are some of each. */
@@ -1230,11 +1354,12 @@ TEST(unusual_sources) {
 
 int main(int argc, char **argv) {
     static const test_case cases[] = {
-        E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_files) E(memory_data_files)
-            E(memory_limit) E(system_calls) E(short_counts) E(synced_before_renamed)
-                E(modes_are_kept) E(temporary_file_is_stolen) E(killed_before_every_call)
-                    E(killed_at_random) E(two_savers) E(unusual_targets)
-                        E(unusual_sources){NULL, NULL}};
+        E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_add) E(memory_files)
+            E(memory_data_files) E(memory_limit) E(system_calls) E(short_counts)
+                E(synced_before_renamed) E(modes_are_kept) E(temporary_file_is_stolen)
+                    E(temporary_names_in_use) E(file_shrinks) E(killed_before_every_call)
+                        E(killed_at_random) E(two_savers) E(unusual_targets)
+                            E(unusual_sources){NULL, NULL}};
     prepare(1);
     int status = test_main(cases, argc, argv);
     for (size_t i = 0; i < ONX_COUNT(forms); i++) test_bytes_free(&forms[i]);

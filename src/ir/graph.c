@@ -141,7 +141,14 @@ onx_status onx_value_declare(onx_value *value, onx_diag *diag) {
 static onx_status add_to_function(onx_graph *graph, onx_value *value, bool output, const char *type,
                                   onx_diag *diag) {
     ONX_TRY(add_parameter(graph, value, output, diag));
-    return type ? onx_value_set_type(value, type, diag) : ONX_OK;
+    onx_status status = type ? onx_value_set_type(value, type, diag) : ONX_OK;
+    if (status) { /* it goes again */
+        onx_refs *refs = output ? &graph->outs : &graph->ins;
+        onx_ref_detach(refs->v[--refs->n]);
+        *(output ? &graph->function->output.n : &graph->function->input.n) -= 1;
+        if (!output) value->parameter = false;
+    }
+    return status;
 }
 
 /* Builder functions: one exit that remembers what went wrong. */
