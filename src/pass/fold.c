@@ -30,7 +30,8 @@ static bool fact_bytes(const onx_fact *fact, size_t *bytes) {
 static bool is_small(const onx_pass_ctx *ctx, const onx_node *node, const onx_tensor *const *in) {
     size_t bytes, before = 0, after = 0;
     for (size_t i = 0; i < node->input.n; i++)
-        if (in[i] && (onx_tensor_bytes(in[i], &bytes, NULL) || !onx_add_size(before, bytes, &before)))
+        if (in[i] &&
+            (onx_tensor_bytes(in[i], &bytes, NULL) || !onx_add_size(before, bytes, &before)))
             return false;
     for (size_t i = 0; i < node->output.n; i++) {
         const onx_value *out = onx_node_output(node, i);

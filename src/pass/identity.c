@@ -58,10 +58,10 @@ static const struct {
     const char *op;
     noop_test *is_noop;
 } rules[] = {
-    {"Identity", always},     {"Cast", same_type},      {"CastLike", same_type},
-    {"Transpose", in_order},  {"Dropout", drops_nothing}, {"Concat", one_input},
-    {"Reshape", same_shape},  {"Expand", same_shape},   {"Flatten", same_shape},
-    {"Squeeze", same_shape},  {"Unsqueeze", same_shape}, {"Tile", same_shape},
+    {"Identity", always},    {"Cast", same_type},        {"CastLike", same_type},
+    {"Transpose", in_order}, {"Dropout", drops_nothing}, {"Concat", one_input},
+    {"Reshape", same_shape}, {"Expand", same_shape},     {"Flatten", same_shape},
+    {"Squeeze", same_shape}, {"Unsqueeze", same_shape},  {"Tile", same_shape},
 };
 
 /* An output keeps its name, which what stands before the node must be free to take. */

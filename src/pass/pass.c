@@ -52,12 +52,21 @@ onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) {
     return ONX_OK;
 }
 
+static onx_status refresh(onx_pass_ctx *ctx) {
+    onx_facts *facts;
+    if (!ctx->facts) return ONX_OK;
+    ONX_TRY(onx_facts_new(ctx->model, ctx->infer, &facts, ctx->diag));
+    onx_facts_free(ctx->facts);
+    ctx->facts = facts;
+    return ONX_OK;
+}
+
 static onx_status run_rounds(onx_pass_ctx *ctx) {
     for (int round = 0; round < MAX_ROUNDS; round++) {
         size_t before = ctx->changes;
         for (size_t i = 0; i < ONX_COUNT(passes); i++) ONX_TRY(onx_pass_apply(ctx, &passes[i]));
         if (ctx->changes == before) break;
-        if (ctx->refresh) ONX_TRY(ctx->refresh(ctx->user, &ctx->facts));
+        ONX_TRY(refresh(ctx));
     }
     return ONX_OK;
 }

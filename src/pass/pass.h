@@ -23,9 +23,11 @@
 
 typedef struct onx_pass_ctx {
     onx_model *model;
-    onx_facts *facts; /* NULL: nothing is known */
-    onx_diag *diag;   /* NULL: none wanted */
-    void *user;       /* of the functions below, each of which may be NULL */
+    /* The caller's, replaced by newer ones when the graph has changed. NULL: nothing is known. */
+    onx_facts *facts;
+    const onx_facts_options *infer; /* for the newer ones */
+    onx_diag *diag;                 /* NULL: none wanted */
+    void *user;                     /* of the functions below, each of which may be NULL */
     /* Compute one node from constants: in[i] is NULL where the node has no input i. On success each
      * out[i] that the node has is a new tensor that stands alone. A failure leaves the node as it
      * is, except for NO_MEMORY and CANCELLED. */
@@ -33,8 +35,6 @@ typedef struct onx_pass_ctx {
                        size_t n_out, onx_tensor **out);
     /* Must the value be there afterwards? */
     bool (*pinned)(void *user, const onx_value *value);
-    /* The graph has changed: new facts in place of the old ones. */
-    onx_status (*refresh)(void *user, onx_facts **facts);
     /* Is there a kernel for the operator of the domain onx.internal? */
     bool (*has_kernel)(void *user, const char *op);
     size_t fold_bytes; /* results of folding may be larger than what goes in up to this (1 MiB) */
@@ -70,8 +70,8 @@ onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHEC
 
 /* Never NULL: of an unknown value, or of none, it is empty. */
 const onx_fact *onx_pass_fact(const onx_pass_ctx *ctx, const onx_value *value);
-onx_status onx_pass_inherit(onx_pass_ctx *ctx, const onx_value *value,
-                            const onx_value *from) ONX_MUST_CHECK;
+onx_status onx_pass_inherit(onx_pass_ctx *ctx, const onx_value *value, const onx_value *from)
+    ONX_MUST_CHECK;
 /* Dense tensors whose shapes, as far as facts go, are surely the same. */
 bool onx_pass_same_shape(const onx_fact *a, const onx_fact *b);
 bool onx_pass_same_type(const onx_fact *a, const onx_fact *b);
@@ -87,13 +87,13 @@ bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be
 /* The same result from the same inputs, and no graphs inside. */
 bool onx_pass_pure(const onx_op *op, const onx_node *node);
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
-onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to,
-                            bool *done) ONX_MUST_CHECK;
+onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
+    ONX_MUST_CHECK;
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
  * become initializers of their names, or it becomes a Constant. Or it stays, where neither can
  * be. */
-onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node,
-                           const onx_tensor *const *tensors) ONX_MUST_CHECK;
+onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors)
+    ONX_MUST_CHECK;
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 /* Other operator and inputs, no attributes; outputs, name and place stay. */
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,

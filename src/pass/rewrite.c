@@ -7,14 +7,15 @@
 const onx_fact *onx_pass_fact(const onx_pass_ctx *ctx, const onx_value *value) {
     static const onx_fact nothing;
     const onx_value *from = value ? onx_map_get(&ctx->inherits, value, (onx_str){0}) : NULL;
-    const onx_fact *fact = ctx->facts && value ? onx_facts_of(ctx->facts, from ? from : value) : NULL;
+    const onx_fact *fact =
+        ctx->facts && value ? onx_facts_of(ctx->facts, from ? from : value) : NULL;
     return fact ? fact : &nothing;
 }
 
 onx_status onx_pass_inherit(onx_pass_ctx *ctx, const onx_value *value, const onx_value *from) {
     const onx_value *root = onx_map_get(&ctx->inherits, from, (onx_str){0});
-    bool put = onx_map_put(&ctx->inherits, value, (onx_str){0},
-                           (void *)(uintptr_t)(root ? root : from));
+    bool put =
+        onx_map_put(&ctx->inherits, value, (onx_str){0}, (void *)(uintptr_t)(root ? root : from));
     return put ? ONX_OK : onx_fail_nomem(ctx->diag);
 }
 
@@ -42,7 +43,8 @@ bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value) {
     for (const onx_ref *r = value->first; r; r = r->next) {
         if (r->kind == ONX_REF_OTHER) return true;
         if (r->kind == ONX_REF_INPUT && ((onx_node *)r->owner)->graph != value->graph) return true;
-        if (r->kind == ONX_REF_INFO && onx_ref_is_use(r)) return true; /* output of a graph inside */
+        if (r->kind == ONX_REF_INFO && onx_ref_is_use(r))
+            return true; /* output of a graph inside */
     }
     return false;
 }
@@ -66,9 +68,9 @@ onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, b
 /* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
 
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node) {
-    if (ctx->model->functions.count && onx_model_function_find(ctx->model, onx_node_domain(node),
-                                                               onx_node_op(node),
-                                                               onx_node_overload(node)))
+    if (ctx->model->functions.count &&
+        onx_model_function_find(ctx->model, onx_node_domain(node), onx_node_op(node),
+                                onx_node_overload(node)))
         return NULL;
     return onx_op_of(node);
 }

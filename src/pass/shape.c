@@ -54,8 +54,7 @@ static onx_status resolve(onx_pass_ctx *ctx, onx_node *node) {
     onx_tensor **tensors = onx_arena_array(&ctx->arena, n, sizeof(onx_tensor *));
     if (!tensors) return onx_fail_nomem(ctx->diag);
     onx_status status = know_outputs(ctx, node, tensors, &known);
-    if (!status && known)
-        status = onx_pass_become(ctx, node, (const onx_tensor *const *)tensors);
+    if (!status && known) status = onx_pass_become(ctx, node, (const onx_tensor *const *)tensors);
     for (size_t i = 0; i < n; i++) onx_tensor_free(tensors[i]);
     return status;
 }
