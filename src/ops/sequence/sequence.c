@@ -32,7 +32,7 @@ static onx_fact plain(const onx_fact *fact) {
 static onx_status infer_construct(onx_infer *in) {
     onx_fact elem = plain(onx_infer_in(in, 0));
     for (size_t i = 1; i < onx_infer_n_in(in); i++)
-        ONX_TRY(onx_infer_union(in, &elem, onx_infer_in(in, i)));
+        ONX_TRY(onx_infer_union(in, &elem, onx_infer_in(in, i), NULL));
     return infer_list(in, ONX_TYPE_SEQUENCE, &elem);
 }
 
@@ -40,7 +40,7 @@ static onx_status infer_insert(onx_infer *in) {
     const onx_fact *list = onx_infer_in(in, 0);
     if (list->kind != ONX_TYPE_SEQUENCE || !list->elem) return ONX_OK;
     onx_fact elem = plain(onx_infer_in(in, 1));
-    ONX_TRY(onx_infer_union(in, &elem, list->elem));
+    ONX_TRY(onx_infer_union(in, &elem, list->elem, NULL));
     return infer_list(in, ONX_TYPE_SEQUENCE, &elem);
 }
 
