@@ -50,7 +50,8 @@ typedef struct tier {
     double (*peak)(void);
     const onx_conv_algorithm *direct, *plain, *depthwise;
 } tier;
-#define TIER(isa) {#isa, peak_##isa, &onx_conv_direct_##isa, &onx_conv_plain_##isa, NULL},
+#define TIER(isa)                                                                                  \
+    {#isa, peak_##isa, &onx_conv_direct_##isa, &onx_conv_plain_##isa, &onx_conv_depthwise_##isa},
 static const tier tiers[] = {ONX_ISAS(TIER)};
 
 typedef struct layer {
@@ -93,10 +94,22 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
     if (!run) return;
     bool each = l->algorithm == 'w';
     size_t out = (l->size + 2 * l->pad - l->kernel) / l->stride + 1;
-    onx_conv c = {.n = 1, .groups = each ? l->ic : 1, .ic = each ? 1 : l->ic,
-                  .oc = each ? 1 : l->oc, .ih = l->size, .iw = l->size, .oh = out, .ow = out,
-                  .kh = l->kernel, .kw = l->kernel, .sh = l->stride, .sw = l->stride, .dh = 1,
-                  .dw = 1, .top = l->pad, .left = l->pad};
+    onx_conv c = {.n = 1,
+                  .groups = each ? l->ic : 1,
+                  .ic = each ? 1 : l->ic,
+                  .oc = each ? 1 : l->oc,
+                  .ih = l->size,
+                  .iw = l->size,
+                  .oh = out,
+                  .ow = out,
+                  .kh = l->kernel,
+                  .kw = l->kernel,
+                  .sh = l->stride,
+                  .sw = l->stride,
+                  .dh = 1,
+                  .dw = 1,
+                  .top = l->pad,
+                  .left = l->pad};
     size_t plain_weights = c.groups * c.oc * c.ic * c.kh * c.kw;
     float *w = room(plain_weights), *packed = room(run->weights(&c));
     float *x = room((l->ic + 16) * l->size * l->size), *y = room((l->oc + 16) * out * out);
@@ -124,8 +137,7 @@ int main(int argc, char **argv) {
         double peak = 0;
         for (int k = 0; k < 20; k++) peak = fmax(peak, tiers[i].peak());
         printf("%s: peak %.1f GFLOP/s\n", wanted, peak);
-        for (size_t k = 0; k < ONX_COUNT(layers); k++)
-            measure(&tiers[i], &layers[k], peak, rounds);
+        for (size_t k = 0; k < ONX_COUNT(layers); k++) measure(&tiers[i], &layers[k], peak, rounds);
         return 0;
     }
     fprintf(stderr, "conv_bench: no instruction set '%s' here\n", wanted);

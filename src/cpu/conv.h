@@ -52,7 +52,8 @@ typedef struct onx_conv_algorithm {
 } onx_conv_algorithm;
 
 #define ONX_CONV_TIER(isa)                                                                         \
-    extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa;
+    extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
+        onx_conv_depthwise_##isa;
 #include "cpu/isa.def"
 ONX_ISAS(ONX_CONV_TIER)
 

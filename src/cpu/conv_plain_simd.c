@@ -12,7 +12,7 @@
 #include "cpu/conv_tile.h"
 
 #define COPY_FLOATS ((size_t)16 << 10) /* wanted at most, to stay in a cache */
-#define TASK_PRODUCTS ((size_t)2 << 20)
+#define TASK_PRODUCTS ((size_t)8 << 20)
 
 typedef struct tile {
     const float *x;       /* the first pixel's input of the first tap */
