@@ -65,7 +65,8 @@ extern "C" {
     X(UNSUPPORTED, 8, "valid, but not supported")                                                  \
     X(CONFLICT, 9, "a name or object is already in use")                                           \
     X(DENIED, 10, "refused: the file lies outside the model's folder or is not a plain file")      \
-    X(CHANGED, 11, "the data is not what was declared or expected")
+    X(CHANGED, 11, "the data is not what was declared or expected")                                \
+    X(CANCELLED, 12, "the run was cancelled, or its deadline passed")
 
 typedef enum onx_status {
 #define ONX_STATUS_ENUM(name, value, text) ONX_##name = value,
@@ -754,6 +755,156 @@ ONX_API onx_status onx_optional_new(onx_context *ctx, const onx_data *content, o
 ONX_API onx_status onx_sparse_new(onx_context *ctx, const onx_tensor *values,
                                   const onx_tensor *indices, size_t rank, const int64_t *dims,
                                   onx_data **out, onx_diag *diag);
+
+/* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Run a model, inputs and outputs in the caller's memory:
+ *
+ *     onx_session *s;
+ *     onx_session_new(model, NULL, &s, &diag);
+ *     onx_arg in = {.dtype = ONX_DTYPE_F32, .rank = 2, .dims = {1, 3}, .data = x, .bytes = 12};
+ *     onx_arg out = {.data = y, .bytes = sizeof y};
+ *     onx_session_run(s, 1, &in, 1, &out, NULL, &diag);
+ *     onx_session_free(s);
+ *
+ * A session may be run from many threads at once. It holds what it needs of the model, which may be
+ * freed or changed. */
+#define ONX_RANK_MAX 16 /* dimensions of a tensor that can be computed with */
+
+typedef struct onx_session onx_session;
+typedef struct onx_cancel onx_cancel;
+typedef struct onx_profile onx_profile;
+
+typedef enum onx_level {
+    ONX_LEVEL_DEFAULT, /* all of it */
+    ONX_LEVEL_NONE,    /* the graph as it is, node by node */
+    ONX_LEVEL_BASIC,   /* portable rewrites: constant folding, dead nodes, identities */
+    ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
+} onx_level;
+
+typedef struct onx_size { /* of a symbolic dimension */
+    const char *name;
+    int64_t value;
+} onx_size;
+
+typedef struct onx_session_options {
+    size_t size;
+    const char *providers; /* in order of preference: "cpu"; NULL: what there is */
+    const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
+    size_t threads;        /* 0: as many as the process may use */
+    onx_level level;
+    bool fast;           /* allow less than float32 precision inside */
+    size_t memory_limit; /* bytes that the session may allocate; 0: no limit of its own */
+    size_t n_sizes;      /* dimensions that are fixed ahead */
+    const onx_size *sizes;
+    size_t n_initializers; /* that take the place of those of the model with their names */
+    const onx_tensor *const *initializers;
+    size_t n_pins; /* values that every run can be asked for; see onx_session_run */
+    const char *const *pins;
+    bool pin_all; /* every value of the graph */
+    bool dynamic; /* bind every step when it runs, as if no shape were known before */
+    void (*log)(void *user, const char *sentence); /* what the caller may want to know */
+    void *log_user;
+} onx_session_options;
+
+/* One input or output of a run. Start with zeros. */
+typedef struct onx_arg {
+    const char *name; /* NULL: the one at this position in the graph */
+    onx_dtype dtype;
+    size_t rank;
+    int64_t dims[ONX_RANK_MAX];
+    void *data;      /* dense. Output: NULL: onx allocates it */
+    size_t bytes;    /* of data */
+    onx_data *value; /* what is not a dense tensor: strings, sequences, maps, optionals */
+    void *owned;     /* private: of outputs that onx allocated; see onx_arg_clear */
+} onx_arg;
+
+typedef struct onx_run_options {
+    size_t size;
+    onx_cancel *cancel;
+    double timeout; /* seconds; 0: none */
+    onx_profile *profile;
+} onx_run_options;
+
+/* The model is checked as far as running it needs. */
+ONX_API onx_status onx_session_new(const onx_model *model, const onx_session_options *options,
+                                   onx_session **out, onx_diag *diag);
+ONX_API void onx_session_free(onx_session *session); /* NULL is fine */
+/* Inputs are read in place and must stay as they are during the run. Outputs with `data` are
+ * written there: INVALID when they are larger than `bytes`. The others are allocated: free them
+ * with onx_arg_clear. On success dtype, rank and dims of outputs are set. An output may be any value
+ * of the graph, by name, also one in a subgraph (then it is what that graph computed last, or has
+ * dtype NONE when it did not run): the first such run prepares a program that keeps it. */
+ONX_API onx_status onx_session_run(onx_session *session, size_t n_in, const onx_arg *in,
+                                   size_t n_out, onx_arg *out, const onx_run_options *options,
+                                   onx_diag *diag);
+ONX_API size_t onx_session_input_count(const onx_session *session);
+ONX_API const char *onx_session_input_name(const onx_session *session, size_t index);
+ONX_API const onx_type *onx_session_input_type(const onx_session *session, size_t index);
+ONX_API bool onx_session_input_optional(const onx_session *session,
+                                        size_t index); /* has a default */
+ONX_API size_t onx_session_output_count(const onx_session *session);
+ONX_API const char *onx_session_output_name(const onx_session *session, size_t index);
+ONX_API const onx_type *onx_session_output_type(const onx_session *session, size_t index);
+ONX_API size_t onx_session_threads(const onx_session *session);
+ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruction set: "avx512" */
+
+/* What a data file holds, as an argument: its bytes in place where they lie densely, else a copy;
+ * strings and everything but tensors as `value`. `data` must outlive it. Clear it in the end. */
+ONX_API onx_status onx_arg_from_data(onx_data *data, onx_arg *out, onx_diag *diag);
+/* And back: a copy. */
+ONX_API onx_status onx_arg_to_data(onx_context *ctx, const onx_arg *arg, onx_data **out,
+                                   onx_diag *diag);
+ONX_API void onx_arg_clear(onx_arg *arg); /* frees what onx allocated, and leaves zeros */
+
+/* Stop runs from another thread: they fail with CANCELLED soon after. */
+ONX_API onx_status onx_cancel_new(onx_context *ctx, onx_cancel **out);
+ONX_API void onx_cancel_set(onx_cancel *cancel, bool cancelled);
+ONX_API void onx_cancel_free(onx_cancel *cancel);
+
+/* What each step of a run took. Every run given the profile adds to it. */
+typedef struct onx_profile_event {
+    const char *node;   /* name of the node, or of its first output */
+    const char *op;     /* "Conv"; "onx.internal::Tile" */
+    const char *kernel; /* "conv_f32 avx512" */
+    const char *shapes; /* "float[1,3,224,224] float[64,3,7,7] -> float[1,64,112,112]" */
+    int64_t start_ns, ns;
+    size_t bytes;    /* read and written */
+    uint32_t thread; /* of the run */
+    uint32_t depth;  /* 0 in the main graph */
+} onx_profile_event;
+ONX_API onx_status onx_profile_new(onx_context *ctx, onx_profile **out);
+ONX_API void onx_profile_free(onx_profile *profile);
+ONX_API size_t onx_profile_count(const onx_profile *profile);
+ONX_API const onx_profile_event *onx_profile_event_at(const onx_profile *profile, size_t index);
+
+/* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values lie. */
+typedef struct onx_plan_value {
+    const char *name;
+    char type[128];       /* "float[1,64,112,112]"; "?" when it is known only in the run */
+    const char *where;    /* "slab", "input", "output", "constant", "view", "run", "early" */
+    size_t offset, bytes; /* in the slab */
+    size_t first, last;   /* steps between which it lives */
+} onx_plan_value;
+typedef struct onx_plan_step {
+    const char *node, *op, *kernel;
+    const char *when; /* "run", "bind" (its result depends on shapes alone), "late" */
+    size_t n_in, n_out;
+    const uint32_t *in, *out; /* values; UINT32_MAX: absent */
+    int32_t overwrites;       /* which input output 0 is written over; -1: none */
+    size_t scratch;
+} onx_plan_step;
+typedef struct onx_plan onx_plan;
+ONX_API onx_status onx_plan_new(onx_session *session, size_t n_in, const onx_arg *in,
+                                onx_plan **out, onx_diag *diag);
+ONX_API void onx_plan_free(onx_plan *plan);
+ONX_API size_t onx_plan_step_count(const onx_plan *plan);
+ONX_API const onx_plan_step *onx_plan_step_at(const onx_plan *plan, size_t index);
+ONX_API size_t onx_plan_value_count(const onx_plan *plan);
+ONX_API const onx_plan_value *onx_plan_value_at(const onx_plan *plan, size_t index);
+ONX_API size_t onx_plan_slab(const onx_plan *plan);   /* bytes of the slab */
+ONX_API size_t onx_plan_bound(const onx_plan *plan);  /* no plan can need less at its worst step */
+ONX_API size_t onx_plan_packed(const onx_plan *plan); /* bytes of packed weights */
 
 /* ─ Printing ─────────────────────────────────────────────────────────────────────────────────── */
 

@@ -1,0 +1,160 @@
+/* op.h: what an operator is: one row for each version of it, in the file of its family.
+ *
+ *     { "Softmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax }
+ *
+ * The signature says everything a schema says but the prose:
+ *
+ *     (X:T, W:T, B?:T)          inputs: name, type; ? optional, * variadic of one type, ** variadic
+ *                               of any types; a type is a type variable or a type in ONNX text
+ *     -> (Y:T, indices?:I)      outputs, in the same way
+ *     {axis:int=-1, to:int,     attributes: name, type (int float string tensor graph ints floats
+ *      mode:string="x", p?:ints}  strings … as onx_attr_type_name), `=` default, ? optional; one
+ *                               with neither is required
+ *     [T:f, I:int64|int32]      type variables: alternatives, each a type in ONNX text ("float",
+ *                               "seq(float)") or a set from the list in ops/signature.c ("f": the
+ *                               floats float16 bfloat16 float double)
+ *
+ * It is parsed when it is needed. A newer version of an operator is another row with a higher
+ * `since`; rows of one operator stand together, in rising order.
+ *
+ * Inference: `infer` is called for one node. It reads facts about inputs and sets facts about
+ * outputs; the functions below are its whole world. Sizes are symbolic (ir/sym.h); NULL is "not
+ * known". What it does not set stays unknown, which is never wrong.
+ */
+#ifndef ONX_OP_H
+#define ONX_OP_H
+
+#include "ir/ir.h"
+#include "ir/sym.h"
+
+typedef struct onx_infer onx_infer;
+typedef struct onx_op onx_op;
+typedef onx_status onx_infer_fn(onx_infer *in);
+
+struct onx_op {
+    const char *name;
+    int32_t since;
+    const char *signature;
+    onx_infer_fn *infer;  /* NULL: nothing is known about its outputs */
+    const char *domain;   /* NULL: ai.onnx */
+    const char *function; /* the body, as ONNX text; NULL: none */
+};
+
+/* The rows of one family; ends with a row without a name. */
+typedef const onx_op onx_op_rows[];
+/* All families (registry.c, from families.def); ends with NULL. A program that links its own
+ * definition of this table gets only those operators. */
+extern const onx_op *const onx_op_table[];
+
+/* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
+const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);
+/* The row for a node, by the opset imports of its model or function. */
+const onx_op *onx_op_of(const onx_node *node);
+/* The domain, with "ai.onnx" as "". */
+onx_str onx_domain_plain(onx_str domain);
+
+/* ─ Signatures ───────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_param {
+    onx_str name, type; /* type: a variable of the signature, or a type in ONNX text */
+    bool optional, variadic, heterogeneous;
+} onx_param;
+typedef struct onx_attr_decl {
+    onx_str name;
+    onx_attr_type type;
+    bool required;
+    onx_str text; /* the default as written; data is NULL: none */
+} onx_attr_decl;
+typedef struct onx_constraint {
+    onx_str name;
+    onx_str types; /* alternatives as written; onx_constraint_allows reads them */
+} onx_constraint;
+typedef struct onx_signature {
+    size_t n_inputs, n_outputs, n_attrs, n_constraints;
+    onx_param *inputs, *outputs;
+    onx_attr_decl *attrs;
+    onx_constraint *constraints;
+} onx_signature;
+
+/* Parse into an arena. A signature that cannot be parsed is a mistake in the table: INVALID. */
+onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature *out,
+                               onx_diag *diag) ONX_MUST_CHECK;
+/* Does the constraint allow a tensor of that type? */
+bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
+
+/* Attributes of a node, with the default of the signature when it has none. An attribute of a wrong
+ * type counts as missing: the checker reports it. Without either: 0, 0.0f, "", and no elements. */
+int64_t onx_op_int(const onx_op *op, const onx_node *node, const char *name);
+float onx_op_float(const onx_op *op, const onx_node *node, const char *name);
+onx_str onx_op_string(const onx_op *op, const onx_node *node, const char *name);
+/* A list of integers; NULL: none (there are no defaults for lists). */
+const int64_t *onx_op_ints(const onx_node *node, const char *name, size_t *n);
+const float *onx_op_floats(const onx_node *node, const char *name, size_t *n);
+bool onx_op_has(const onx_node *node, const char *name); /* is it written on the node? */
+
+/* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is known about a value before anything runs. */
+typedef struct onx_fact onx_fact;
+struct onx_fact {
+    onx_type_kind kind; /* ONX_TYPE_NONE: nothing is known */
+    onx_dtype dtype;    /* of tensors; of maps: the key. ONX_DTYPE_NONE: not known */
+    bool ranked;
+    size_t rank;
+    const onx_sym *const *dims; /* of a ranked tensor; an element NULL: not known */
+    /* The elements, of integer (and bool) tensors of rank 0 and 1 where at least one is known;
+     * NULL: not known. */
+    size_t n_elems;
+    const onx_sym *const *elems;
+    const onx_tensor *constant; /* it always has this value: a Constant, or an initializer that the
+                                   caller cannot replace */
+    const onx_fact *elem;       /* of sequences, optionals and maps (the value) */
+};
+
+/* ─ For inference functions ──────────────────────────────────────────────────────────────────── */
+
+const onx_node *onx_infer_node(const onx_infer *in);
+const onx_op *onx_infer_op(const onx_infer *in);
+onx_syms *onx_infer_syms(const onx_infer *in);
+onx_arena *onx_infer_arena(const onx_infer *in); /* for what facts point to */
+size_t onx_infer_n_in(const onx_infer *in);
+size_t onx_infer_n_out(const onx_infer *in);
+/* Never NULL: an absent input has an empty fact. */
+const onx_fact *onx_infer_in(const onx_infer *in, size_t index);
+bool onx_infer_has_in(const onx_infer *in, size_t index);
+/* The facts of output `index`, to be filled; a fact nobody wants where there is no such output. */
+onx_fact *onx_infer_out(onx_infer *in, size_t index);
+/* A tensor: of known rank with these sizes (copied; an element NULL: unknown), or of unknown
+ * rank. */
+onx_status onx_infer_tensor(onx_infer *in, size_t index, onx_dtype dtype, size_t rank,
+                            const onx_sym *const *dims) ONX_MUST_CHECK;
+onx_status onx_infer_unranked(onx_infer *in, size_t index, onx_dtype dtype) ONX_MUST_CHECK;
+/* Its elements (copied). */
+onx_status onx_infer_elems(onx_infer *in, size_t index, size_t n, const onx_sym *const *elems)
+    ONX_MUST_CHECK;
+/* The elements of an input as plain integers: n of them into an array of the arena, or false when
+ * not all are known. Works for constants of any integer type and for propagated values. */
+bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **values);
+/* A size that nothing is known about but that it is the same wherever this symbol stands. */
+const onx_sym *onx_infer_fresh(onx_infer *in);
+int64_t onx_infer_int(const onx_infer *in, const char *attribute);
+float onx_infer_float(const onx_infer *in, const char *attribute);
+onx_str onx_infer_string(const onx_infer *in, const char *attribute);
+/* Facts through a subgraph: its inputs get `ins` (NULL elements: as declared), its outputs go to
+ * `outs`. Captured values keep what is known about them. */
+onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
+                           const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
+/* The model cannot be right: the sentence. INVALID. */
+onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
+
+/* Shared rules (infer/rules.c). */
+onx_status onx_infer_same(onx_infer *in);      /* output 0 has type and shape of input 0 */
+onx_status onx_infer_broadcast(onx_infer *in); /* output 0: type of input 0, all inputs' shapes */
+onx_status onx_infer_compare(onx_infer *in);   /* the same, but bool */
+/* The shape that two shapes broadcast to; false when they cannot (both known and neither 1). */
+bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *b, size_t *rank,
+                              const onx_sym *const **dims);
+/* `axis` in [-rank, rank) made non-negative; false when out of range. */
+bool onx_axis(int64_t axis, size_t rank, size_t *out);
+
+#endif

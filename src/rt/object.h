@@ -1,0 +1,57 @@
+/* object.h: values that are not dense tensors in planned memory: strings, sequences, maps,
+ * optionals. Reference-counted; whoever wants to change one makes sure that it is the only one who
+ * holds it, or copies it first.
+ *
+ *     tensor      dense elements in memory of its own, or strings
+ *     sequence    items
+ *     map         items[0]: the keys, a tensor; items[1]: a sequence of the values
+ *     optional    items[0], or nothing
+ */
+#ifndef ONX_OBJECT_H
+#define ONX_OBJECT_H
+
+#include "rt/kernel.h"
+
+#include <stdatomic.h>
+
+struct onx_object {
+    atomic_size_t refs;
+    onx_context *ctx;
+    uint8_t kind;  /* onx_type_kind */
+    uint8_t dtype; /* of a tensor */
+    uint8_t rank;
+    int64_t dims[ONX_RANK_MAX];
+    int64_t count; /* elements of a tensor, items of the others */
+    size_t bytes;
+    void *data;         /* of a dense tensor: `bytes` of it, aligned to ONX_ALIGN */
+    onx_str *strings;   /* of a string tensor: `count`, each with memory of its own */
+    onx_object **items; /* `count` */
+    size_t cap;         /* room for items */
+    onx_object *dead;   /* while it is freed: the next one to free */
+};
+
+/* New, with one reference. Tensors are uninitialised, strings empty, sequences without items. */
+onx_status onx_object_tensor(onx_context *ctx, onx_dtype dtype, size_t rank, const int64_t *dims,
+                             onx_object **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_object_list(onx_context *ctx, onx_type_kind kind, size_t room, onx_object **out,
+                           onx_diag *diag) ONX_MUST_CHECK;
+/* Add an item at `at` (at most count); the reference is taken over, also on failure. */
+onx_status onx_object_insert(onx_object *list, int64_t at, onx_object *item, onx_diag *diag)
+    ONX_MUST_CHECK;
+void onx_object_erase(onx_object *list, int64_t at);
+/* Replace a string by a copy of `text`. */
+onx_status onx_object_set_string(onx_object *tensor, int64_t at, onx_str text, onx_diag *diag)
+    ONX_MUST_CHECK;
+onx_object *onx_object_retain(onx_object *object);
+void onx_object_release(onx_object *object); /* NULL is fine */
+/* An object that nobody else holds, with the same items: the object itself when it is, else a
+ * copy of it (its items are shared); the reference to `object` is taken over, also on failure. */
+onx_status onx_object_unshare(onx_object *object, onx_object **out, onx_diag *diag) ONX_MUST_CHECK;
+
+/* The value of an operand as an object (a copy of a dense tensor, or one more reference), and an
+ * operand that shows an object (borrowed). */
+onx_status onx_object_of(onx_context *ctx, const onx_operand *operand, onx_object **out,
+                         onx_diag *diag) ONX_MUST_CHECK;
+void onx_operand_show(onx_operand *operand, onx_object *object);
+
+#endif
