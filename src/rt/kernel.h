@@ -71,16 +71,17 @@ typedef struct onx_call {
     onx_diag *diag;
     size_t n_in, n_out;
     onx_operand **in, **out;
-    void *state;           /* init: made with onx_call_state; then read only */
-    uint64_t pack_format;  /* init: tells apart forms that this kernel packs the same tensor into */
-    const void *packed;    /* run: what `pack` made; NULL: inputs are not constant */
-    void *plan;            /* bind writes, run reads: `plan_bytes` of it */
-    size_t plan_bytes;     /* init may set it, if the row's number is not enough */
-    size_t scratch_bytes;  /* bind sets: memory for this step, shared by its tasks */
-    size_t scratch_each;   /* bind sets: memory for each worker */
-    void *scratch;         /* run: aligned to ONX_ALIGN; not initialised */
-    onx_run *run;          /* run */
-    struct onx_step *step; /* the engine's */
+    void *state;          /* init: made with onx_call_state; then read only */
+    uint64_t pack_format; /* init: tells apart forms that this kernel packs the same tensor into */
+    const void *packed;   /* run: what `pack` made; NULL: inputs are not constant */
+    void *plan;           /* bind writes, run reads: `plan_bytes` of it */
+    size_t plan_bytes;    /* init may set it, if the row's number is not enough */
+    size_t scratch_bytes; /* bind sets: memory for this step, shared by its tasks */
+    size_t scratch_each;  /* bind sets: memory for each worker */
+    void *scratch;        /* run: aligned to ONX_ALIGN; not initialised */
+    onx_run *run;         /* run */
+    onx_arena *arena;     /* init: what onx_call_state takes memory from */
+    const struct onx_step *step; /* the engine's; NULL outside a program */
     struct onx_frame *frame;
 } onx_call;
 
@@ -139,6 +140,9 @@ onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fm
  * negative or the product overflows. Layout is plain, unless set in out[index]->layout after. */
 onx_status onx_call_shape(onx_call *call, size_t index, onx_dtype dtype, size_t rank,
                           const int64_t *dims) ONX_MUST_CHECK;
+/* The same for an operand; false when a size is negative or the product overflows. */
+bool onx_operand_shape(onx_operand *operand, onx_dtype dtype, size_t rank, const int64_t *dims)
+    ONX_MUST_CHECK;
 /* bind: output 0 has type and shape (and layout) of input 0. */
 onx_status onx_bind_same(onx_call *call) ONX_MUST_CHECK;
 /* bind: output 0 has the shape that all inputs broadcast to, and this type. */
@@ -148,7 +152,8 @@ int64_t onx_operand_int(const onx_operand *operand, int64_t at);
 
 /* run: task 0 … count-1, in any order, on any worker; each sees its own scratch_each bytes. Returns
  * the first failure; CANCELLED when the run was cancelled, which is looked at between tasks. Tasks
- * should take 10 µs to 10 ms. */
+ * should take 10 µs to 10 ms. A task that fails returns a status and does not call onx_call_fail:
+ * the kernel does, after the loop. No loops within tasks. */
 typedef onx_status onx_task(void *user, onx_call *call, size_t index, void *scratch);
 onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void *user)
     ONX_MUST_CHECK;

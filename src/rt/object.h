@@ -48,8 +48,8 @@ void onx_object_release(onx_object *object); /* NULL is fine */
  * copy of it (its items are shared); the reference to `object` is taken over, also on failure. */
 onx_status onx_object_unshare(onx_object *object, onx_object **out, onx_diag *diag) ONX_MUST_CHECK;
 
-/* The value of an operand as an object (a copy of a dense tensor, or one more reference), and an
- * operand that shows an object (borrowed). */
+/* The value of an operand as an object (one more reference where it has one, else a copy of its
+ * elements), and an operand that shows an object (borrowed): `object`, and `data` if it is dense. */
 onx_status onx_object_of(onx_context *ctx, const onx_operand *operand, onx_object **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_operand_show(onx_operand *operand, onx_object *object);

@@ -1,0 +1,303 @@
+/* signature.c: signatures as text to structures; the grammar is in op.h.
+ *
+ * Two things are added to it here. `?*` is a variadic parameter that may have no values at all. And
+ * the names of sets, which may stand for a type wherever alternatives are listed, also inside seq()
+ * and optional(): "f|int32", "seq(all1)|optional(seq(all1))".
+ *
+ *     f0      float16 float double                           before bfloat16 (opset 13)
+ *     f       float16 bfloat16 float double
+ *     s       int8 int16 int32 int64
+ *     u       uint8 uint16 uint32 uint64
+ *     i       s u
+ *     w       int32 int64 uint32 uint64                      the wide integers
+ *     n0      f0 i                                           all numbers
+ *     n       f i
+ *     c       complex64 complex128
+ *     f8      float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz
+ *     f6      float6e2m3 float6e3m2
+ *     i4, i2  int4 uint4, int2 uint2
+ *     all1    f0 i c bool string                             all types of an opset
+ *     all13   all1 bfloat16
+ *     all19   all13 f8
+ *     all21   all19 i4
+ *     all23   all21 float4e2m1
+ *     all24   all23 float8e8m0
+ *     all25   all24 i2
+ *     all28   all25 f6
+ *
+ * A mistake in a signature is reported, never followed. */
+#include "ops/signature.h"
+#include "base/number.h"
+
+#define BIT(dtype) (1u << ONX_DTYPE_##dtype)
+enum {
+    F0 = BIT(F16) | BIT(F32) | BIT(F64),
+    F = F0 | BIT(BF16),
+    S = BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64),
+    U = BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64),
+    W = BIT(I32) | BIT(I64) | BIT(U32) | BIT(U64),
+    C = BIT(C64) | BIT(C128),
+    F8 = BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ),
+    F6 = BIT(F6E2M3) | BIT(F6E3M2),
+    I4 = BIT(I4) | BIT(U4),
+    I2 = BIT(I2) | BIT(U2),
+    ALL1 = F0 | S | U | C | BIT(BOOL) | BIT(STRING),
+    ALL13 = ALL1 | BIT(BF16),
+    ALL19 = ALL13 | F8,
+    ALL21 = ALL19 | I4,
+    ALL23 = ALL21 | BIT(F4E2M1),
+    ALL24 = ALL23 | BIT(F8E8M0),
+    ALL25 = ALL24 | I2,
+    ALL28 = ALL25 | F6,
+};
+static const struct set {
+    const char *name;
+    uint32_t types;
+} sets[] = {
+    {"f0", F0},       {"f", F},           {"s", S},         {"u", U},         {"i", S | U},
+    {"w", W},         {"n0", F0 | S | U}, {"n", F | S | U}, {"c", C},         {"f8", F8},
+    {"f6", F6},       {"i4", I4},         {"i2", I2},       {"all1", ALL1},   {"all13", ALL13},
+    {"all19", ALL19}, {"all21", ALL21},   {"all23", ALL23}, {"all24", ALL24}, {"all25", ALL25},
+    {"all28", ALL28},
+};
+
+/* ── Text ────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n';
+}
+
+static onx_str trim(onx_str s) {
+    while (s.size && is_space(s.data[0])) s.data++, s.size--;
+    while (s.size && is_space(s.data[s.size - 1])) s.size--;
+    return s;
+}
+
+static bool is_word(onx_str s) {
+    for (size_t i = 0; i < s.size; i++) {
+        char c = s.data[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+            c != '_')
+            return false;
+    }
+    return s.size > 0;
+}
+
+/* The length of `s` up to `stop`, which does not stand inside brackets or quotes there. */
+static size_t span(onx_str s, char stop) {
+    size_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < s.size; i++) {
+        char c = s.data[i];
+        if (c == stop && !depth && !quoted) return i;
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (strchr("([{", c)) depth++;
+        if (strchr(")]}", c) && depth) depth--;
+    }
+    return s.size;
+}
+
+/* Cut the part before `stop` off the front of `rest`, which ends as NULL; false: it has ended. */
+static bool cut(onx_str *rest, char stop, onx_str *part) {
+    if (!rest->data) return false;
+    size_t n = span(*rest, stop);
+    *part = trim((onx_str){rest->data, n});
+    *rest = n < rest->size ? (onx_str){rest->data + n + 1, rest->size - n - 1} : (onx_str){NULL, 0};
+    return true;
+}
+
+/* Take a bracketed section off the front; false, and nothing taken, when there is none. */
+static bool section(onx_str *rest, const char brackets[2], onx_str *inside) {
+    onx_str s = trim(*rest);
+    if (!s.size || s.data[0] != brackets[0]) return false;
+    s.data++, s.size--;
+    size_t n = span(s, brackets[1]);
+    if (n == s.size) return false;
+    *inside = trim((onx_str){s.data, n});
+    if (!inside->size) inside->data = NULL;
+    *rest = (onx_str){s.data + n + 1, s.size - n - 1};
+    return true;
+}
+
+static size_t count_items(onx_str inside) {
+    onx_str item;
+    size_t n = 0;
+    while (cut(&inside, ',', &item)) n++;
+    return n;
+}
+
+/* "name?*: rest" to its parts. */
+static bool split_item(onx_str item, onx_str *name, onx_str *marks, onx_str *rest) {
+    onx_str head;
+    if (!cut(&item, ':', &head)) return false;
+    size_t n = 0;
+    while (n < head.size && head.data[n] != '?' && head.data[n] != '*') n++;
+    *name = (onx_str){head.data, n};
+    *marks = (onx_str){head.data + n, head.size - n};
+    *rest = trim(item);
+    return is_word(*name) && rest->size;
+}
+
+/* ── Types ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* The tensors that a word stands for; 0: it is neither a type nor a set. */
+static uint32_t types_of(onx_str word) {
+    for (size_t i = 0; i < ONX_COUNT(sets); i++)
+        if (onx_str_is(word, sets[i].name)) return sets[i].types;
+    for (int i = 1; i < ONX_DTYPE_COUNT; i++)
+        if (onx_str_is(word, onx_dtype_name((onx_dtype)i))) return 1u << i;
+    return 0;
+}
+
+/* "seq(T)" to "T". */
+static bool unwrap(onx_str *type, const char *word) {
+    size_t n = strlen(word);
+    if (type->size < n + 2 || memcmp(type->data, word, n) != 0 || type->data[n] != '(' ||
+        type->data[type->size - 1] != ')')
+        return false;
+    *type = trim((onx_str){type->data + n + 1, type->size - n - 2});
+    return true;
+}
+
+static bool is_type(onx_str type) {
+    onx_str key;
+    for (;;) {
+        if (unwrap(&type, "map")) {
+            if (!cut(&type, ',', &key) || !types_of(key)) return false;
+            type = trim(type);
+        } else if (!unwrap(&type, "seq") && !unwrap(&type, "optional") &&
+                   !unwrap(&type, "sparse_tensor")) {
+            return types_of(type) != 0;
+        }
+    }
+}
+
+bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype) {
+    onx_str rest = constraint->types, one;
+    while ((unsigned)dtype < ONX_DTYPE_COUNT && cut(&rest, '|', &one))
+        if (types_of(one) >> dtype & 1) return true;
+    return false;
+}
+
+/* ── Items ───────────────────────────────────────────────────────────────────────────────────── */
+
+static bool read_param(onx_str item, void *out) {
+    onx_str name, marks, type;
+    if (!split_item(item, &name, &marks, &type)) return false;
+    bool optional = marks.size && marks.data[0] == '?';
+    onx_str stars = {marks.data + optional, marks.size - optional};
+    if (stars.size && !onx_str_is(stars, "*") && !onx_str_is(stars, "**")) return false;
+    *(onx_param *)out = (onx_param){name, type, optional, stars.size > 0, stars.size == 2};
+    return true;
+}
+
+static onx_attr_type attr_type(onx_str name) {
+    for (int i = ONX_ATTR_FLOAT; i <= ONX_ATTR_TYPES; i++)
+        if (onx_str_is(name, onx_attr_type_name((onx_attr_type)i))) return (onx_attr_type)i;
+    return ONX_ATTR_UNDEFINED;
+}
+
+static bool is_default(onx_attr_type type, onx_str text) {
+    int64_t i;
+    float f;
+    char first = text.size ? text.data[0] : '\0',
+         last = text.size ? text.data[text.size - 1] : '\0';
+    switch (type) {
+    case ONX_ATTR_INT: return onx_parse_i64(text, &i);
+    case ONX_ATTR_FLOAT: return onx_parse_f32(text, &f);
+    case ONX_ATTR_STRING: return text.size > 1 && first == '"' && last == '"';
+    default: return text.size > 1 && first == '[' && last == ']';
+    }
+}
+
+static bool read_attr(onx_str item, void *out) {
+    onx_str name, marks, rest, type, text = {NULL, 0};
+    if (!split_item(item, &name, &marks, &rest)) return false;
+    bool has_default = span(rest, '=') < rest.size, optional = onx_str_is(marks, "?");
+    if (!cut(&rest, '=', &type) || (marks.size && !optional)) return false;
+    if (has_default) text = trim(rest);
+    onx_attr_decl decl = {name, attr_type(type), !optional && !has_default, text};
+    if (!decl.type || (has_default && !is_default(decl.type, text))) return false;
+    *(onx_attr_decl *)out = decl;
+    return true;
+}
+
+static bool read_constraint(onx_str item, void *out) {
+    onx_str name, marks, types, one;
+    if (!split_item(item, &name, &marks, &types) || marks.size) return false;
+    *(onx_constraint *)out = (onx_constraint){name, types};
+    while (cut(&types, '|', &one))
+        if (!is_type(one)) return false;
+    return true;
+}
+
+bool onx_signature_attr(const char *signature, const char *name, onx_attr_decl *out) {
+    onx_str rest = onx_str_of(signature), item, before;
+    if (!cut(&rest, '{', &before)) return false;
+    rest.size = span(rest, '}');
+    while (cut(&rest, ',', &item)) {
+        size_t n = strlen(name);
+        bool named = item.size > n && memcmp(item.data, name, n) == 0 &&
+                     (item.data[n] == ':' || item.data[n] == '?');
+        if (named) return read_attr(item, out);
+    }
+    return false;
+}
+
+/* ── Signatures ──────────────────────────────────────────────────────────────────────────────── */
+
+typedef bool read_fn(onx_str item, void *out);
+
+/* All items of a section into an array; *mistake is set when one of them cannot be read. */
+static onx_status read_items(onx_arena *arena, onx_str inside, size_t elem, read_fn *read,
+                             size_t *n, void *out, bool *mistake) {
+    size_t count = count_items(inside);
+    char *items = onx_arena_array(arena, count ? count : 1, elem);
+    if (!items) return ONX_NO_MEMORY;
+    onx_str item;
+    for (size_t i = 0; cut(&inside, ',', &item); i++) *mistake |= !read(item, items + i * elem);
+    memcpy(out, &items, sizeof items);
+    *n = count;
+    return ONX_OK;
+}
+
+/* Is the type of every parameter a variable, or a type? */
+static bool params_ok(const onx_signature *s, const onx_param *params, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        bool found = is_type(params[i].type);
+        for (size_t j = 0; j < s->n_constraints && !found; j++)
+            found = onx_str_eq(params[i].type, s->constraints[j].name);
+        if (!found) return false;
+    }
+    return true;
+}
+
+static onx_status mistaken(const onx_op *op, onx_diag *diag) {
+    return onx_fail(diag, ONX_INVALID, "the signature of %s %d cannot be read: %.300s", op->name,
+                    (int)op->since, op->signature ? op->signature : "");
+}
+
+onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature *out,
+                               onx_diag *diag) {
+    onx_str rest = onx_str_of(op->signature), ins, outs, attrs = {NULL, 0}, vars = {NULL, 0};
+    if (!section(&rest, "()", &ins)) return mistaken(op, diag);
+    rest = trim(rest);
+    if (rest.size < 2 || memcmp(rest.data, "->", 2) != 0) return mistaken(op, diag);
+    rest.data += 2, rest.size -= 2;
+    if (!section(&rest, "()", &outs)) return mistaken(op, diag);
+    section(&rest, "{}", &attrs);
+    section(&rest, "[]", &vars);
+    bool bad = trim(rest).size > 0;
+    onx_signature s = {0};
+    if (read_items(arena, ins, sizeof *s.inputs, read_param, &s.n_inputs, &s.inputs, &bad) ||
+        read_items(arena, outs, sizeof *s.outputs, read_param, &s.n_outputs, &s.outputs, &bad) ||
+        read_items(arena, attrs, sizeof *s.attrs, read_attr, &s.n_attrs, &s.attrs, &bad) ||
+        read_items(arena, vars, sizeof *s.constraints, read_constraint, &s.n_constraints,
+                   &s.constraints, &bad))
+        return onx_fail_nomem(diag);
+    if (bad || !params_ok(&s, s.inputs, s.n_inputs) || !params_ok(&s, s.outputs, s.n_outputs))
+        return mistaken(op, diag);
+    *out = s;
+    return ONX_OK;
+}

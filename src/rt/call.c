@@ -1,0 +1,64 @@
+/* call.c: what a kernel can ask for, but for subgraphs (exec.c). A call without a frame stands
+ * alone (eval.c): its outputs are plain allocations, its tasks run in order. */
+#include "rt/engine.h"
+
+#include <stdio.h>
+
+void *onx_call_state(onx_call *call, size_t bytes) {
+    void *memory = onx_arena_alloc(call->arena, bytes ? bytes : 1);
+    if (memory && !call->state) call->state = memory;
+    return memory;
+}
+
+int64_t onx_call_int(const onx_call *call, const char *name) {
+    return onx_op_int(call->op, call->node, name);
+}
+float onx_call_float(const onx_call *call, const char *name) {
+    return onx_op_float(call->op, call->node, name);
+}
+onx_str onx_call_string(const onx_call *call, const char *name) {
+    return onx_op_string(call->op, call->node, name);
+}
+
+onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fmt, ...) {
+    char sentence[sizeof call->diag->message];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    return onx_fail(call->diag, status, "%s", sentence);
+}
+
+onx_status onx_call_output(onx_call *call, size_t index, onx_dtype dtype, size_t rank,
+                           const int64_t *dims) {
+    ONX_TRY(onx_call_shape(call, index, dtype, rank, dims));
+    if (index >= call->n_out || !call->out[index]) return ONX_OK;
+    if (call->frame) return onx_frame_take(call->frame, call->step->out[index], call->diag);
+    onx_operand *out = call->out[index];
+    out->data = out->bytes ? onx_mem_alloc(call->ctx, out->bytes) : NULL;
+    return out->bytes && !out->data ? onx_fail_nomem(call->diag) : ONX_OK;
+}
+
+onx_status onx_call_object(onx_call *call, size_t index, onx_object *object) {
+    if (index >= call->n_out || !call->out[index]) {
+        onx_object_release(object);
+        return ONX_OK;
+    }
+    onx_object *old = call->out[index]->object;
+    onx_operand_show(call->out[index], object);
+    onx_object_release(old);
+    return ONX_OK;
+}
+
+onx_status onx_call_check(const onx_call *call) {
+    return call->run ? onx_run_check(call->run) : ONX_OK;
+}
+
+onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void *user) {
+    if (call->run && count > 1) return onx_run_parallel(call->run, call, count, task, user);
+    for (size_t i = 0; i < count; i++) {
+        ONX_TRY(onx_call_check(call));
+        ONX_TRY(task(user, call, i, onx_call_worker_scratch(call, 0)));
+    }
+    return ONX_OK;
+}

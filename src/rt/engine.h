@@ -1,0 +1,210 @@
+/* engine.h: programs and their runs: what the files of the engine share.
+ *
+ *     graph ──lower──▶ program (immutable, shared) ──bind──▶ frame (one per concurrent run) ──exec──▶ results
+ *
+ * A program is a list of steps over slots. A slot is a value: an input, a constant, something
+ * captured from the program around, or the output of a step. Programs of subgraphs are children of
+ * the step that runs them.
+ *
+ * When a step is bound, that is, when its sizes are computed:
+ *
+ *     EARLY   at bind, and it runs there too: its result depends on shapes alone and is needed to
+ *             bind others (Shape, Gather, Concat … before a Reshape)
+ *     RUN     at bind; runs in the run. Its outputs have places in the slab, assigned by liveness
+ *     LATE    in the run: its sizes depend on data. Its outputs are blocks of the pool
+ *
+ * What follows from a LATE step is LATE. Where a value's bytes are:
+ *
+ *     slab      offset known from bind; places are reused as soon as values die
+ *     block     of the pool of the run: reference-counted, returned to the pool, kept for later runs
+ *     outside   inputs, constants, captures; outputs of the program, which belong to who asked
+ *     share     those of another slot: views, and outputs written over an input
+ */
+#ifndef ONX_ENGINE_H
+#define ONX_ENGINE_H
+
+#include "rt/object.h"
+#include "rt/provider.h"
+#include "rt/workers.h"
+
+enum { ONX_DEVICES = 4 };
+#define ONX_NO_SLOT UINT32_MAX
+
+typedef struct onx_program onx_program;
+typedef struct onx_frame onx_frame;
+typedef struct onx_pool onx_pool;
+typedef struct onx_block onx_block;
+typedef struct onx_packed onx_packed;
+
+typedef enum onx_role {
+    ONX_ROLE_TEMP, /* the output of a step */
+    ONX_ROLE_INPUT,
+    ONX_ROLE_CONSTANT,
+    ONX_ROLE_CAPTURE,
+} onx_role;
+
+typedef struct onx_slot {
+    onx_str name;
+    uint8_t role;         /* onx_role */
+    uint8_t device;       /* index of its provider in the session */
+    bool output;          /* of the program (also one that is only asked for now and then) */
+    bool late;            /* its shape is known only in the run */
+    bool early;           /* its value is known at bind */
+    uint32_t last;        /* the last step that needs it; ONX_NO_SLOT: none */
+    uint32_t outer;       /* of a capture: the slot in the program around */
+    onx_operand constant; /* of a constant; of others what is known of type and shape */
+} onx_slot;
+
+typedef enum onx_when { ONX_WHEN_RUN, ONX_WHEN_EARLY, ONX_WHEN_LATE } onx_when;
+
+typedef struct onx_step {
+    const onx_kernel *kernel;
+    const char *tier;
+    const onx_provider *provider;
+    const onx_op *op;
+    const onx_node *node; /* NULL: a copy between devices */
+    void *state;
+    const void *packed;
+    onx_packed *holds; /* the reference to `packed` */
+    size_t plan_bytes, plan_offset;
+    uint8_t device, when;
+    uint32_t n_in, n_out, n_dies, n_children;
+    uint32_t *in, *out;     /* slots, or ONX_NO_SLOT */
+    uint32_t *dies;         /* slots that nobody needs after this step */
+    onx_program **children; /* in the order of the node's graph attributes */
+} onx_step;
+
+struct onx_program {
+    const struct onx_engine *engine;
+    const onx_graph *graph;
+    onx_program *outer;
+    size_t depth; /* 0: the main graph */
+    size_t n_slots, n_steps, n_inputs, n_outputs, n_captures;
+    onx_slot *slots;
+    onx_step *steps;
+    uint32_t *inputs, *outputs, *captures; /* slots */
+    size_t plan_bytes;                     /* of all steps */
+    size_t n_edges;                        /* operands of all steps, for the tables of a frame */
+};
+
+/* What programs are built for: providers, threads, memory. Immutable. */
+typedef struct onx_engine {
+    onx_context *ctx;
+    const onx_provider *providers[ONX_DEVICES]; /* the host is the last one */
+    size_t n_providers;
+    size_t host; /* its index */
+    onx_workers *workers;
+    size_t threads;
+    bool dynamic;            /* all steps LATE */
+    struct onx_store *store; /* packed weights */
+} onx_engine;
+
+/* One run: shared by the frames of the program and of its children. */
+struct onx_run {
+    const onx_engine *engine;
+    const atomic_bool *cancel; /* NULL: none */
+    int64_t deadline;          /* of onx_clock_ns; 0: none */
+    onx_profile *profile;
+    onx_diag *diag;
+};
+onx_status onx_run_check(const onx_run *run);
+onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task *task, void *user);
+
+/* ─ Blocks (pool.c) ──────────────────────────────────────────────────────────────────────────── */
+
+/* Memory of one device, taken and given back within a run, kept for the next one. For one thread. */
+struct onx_block {
+    size_t refs;
+    size_t bytes;
+    void *data;
+    onx_pool *pool;
+    onx_block *next; /* while it is free */
+};
+struct onx_pool {
+    onx_context *ctx;
+    const onx_provider *provider;
+    onx_block *free;
+    size_t used, held; /* bytes in blocks handed out, and in all */
+};
+void onx_pool_init(onx_pool *pool, onx_context *ctx, const onx_provider *provider);
+void onx_pool_fini(onx_pool *pool); /* all blocks have come back */
+onx_status onx_pool_take(onx_pool *pool, size_t bytes, onx_block **out, onx_diag *diag)
+    ONX_MUST_CHECK;
+void onx_block_release(onx_block *block); /* NULL is fine */
+/* Give free blocks back to the system. */
+void onx_pool_trim(onx_pool *pool);
+
+onx_status onx_device_alloc(const onx_provider *provider, onx_context *ctx, size_t bytes,
+                            void **out, onx_diag *diag) ONX_MUST_CHECK;
+void onx_device_free(const onx_provider *provider, onx_context *ctx, void *data, size_t bytes);
+
+/* ─ Frames (frame.c, bind.c, exec.c) ─────────────────────────────────────────────────────────── */
+
+typedef struct onx_place { /* where the bytes of a slot are, from bind */
+    uint32_t root;         /* the slot whose place it shares; itself: its own */
+    uint32_t shares;       /* of a root: slots that share it and live */
+    bool slab;             /* of a root: in the slab, at: */
+    size_t offset, bytes;
+} onx_place;
+
+typedef struct onx_region { /* free part of a slab */
+    size_t offset, bytes;
+} onx_region;
+typedef struct onx_slab {
+    void *data;
+    size_t bytes;             /* of data */
+    size_t peak, live, bound; /* of the plan: its size; bytes that live; their maximum */
+    onx_region *free;         /* by offset */
+    size_t n_free, cap;
+} onx_slab;
+
+struct onx_frame {
+    const onx_program *program;
+    onx_context *ctx;
+    onx_run *run;        /* while it runs */
+    onx_pool *pools;     /* one per device, of the outermost frame */
+    onx_operand *values; /* one per slot */
+    onx_place *places;   /* one per slot */
+    onx_block **blocks;  /* one per slot: what holds its bytes; NULL: nothing to release */
+    onx_call *calls;     /* one per step */
+    onx_operand **edges;
+    char *plans;
+    int32_t *overwrites; /* per step: the input that output 0 is written over; -1: none */
+    size_t *scratch;     /* per step: place in the slab */
+    onx_slab slabs[ONX_DEVICES];
+    onx_frame **children; /* made when they are needed: n_children per step, in order */
+    size_t n_children;
+    bool bound;
+    size_t binds; /* how often it was bound */
+    onx_diag *diag;
+    onx_arena arena;
+    onx_frame *next; /* in the session's list of idle frames */
+};
+onx_status onx_frame_new(const onx_program *program, onx_pool *pools, onx_frame **out,
+                         onx_diag *diag) ONX_MUST_CHECK;
+void onx_frame_free(onx_frame *frame); /* NULL is fine */
+/* bind.c: places and plans for the inputs and captures in frame->values. Nothing happens when it is
+ * bound to their shapes already. */
+onx_status onx_frame_bind(onx_frame *frame) ONX_MUST_CHECK;
+/* bind.c: one step, now: a LATE one in the run, whose outputs become blocks. */
+onx_status onx_step_bind(onx_frame *frame, uint32_t step) ONX_MUST_CHECK;
+/* exec.c: the steps of a bound frame. Outputs that have data already are written there. */
+onx_status onx_frame_run(onx_frame *frame, onx_run *run) ONX_MUST_CHECK;
+/* After a run: give back what it holds. */
+void onx_frame_clear(onx_frame *frame);
+/* A block for a slot whose shape is set. */
+onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) ONX_MUST_CHECK;
+/* A sentence about the operands of a step, for errors. */
+void onx_step_blame(const onx_frame *frame, uint32_t step, onx_diag *diag);
+
+/* Scratch of one worker: after the shared part, aligned. */
+static inline size_t onx_align_up(size_t bytes) {
+    return (bytes + ONX_ALIGN - 1) & ~(size_t)(ONX_ALIGN - 1);
+}
+static inline void *onx_call_worker_scratch(const onx_call *call, size_t worker) {
+    if (!call->scratch) return NULL;
+    return (char *)call->scratch + onx_align_up(call->scratch_bytes) +
+           worker * onx_align_up(call->scratch_each);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* operand.c: sizes of operands, and the shapes that rows have in common. */
+#include "rt/kernel.h"
+
+bool onx_operand_shape(onx_operand *operand, onx_dtype dtype, size_t rank, const int64_t *dims) {
+    int64_t count = 1;
+    size_t bytes = 0;
+    bool empty = false;
+    for (size_t i = 0; i < rank; i++) {
+        if (dims[i] < 0) return false;
+        empty |= dims[i] == 0;
+    }
+    for (size_t i = 0; i < rank && !empty; i++)
+        if (!onx_mul_i64(count, dims[i], &count)) return false;
+    if (empty) count = 0;
+    if (dtype != ONX_DTYPE_STRING && !onx_dtype_bytes(dtype, (uint64_t)count, &bytes)) return false;
+    operand->kind = ONX_TYPE_TENSOR;
+    operand->dtype = (uint8_t)dtype;
+    operand->rank = (uint8_t)rank;
+    operand->count = count;
+    operand->bytes = bytes;
+    operand->layout = ONX_LAYOUT_PLAIN;
+    if (rank) memmove(operand->dims, dims, rank * sizeof *dims);
+    return true;
+}
+
+onx_status onx_call_shape(onx_call *call, size_t index, onx_dtype dtype, size_t rank,
+                          const int64_t *dims) {
+    onx_operand unwanted = {0};
+    onx_operand *out = index < call->n_out && call->out[index] ? call->out[index] : &unwanted;
+    if (rank > ONX_RANK_MAX)
+        return onx_call_fail(call, ONX_UNSUPPORTED,
+                             "output %zu has %zu dimensions; %d are possible", index, rank,
+                             ONX_RANK_MAX);
+    if (onx_operand_shape(out, dtype, rank, dims)) return ONX_OK;
+    for (size_t i = 0; i < rank; i++)
+        if (dims[i] < 0)
+            return onx_call_fail(call, ONX_INVALID, "dimension %zu of output %zu would be %lld", i,
+                                 index, (long long)dims[i]);
+    return onx_call_fail(call, ONX_LIMIT, "output %zu is too large for this machine", index);
+}
+
+onx_status onx_bind_same(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    uint8_t layout = in->layout;
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, in->dims));
+    if (call->n_out && call->out[0]) call->out[0]->layout = layout;
+    return ONX_OK;
+}
+
+/* Inputs in a blocked layout are of one shape: the lowering sees to that. */
+onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) {
+    size_t rank = 0;
+    int64_t dims[ONX_RANK_MAX];
+    uint8_t layout = ONX_LAYOUT_PLAIN;
+    for (size_t i = 0; i < call->n_in; i++)
+        if (call->in[i] && call->in[i]->rank > rank) rank = call->in[i]->rank;
+    for (size_t i = 0; i < rank; i++) dims[i] = 1;
+    for (size_t i = 0; i < call->n_in; i++) {
+        const onx_operand *in = call->in[i];
+        if (!in) continue;
+        if (in->layout) layout = in->layout;
+        for (size_t d = 0; d < in->rank; d++) {
+            int64_t *out = &dims[rank - in->rank + d];
+            if (in->dims[d] == 1 || in->dims[d] == *out) continue;
+            if (*out != 1)
+                return onx_call_fail(call, ONX_INVALID,
+                                     "the shapes do not broadcast: %lld and %lld differ, and "
+                                     "neither is 1",
+                                     (long long)*out, (long long)in->dims[d]);
+            *out = in->dims[d];
+        }
+    }
+    ONX_TRY(onx_call_shape(call, 0, dtype, rank, dims));
+    if (call->n_out && call->out[0]) call->out[0]->layout = layout;
+    return ONX_OK;
+}
+
+int64_t onx_operand_int(const onx_operand *operand, int64_t at) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    const char *data = operand->data;
+    if (operand->dtype == ONX_DTYPE_I64) {
+        memcpy(&wide, data + (size_t)at * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, data + (size_t)at * sizeof narrow, sizeof narrow);
+    return narrow;
+}

@@ -1,0 +1,53 @@
+/* select.c: which row runs a node: the first, from the best tier down, that has operator, version
+ * and types, and does not refuse in its init. */
+#include "rt/eval.h"
+
+static bool takes_types(const onx_kernel *row, const onx_call *call) {
+    for (size_t i = 0; i < call->n_in; i++) {
+        const onx_operand *in = call->in[i];
+        if (!in) continue;
+        bool object = in->kind != ONX_TYPE_TENSOR || in->dtype == ONX_DTYPE_STRING;
+        if (object && !(row->flags & ONX_KERNEL_OBJECTS)) return false;
+        uint32_t mask = row->types[i < ONX_COUNT(row->types) ? i : ONX_COUNT(row->types) - 1];
+        if (mask && in->kind == ONX_TYPE_TENSOR && !(mask >> in->dtype & 1)) return false;
+    }
+    return true;
+}
+
+static bool fits(const onx_kernel *row, const onx_call *call) {
+    const onx_op *op = call->op;
+    return row->op[0] == op->name[0] && strcmp(row->op, op->name) == 0 &&
+           strcmp(row->domain ? row->domain : "", op->domain ? op->domain : "") == 0 &&
+           op->since >= row->first && (!row->last || op->since <= row->last) &&
+           takes_types(row, call);
+}
+
+static onx_status no_row(const onx_call *call) {
+    char types[200] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < call->n_in && n < sizeof types - 1; i++) {
+        const char *name = call->in[i] ? onx_dtype_name((onx_dtype)call->in[i]->dtype) : "none";
+        for (const char *c = i ? ", " : ""; *c && n < sizeof types - 1; c++) types[n++] = *c;
+        for (const char *c = name; *c && n < sizeof types - 1; c++) types[n++] = *c;
+    }
+    types[n] = 0;
+    return onx_fail(call->diag, ONX_UNSUPPORTED, "there is no kernel for %s of opset %d with (%s)",
+                    call->op->name, (int)call->op->since, types);
+}
+
+onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const char **tier) {
+    for (size_t t = 0; provider->tables[t]; t++) {
+        for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
+            if (!fits(row, call)) continue;
+            call->kernel = row;
+            call->state = NULL;
+            call->pack_format = 0;
+            call->plan_bytes = row->plan_bytes;
+            onx_status status = row->init ? row->init(call) : ONX_OK;
+            if (status == ONX_UNSUPPORTED) continue;
+            *tier = provider->tiers[t];
+            return status;
+        }
+    }
+    return no_row(call);
+}

@@ -1,0 +1,277 @@
+/* kernel.c: see kernel.h. */
+#include "kernel.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const *kernel_tiers(void) {
+    static const char *tiers[8];
+    static const char *const all[] = {
+#define TIER_TEXT(isa) #isa,
+        ONX_ISAS(TIER_TEXT) "ref",
+    };
+    size_t n = 0;
+    bool on = false;
+    for (size_t i = 0; i < ONX_COUNT(all); i++) {
+        on |= strcmp(all[i], onx_cpu_best()) == 0;
+        if (on) tiers[n++] = all[i];
+    }
+    tiers[n] = NULL;
+    return tiers;
+}
+
+onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data) {
+    int64_t sizes[ONX_RANK_MAX];
+    size_t rank = 0;
+    for (const char *p = dims; *p;) {
+        char *end = NULL;
+        sizes[rank++] = strtoll(p, &end, 10);
+        p = *end == ',' ? end + 1 : end;
+    }
+    onx_operand made = {0};
+    if (!onx_operand_shape(&made, dtype, rank, sizes)) abort();
+    made.data = data;
+    return made;
+}
+
+static onx_model *model_of(int opset, const char *node, onx_diag *diag) {
+    char text[4096];
+    onx_model *model = NULL;
+    (void)snprintf(text, sizeof text,
+                   "<ir_version: 10, opset_import: [\"\" : %d, \"onx.internal\" : 1, "
+                   "\"com.microsoft\" : 1]>\ng () => () {\n%s\n}\n",
+                   opset, node);
+    onx_load_options options = ONX_INIT(onx_load_options);
+    options.format = ONX_FORMAT_TEXT;
+    options.copy = true;
+    (void)onx_model_load_memory(NULL, text, strlen(text), &options, &model, diag);
+    return model;
+}
+
+static void evaluate(const char *tier, const onx_node *node, size_t n_in, onx_operand *const *in,
+                     kernel_result *r) {
+    onx_cpu cpu;
+    onx_operand *out[KERNEL_OUTS] = {NULL};
+    r->n_out = onx_node_output_count(node);
+    for (size_t i = 0; i < r->n_out && i < KERNEL_OUTS; i++)
+        if (onx_node_output(node, i)) out[i] = &r->out[i];
+    r->status = onx_cpu_init(&cpu, tier, &r->diag);
+    if (r->status == ONX_OK)
+        r->status = onx_eval_node(onx_context_or_default(NULL), &cpu.provider, node, n_in, in,
+                                  r->n_out, out, &r->kernel, &r->diag);
+}
+
+kernel_result kernel_run(const char *tier, int opset, const char *node, size_t n_in,
+                         onx_operand *const *in, uint32_t constant) {
+    kernel_result r = {.diag = ONX_INIT(onx_diag)};
+    onx_operand copies[32], *pointers[32];
+    onx_model *model = model_of(opset, node, &r.diag);
+    r.status = r.diag.status;
+    if (!model) return r;
+    for (size_t i = 0; i < n_in && i < 32; i++) {
+        pointers[i] = in[i] ? &copies[i] : NULL;
+        if (in[i]) copies[i] = *in[i];
+        if (in[i]) copies[i].constant = constant >> i & 1;
+    }
+    evaluate(tier, onx_graph_node_first(onx_model_graph(model)), n_in, pointers, &r);
+    onx_model_free(model);
+    return r;
+}
+
+void kernel_free(kernel_result *r) {
+    for (size_t i = 0; i < KERNEL_OUTS; i++)
+        onx_eval_clear(onx_context_or_default(NULL), &r->out[i]);
+}
+
+static bool as_doubles(const onx_operand *a, double *out) {
+    return onx_dtype_convert((onx_dtype)a->dtype, a->data, ONX_DTYPE_F64, out, (uint64_t)a->count,
+                             false) == ONX_OK;
+}
+
+static bool same_shape(const onx_operand *a, const onx_operand *b) {
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+/* Largest |a-b| - rtol*|b|; negative infinity-free: NaNs must agree. */
+static double excess(const onx_operand *a, const onx_operand *b, double rtol) {
+    if (!same_shape(a, b)) return HUGE_VAL;
+    size_t n = (size_t)a->count;
+    double *x = malloc((n + 1) * sizeof *x), *y = malloc((n + 1) * sizeof *y), worst = -HUGE_VAL;
+    if (!x || !y || (n && (!as_doubles(a, x) || !as_doubles(b, y)))) worst = HUGE_VAL;
+    for (size_t i = 0; i < n && worst < HUGE_VAL; i++) {
+        if (isnan(x[i]) && isnan(y[i])) continue;
+        double d = x[i] == y[i] ? 0 : fabs(x[i] - y[i]) - rtol * fabs(y[i]);
+        if (isnan(d)) d = HUGE_VAL;
+        worst = d > worst ? d : worst;
+    }
+    free(x);
+    free(y);
+    return worst;
+}
+
+double kernel_distance(const onx_operand *a, const onx_operand *b) {
+    if (!same_shape(a, b)) return HUGE_VAL;
+    size_t n = (size_t)a->count;
+    double *x = malloc((n + 1) * sizeof *x), *y = malloc((n + 1) * sizeof *y), worst = 0;
+    if (!x || !y || (n && (!as_doubles(a, x) || !as_doubles(b, y)))) worst = HUGE_VAL;
+    for (size_t i = 0; i < n && worst < HUGE_VAL; i++) {
+        if (isnan(x[i]) && isnan(y[i])) continue;
+        double d = x[i] == y[i] ? 0 : fabs(x[i] - y[i]) / fmax(1, fabs(y[i]));
+        if (isnan(d)) d = HUGE_VAL;
+        worst = d > worst ? d : worst;
+    }
+    free(x);
+    free(y);
+    return worst;
+}
+
+void kernel_fill(float *out, size_t n, uint64_t seed, float lo, float hi) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t z = (seed << 32) + i + 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        z ^= z >> 31;
+        out[i] = lo + (hi - lo) * (float)(z >> 40) / 16777216.0f;
+    }
+}
+
+/* ─ Backend tests ────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct loaded { /* files of one test */
+    onx_data *data[32];
+    onx_operand operand[32];
+    bool copied[32];
+    size_t n;
+} loaded;
+
+static void unload(loaded *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->copied[i]) onx_eval_clear(onx_context_or_default(NULL), &l->operand[i]);
+        onx_data_free(l->data[i]);
+    }
+    l->n = 0;
+}
+
+/* input_0.pb …; false when one cannot be read as a tensor. */
+static bool load_all(const char *folder, const char *what, loaded *l) {
+    for (l->n = 0; l->n < 32; l->n++) {
+        char path[1024];
+        onx_diag diag = ONX_INIT(onx_diag);
+        (void)snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", folder, what, l->n);
+        onx_data *data = NULL;
+        onx_status status = onx_data_load(NULL, path, ONX_DATA_TENSOR, &data, &diag);
+        if (status == ONX_NOT_FOUND) return true;
+        if (status != ONX_OK) return false;
+        l->data[l->n] = data;
+        onx_tensor *tensor = onx_data_tensor(data);
+        if (!tensor ||
+            onx_operand_of_tensor(onx_context_or_default(NULL), tensor, &l->operand[l->n],
+                                  &l->copied[l->n], &diag) != ONX_OK) {
+            onx_data_free(data);
+            return false;
+        }
+        l->operand[l->n].constant = false;
+    }
+    return true;
+}
+
+/* Inputs of the node from the files of the graph's inputs; false: it is not that simple. */
+static bool match_inputs(const onx_model *model, const onx_node *node, loaded *files,
+                         onx_operand **in, size_t *n_in) {
+    const onx_graph *graph = onx_model_graph(model);
+    size_t n = onx_node_input_count(node);
+    if (n > 32) return false;
+    for (size_t i = 0; i < n; i++) {
+        const onx_value *value = onx_node_input(node, i);
+        in[i] = NULL;
+        if (!value) continue;
+        for (size_t g = 0; g < onx_graph_input_count(graph) && g < files->n; g++)
+            if (onx_graph_input(graph, g) == value) in[i] = &files->operand[g];
+        if (!in[i]) return false;
+    }
+    *n_in = n;
+    return true;
+}
+
+static size_t compare_outputs(const char *name, const char *tier, const onx_model *model,
+                              const onx_node *node, const loaded *want, const kernel_result *r) {
+    size_t failed = 0;
+    for (size_t o = 0; o < want->n; o++) {
+        const onx_value *value = onx_graph_output(onx_model_graph(model), o);
+        for (size_t i = 0; i < r->n_out; i++) {
+            if (onx_node_output(node, i) != value) continue;
+            double d = excess(&r->out[i], &want->operand[o], 1e-3);
+            if (want->operand[o].dtype == ONX_DTYPE_STRING) d = 0;
+            if (d <= 1e-4) continue;
+            printf("%s [%s]: output %zu differs by %g\n", name, tier, o, d);
+            failed++;
+        }
+    }
+    return failed;
+}
+
+static bool excepted(const char *name, const char *except) {
+    char word[128];
+    while (except && *except) {
+        size_t n = strcspn(except, "|");
+        if (n && n < sizeof word) {
+            memcpy(word, except, n);
+            word[n] = 0;
+            if (strstr(name, word)) return true;
+        }
+        except += n + (except[n] == '|');
+    }
+    return false;
+}
+
+static size_t backend_case(const char *folder, const char *name, size_t *failed) {
+    char path[1024];
+    onx_model *model = NULL;
+    loaded inputs = {.n = 0}, outputs = {.n = 0};
+    onx_operand *in[32];
+    size_t n_in = 0, ran = 0;
+    (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
+    if (onx_model_load(NULL, path, NULL, &model, NULL) != ONX_OK) return 0;
+    const onx_node *node = onx_graph_node_first(onx_model_graph(model));
+    if (onx_graph_node_count(onx_model_graph(model)) == 1 && load_all(folder, "input", &inputs) &&
+        load_all(folder, "output", &outputs) && match_inputs(model, node, &inputs, in, &n_in)) {
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = {.diag = ONX_INIT(onx_diag)};
+            evaluate(*tier, node, n_in, in, &r);
+            ran = 1;
+            if (r.status == ONX_OK) {
+                *failed += compare_outputs(name, *tier, model, node, &outputs, &r);
+                kernel_free(&r);
+            } else {
+                printf("%s [%s]: %s\n", name, *tier, r.diag.message);
+                ++*failed;
+            }
+        }
+    }
+    unload(&inputs);
+    unload(&outputs);
+    onx_model_free(model);
+    return ran;
+}
+
+size_t kernel_backend(const char *prefix, const char *except, size_t *failed) {
+    const char *data = getenv("ONX_DATA");
+    char folder[512], start[128];
+    size_t ran = 0;
+    if (!data) return 0;
+    (void)snprintf(folder, sizeof folder, "%s/node", data);
+    (void)snprintf(start, sizeof start, "test_%s", prefix);
+    DIR *dir = opendir(folder);
+    if (!dir) return 0;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strncmp(e->d_name, start, strlen(start)) != 0 || excepted(e->d_name, except)) continue;
+        char path[800];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        ran += backend_case(path, e->d_name, failed);
+    }
+    (void)closedir(dir);
+    return ran;
+}
