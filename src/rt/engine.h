@@ -68,8 +68,8 @@ typedef struct onx_step {
     onx_packed *holds; /* the reference to `packed` */
     size_t plan_bytes, plan_offset;
     uint8_t device, when;
-    uint32_t n_in, n_out, n_dies, n_children;
-    uint32_t *in, *out;     /* slots, or ONX_NO_SLOT */
+    uint32_t n_in, n_out, n_dies, n_children, first_child; /* first: in a frame's children */
+    uint32_t *in, *out;                                    /* slots, or ONX_NO_SLOT */
     uint32_t *dies;         /* slots that nobody needs after this step */
     onx_program **children; /* in the order of the node's graph attributes */
 } onx_step;
@@ -158,6 +158,15 @@ typedef struct onx_slab {
     size_t n_free, cap;
 } onx_slab;
 
+/* slab.c. False: sizes overflow. */
+void onx_slab_reset(onx_slab *slab);
+bool onx_slab_take(onx_slab *slab, size_t bytes, size_t *offset) ONX_MUST_CHECK;
+void onx_slab_give(onx_slab *slab, size_t offset, size_t bytes);
+/* Memory for the plan; what it had does not stay. A slab that has to grow again grows by a quarter
+ * more, so that a past that grows with every run costs few allocations. */
+onx_status onx_slab_back(onx_slab *slab, const onx_provider *provider, onx_context *ctx,
+                         onx_diag *diag) ONX_MUST_CHECK;
+
 struct onx_frame {
     const onx_program *program;
     onx_context *ctx;
@@ -174,8 +183,12 @@ struct onx_frame {
     onx_slab slabs[ONX_DEVICES];
     onx_frame **children; /* made when they are needed: n_children per step, in order */
     size_t n_children;
+    onx_operand *signature; /* inputs, then captures: what it is bound to */
     bool bound;
-    size_t binds; /* how often it was bound */
+    size_t binds;               /* how often it was bound */
+    int64_t bind_ns;            /* and how long that took, all in all */
+    struct onx_result *results; /* free ones */
+    onx_block *late_scratch;    /* of the LATE step that runs */
     onx_diag *diag;
     onx_arena arena;
     onx_frame *next; /* in the session's list of idle frames */
@@ -186,8 +199,9 @@ void onx_frame_free(onx_frame *frame); /* NULL is fine */
 /* bind.c: places and plans for the inputs and captures in frame->values. Nothing happens when it is
  * bound to their shapes already. */
 onx_status onx_frame_bind(onx_frame *frame) ONX_MUST_CHECK;
-/* bind.c: one step, now: a LATE one in the run, whose outputs become blocks. */
+/* bind.c: a LATE step, in the run: sizes, and blocks for its outputs and its scratch. */
 onx_status onx_step_bind(onx_frame *frame, uint32_t step) ONX_MUST_CHECK;
+void onx_step_unbind(onx_frame *frame, uint32_t step); /* gives the scratch back */
 /* exec.c: the steps of a bound frame. Outputs that have data already are written there. */
 onx_status onx_frame_run(onx_frame *frame, onx_run *run) ONX_MUST_CHECK;
 /* After a run: give back what it holds. */

@@ -35,6 +35,8 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
     frame->overwrites = onx_arena_array(a, program->n_steps, sizeof *frame->overwrites);
     frame->scratch = onx_arena_array(a, program->n_steps, sizeof *frame->scratch);
     frame->plans = onx_arena_alloc(a, program->plan_bytes);
+    frame->signature =
+        onx_arena_array(a, program->n_inputs + program->n_captures, sizeof *frame->signature);
     for (size_t i = 0; i < program->n_steps; i++) frame->n_children += program->steps[i].n_children;
     frame->children = onx_arena_array(a, frame->n_children, sizeof(onx_frame *));
     for (size_t d = 0; d < program->engine->n_providers; d++) {
@@ -43,7 +45,8 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
         if (!frame->slabs[d].free) return false;
     }
     return frame->values && frame->places && frame->blocks && frame->calls && frame->edges &&
-           frame->overwrites && frame->scratch && frame->plans && frame->children;
+           frame->overwrites && frame->scratch && frame->plans && frame->children &&
+           frame->signature;
 }
 
 onx_status onx_frame_new(const onx_program *program, onx_pool *pools, onx_frame **out,

@@ -1,0 +1,253 @@
+/* facts.c: the walk through the graphs of a model that finds the facts about its values.
+ *
+ * Linear in the size of the model, but for graphs inside loops, which are gone through
+ * ONX_INFER_RUNS times at most. The depth of the C stack is that of graphs inside each other, at
+ * most ONX_INFER_DEPTH. */
+#include "infer/infer_internal.h"
+
+static const onx_str no_name = {NULL, 0};
+
+static onx_fact *find(const onx_facts *facts, const onx_value *value) {
+    return value ? onx_map_get(&facts->facts, value, no_name) : NULL;
+}
+
+const onx_fact *onx_facts_of(const onx_facts *facts, const onx_value *value) {
+    const onx_fact *fact = find(facts, value);
+    return fact ? fact : &onx_fact_none;
+}
+
+onx_syms *onx_facts_syms(const onx_facts *facts) {
+    return facts->syms;
+}
+
+static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *fact) {
+    onx_fact *slot = find(facts, value);
+    if (!slot) {
+        slot = onx_arena_alloc(&facts->arena, sizeof *slot);
+        if (!slot || !onx_map_put(&facts->facts, value, no_name, slot)) return ONX_NO_MEMORY;
+    }
+    *slot = *fact;
+    return ONX_OK;
+}
+
+/* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
+
+static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
+                        const onx_fact *declared) {
+    if (!facts->options.report) return;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_buf a, b;
+    onx_buf_init(&a, facts->ctx);
+    onx_buf_init(&b, facts->ctx);
+    onx_fact_print(declared, &a);
+    onx_fact_print(fact, &b);
+    onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
+             ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
+    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
+    facts->options.report(facts->options.user, &diag);
+    onx_buf_fini(&a);
+    onx_buf_fini(&b);
+}
+
+/* Keep `fact`, with what is declared about the value where it leaves something open. */
+static onx_status keep(onx_facts *facts, const onx_value *value, onx_fact *fact) {
+    onx_fact declared;
+    bool agree;
+    if (!value) return ONX_OK;
+    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
+    ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
+    if (!agree) report_type(facts, value, fact, &declared);
+    ONX_TRY(onx_fact_complete(facts, fact));
+    return put(facts, value, fact);
+}
+
+/* ── Nodes ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Say where a failure is, and with what inputs. */
+static void describe(onx_infer *in) {
+    const onx_node *node = in->node;
+    onx_str name = node->name.size ? node->name : node->output.n ? node->output.v[0] : node->name;
+    onx_diag_place(in->diag, "graph '%.60s', node '%.*s' (%.*s)", onx_graph_name(node->graph),
+                   ONX_FMT(name), ONX_FMT(node->op_type));
+    if (!in->diag || in->diag->hint[0]) return;
+    onx_buf text;
+    onx_buf_init(&text, in->facts->ctx);
+    for (size_t i = 0; i < in->n_in && text.size < 200; i++) {
+        if (i) onx_buf_puts(&text, ", ");
+        onx_fact_print(in->ins[i], &text);
+    }
+    if (!text.failed && text.size)
+        onx_diag_hint(in->diag, "its inputs are %.*s", ONX_FMT(((onx_str){text.data, text.size})));
+    onx_buf_fini(&text);
+}
+
+/* Graphs in attributes that the operator's own inference did not go into. */
+static onx_status visit_graphs(onx_infer *in) {
+    ONX_EACH (onx_attr, attr, in->node->attribute) {
+        if (attr->g && !onx_map_get(&in->facts->graphs, attr->g, no_name))
+            ONX_TRY(onx_facts_graph(in->facts, attr->g, 0, NULL, in->diag));
+        ONX_EACH (onx_graph, graph, attr->graphs)
+            if (!onx_map_get(&in->facts->graphs, graph, no_name))
+                ONX_TRY(onx_facts_graph(in->facts, graph, 0, NULL, in->diag));
+    }
+    return ONX_OK;
+}
+
+/* The operator's inference, if it has one. A function of the model hides an operator of its name. */
+static onx_status ask(onx_infer *in) {
+    const onx_node *node = in->node;
+    bool hidden = onx_map_get(&in->facts->functions, NULL, node->op_type) &&
+                  onx_model_function_find(in->facts->model, onx_node_domain(node),
+                                          onx_node_op(node), onx_node_overload(node));
+    in->op = hidden ? NULL : onx_op_of(node);
+    if (!in->op || !in->op->infer) return ONX_OK;
+    onx_status status = in->op->infer(in);
+    if (!status) return ONX_OK;
+    memset(in->outs, 0, in->n_out * sizeof *in->outs);
+    if (status == ONX_NO_MEMORY) return onx_fail_nomem(in->diag);
+    if (in->diag && !in->diag->place[0]) describe(in);
+    if (!in->facts->options.report || status == ONX_LIMIT) return status;
+    if (in->diag) in->facts->options.report(in->facts->options.user, in->diag);
+    return ONX_OK;
+}
+
+static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *diag) {
+    size_t n_in = node->input.n, n_out = node->output.n;
+    onx_diag own = ONX_INIT(onx_diag);
+    onx_infer in = {.facts = facts, .node = node, .n_in = n_in, .n_out = n_out};
+    in.diag = facts->options.report ? &own : diag; /* what is reported is no failure */
+    in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
+    in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
+    if (!in.ins || !in.outs) return onx_fail_nomem(diag);
+    for (size_t i = 0; i < n_in; i++) in.ins[i] = onx_facts_of(facts, onx_node_input(node, i));
+    onx_status status = ask(&in);
+    if (!status) status = visit_graphs(&in);
+    if (status && diag && in.diag == &own) *diag = own;
+    for (size_t i = 0; i < n_out && !status; i++)
+        if (keep(facts, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
+    return status;
+}
+
+onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) {
+    facts->depth = 0;
+    return infer_node(facts, node, diag);
+}
+
+/* ── Graphs ──────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status set_inputs(onx_facts *facts, const onx_graph *graph, size_t n_in,
+                             const onx_fact *const *ins) {
+    for (size_t i = 0; i < graph->ins.n; i++) {
+        onx_fact fact = i < n_in && ins[i] ? *ins[i] : onx_fact_none;
+        ONX_TRY(keep(facts, graph->ins.v[i]->value, &fact));
+    }
+    return ONX_OK;
+}
+
+/* Can nobody give it another value? Before IR version 4, all initializers had to be inputs. */
+static bool is_constant(const onx_facts *facts, const onx_value *value) {
+    return !value->input || (facts->model->ir_version < 4 && !value->graph->outer);
+}
+
+static onx_status set_initializers(onx_facts *facts, const onx_graph *graph) {
+    onx_fact fact;
+    ONX_EACH (onx_tensor, tensor, graph->initializer) {
+        const onx_value *value = tensor->ref ? tensor->ref->value : NULL;
+        if (!value || value->init != tensor) continue;
+        if (is_constant(facts, value))
+            ONX_TRY(onx_fact_of_tensor(facts, tensor, &fact));
+        else if (onx_facts_of(facts, value)->kind)
+            continue;
+        else
+            fact = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = onx_tensor_dtype(tensor)};
+        ONX_TRY(put(facts, value, &fact));
+    }
+    ONX_EACH (onx_sparse, sparse, graph->sparse_initializer) {
+        const onx_tensor *values = sparse->values;
+        const onx_value *value = values && values->ref ? values->ref->value : NULL;
+        if (!value || value->sparse != sparse) continue;
+        fact = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = onx_tensor_dtype(values)};
+        ONX_TRY(keep(facts, value, &fact));
+    }
+    return ONX_OK;
+}
+
+/* Count one more walk through a graph. */
+static onx_status enter(onx_facts *facts, const onx_graph *graph, onx_diag *diag) {
+    size_t *runs = onx_map_get(&facts->graphs, graph, no_name);
+    if (!runs) {
+        runs = onx_arena_alloc(&facts->arena, sizeof *runs);
+        if (!runs || !onx_map_put(&facts->graphs, graph, no_name, runs))
+            return onx_fail_nomem(diag);
+    }
+    if (facts->depth >= ONX_INFER_DEPTH || *runs >= ONX_INFER_RUNS)
+        return onx_fail(diag, ONX_LIMIT, "graphs are nested too deep: '%.200s' is %u deep",
+                        onx_graph_name(graph), (unsigned)facts->depth);
+    ++*runs;
+    return ONX_OK;
+}
+
+onx_status onx_facts_graph(onx_facts *facts, const onx_graph *graph, size_t n_in,
+                           const onx_fact *const *ins, onx_diag *diag) {
+    ONX_TRY(enter(facts, graph, diag));
+    if (set_inputs(facts, graph, n_in, ins) || set_initializers(facts, graph))
+        return onx_fail_nomem(diag);
+    onx_status status = ONX_OK;
+    facts->depth++;
+    ONX_EACH (onx_node, node, graph->node) {
+        status = infer_node(facts, node, diag);
+        if (status) break;
+    }
+    facts->depth--;
+    return status;
+}
+
+/* ── The whole ───────────────────────────────────────────────────────────────────────────────── */
+
+static bool copy_options(onx_facts *facts, const onx_facts_options *options) {
+    if (!options) return true;
+    facts->options = *options;
+    onx_size *sizes = onx_arena_array(&facts->arena, options->n_sizes + 1, sizeof *sizes);
+    facts->options.sizes = sizes;
+    for (size_t i = 0; sizes && i < options->n_sizes; i++) {
+        onx_str name;
+        if (!onx_arena_str(&facts->arena, onx_str_of(options->sizes[i].name), &name)) return false;
+        sizes[i] = (onx_size){name.data, options->sizes[i].value};
+    }
+    return sizes != NULL;
+}
+
+static bool prepare(onx_facts *facts, const onx_facts_options *options) {
+    facts->syms = onx_syms_new(facts->ctx);
+    if (!facts->syms || !copy_options(facts, options)) return false;
+    ONX_EACH (onx_function, f, facts->model->functions)
+        if (!onx_map_put(&facts->functions, NULL, f->name, f)) return false;
+    return true;
+}
+
+onx_status onx_facts_new(const onx_model *model, const onx_facts_options *options, onx_facts **out,
+                         onx_diag *diag) {
+    onx_context *ctx = model->msg.doc->ctx;
+    onx_facts *facts = onx_mem_alloc(ctx, sizeof *facts);
+    if (!facts) return onx_fail_nomem(diag);
+    *facts = (onx_facts){.ctx = ctx, .model = model};
+    onx_arena_init(&facts->arena, ctx);
+    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown};
+    for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_init(maps[i], ctx);
+    onx_status status = prepare(facts, options) ? ONX_OK : onx_fail_nomem(diag);
+    if (!status && model->graph) status = onx_facts_graph(facts, model->graph, 0, NULL, diag);
+    if (status)
+        onx_facts_free(facts);
+    else
+        *out = facts;
+    return status;
+}
+
+void onx_facts_free(onx_facts *facts) {
+    if (!facts) return;
+    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown};
+    for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_fini(maps[i]);
+    onx_syms_free(facts->syms);
+    onx_arena_fini(&facts->arena);
+    onx_mem_free(facts->ctx, facts, sizeof *facts);
+}

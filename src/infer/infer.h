@@ -1,0 +1,44 @@
+/* infer.h: what is known about the values of a model before anything runs: types, shapes with
+ * symbolic sizes, and small integer tensors, element by element (ops/op.h: onx_fact).
+ *
+ * Facts are found by going once through the graphs, in the order of their nodes, with the inference
+ * functions of the operators. Declared types fill in what these leave open; where the two disagree,
+ * what was inferred stands, for files keep types that are no longer true.
+ *
+ *     size of a dimension               where it comes from
+ *     3, N, 2*N + 1                     inferred, or declared
+ *     ?7                                nothing is known, but wherever ?7 stands it is the same
+ *                                       (in a subgraph: within one run of that graph)
+ *
+ * Initializers that a caller can replace are not constants: those that are inputs, too, of models
+ * of IR version 4 and above. Bodies of functions are not gone into: inline them first. */
+#ifndef ONX_INFER_H
+#define ONX_INFER_H
+
+#include "ops/op.h"
+
+typedef struct onx_facts onx_facts;
+
+typedef struct onx_facts_options {
+    size_t n_sizes; /* sizes for names in declared types */
+    const onx_size *sizes;
+    /* Hears of nodes that cannot be right, and of declared types that contradict what was inferred;
+     * then nothing of that is a failure. NULL: the first wrong node is one. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_facts_options;
+
+/* The facts of the main graph and the graphs inside it. The model must outlive them. */
+onx_status onx_facts_new(const onx_model *model, const onx_facts_options *options, onx_facts **out,
+                         onx_diag *diag) ONX_MUST_CHECK;
+void onx_facts_free(onx_facts *facts);
+/* Never NULL: of a value that nothing is known about, an empty fact. */
+const onx_fact *onx_facts_of(const onx_facts *facts, const onx_value *value);
+onx_syms *onx_facts_syms(const onx_facts *facts);
+/* Go through one node of the model (again): after it was added or changed. */
+onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) ONX_MUST_CHECK;
+
+/* As a type in ONNX text: "float[N,3]". */
+void onx_fact_print(const onx_fact *fact, onx_buf *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* infer_internal.h: how facts are kept; for the files of infer/. */
+#ifndef ONX_INFER_INTERNAL_H
+#define ONX_INFER_INTERNAL_H
+
+#include "infer/infer.h"
+
+enum {
+    ONX_INFER_DEPTH = 64,   /* of graphs inside each other */
+    ONX_INFER_RUNS = 256,   /* times that one graph is gone through: loops do it more than once */
+    ONX_INFER_ELEMS = 1024, /* elements that are followed */
+};
+
+struct onx_facts {
+    onx_context *ctx;
+    const onx_model *model;
+    onx_facts_options options;
+    onx_arena arena;
+    onx_syms *syms;
+    onx_map facts;     /* value to onx_fact */
+    onx_map graphs;    /* graph inside to size_t: how often it was gone through */
+    onx_map functions; /* names of the model's functions */
+    onx_map unknown;   /* sizes that nothing is known about: symbol to itself */
+    uint32_t n_unknown;
+    uint32_t depth; /* of the graph that is gone through now */
+};
+
+struct onx_infer {
+    onx_facts *facts;
+    const onx_node *node;
+    const onx_op *op;
+    size_t n_in, n_out;
+    const onx_fact **ins;
+    onx_fact *outs;
+    onx_fact nobody; /* the output that there is not */
+    onx_diag *diag;
+};
+
+extern const onx_fact onx_fact_none;
+
+/* fact.c */
+onx_status onx_fact_of_type(onx_facts *facts, const onx_type *type, onx_fact *out) ONX_MUST_CHECK;
+onx_status onx_fact_of_tensor(onx_facts *facts, const onx_tensor *tensor, onx_fact *out)
+    ONX_MUST_CHECK;
+/* Fill in what `fact` leaves open; false when the two contradict each other. */
+onx_status onx_fact_merge(onx_facts *facts, onx_fact *fact, const onx_fact *declared, bool *agree)
+    ONX_MUST_CHECK;
+/* A name for every size that nothing is known about. */
+onx_status onx_fact_complete(onx_facts *facts, onx_fact *fact) ONX_MUST_CHECK;
+const onx_sym *onx_facts_fresh(onx_facts *facts);
+/* The elements of a readable integer tensor, in the arena; false: it is none. */
+bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const int64_t **out);
+
+/* facts.c: go through a graph; inputs have `ins`, NULL elements and those beyond: as declared. */
+onx_status onx_facts_graph(onx_facts *facts, const onx_graph *graph, size_t n_in,
+                           const onx_fact *const *ins, onx_diag *diag) ONX_MUST_CHECK;
+
+#endif

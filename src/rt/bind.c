@@ -1,0 +1,252 @@
+/* bind.c: from the shapes of inputs to sizes, plans and places: cheap enough to be done before
+ * every run. No graph work and no allocation, but for a slab that must grow.
+ *
+ * Steps are walked in the order in which they run. Outputs get places, scratch a place for the one
+ * step, and what dies gives its place back; so the plan is right by construction. */
+#include "rt/engine.h"
+
+#include "base/thread.h"
+
+static bool same_shape(const onx_operand *a, const onx_operand *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
+           a->layout == b->layout &&
+           (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+/* Inputs and captures, as they are now. */
+static uint32_t source(const onx_program *program, size_t i) {
+    return i < program->n_inputs ? program->inputs[i] : program->captures[i - program->n_inputs];
+}
+
+static bool is_bound(const onx_frame *frame) {
+    const onx_program *program = frame->program;
+    if (!frame->bound) return false;
+    for (size_t i = 0; i < program->n_inputs + program->n_captures; i++)
+        if (!same_shape(&frame->signature[i], &frame->values[source(program, i)])) return false;
+    return true;
+}
+
+static void save_signature(onx_frame *frame) {
+    const onx_program *program = frame->program;
+    for (size_t i = 0; i < program->n_inputs + program->n_captures; i++)
+        frame->signature[i] = frame->values[source(program, i)];
+    frame->bound = true;
+}
+
+/* ─ Places ───────────────────────────────────────────────────────────────────────────────────── */
+
+static bool dies_at(const onx_frame *frame, uint32_t slot, uint32_t step) {
+    const onx_slot *s = &frame->program->slots[slot];
+    return s->role == ONX_ROLE_TEMP && !s->output && s->last == step;
+}
+
+/* May output 0 be written over input `i`? */
+static bool can_overwrite(const onx_frame *frame, uint32_t index, uint32_t i, size_t bytes) {
+    const onx_step *step = &frame->program->steps[index];
+    uint32_t slot = step->in[i];
+    if (!(step->kernel->overwrite >> i & 1) || slot == ONX_NO_SLOT) return false;
+    const onx_place *root = &frame->places[frame->places[slot].root];
+    return root->slab && root->shares == 1 && dies_at(frame, slot, index) &&
+           frame->values[slot].bytes == bytes && frame->program->slots[slot].device == step->device;
+}
+
+static void share(onx_frame *frame, uint32_t slot, uint32_t with) {
+    uint32_t root = frame->places[with].root;
+    frame->places[slot].root = root;
+    frame->places[root].shares++;
+}
+
+static onx_status place_output(onx_frame *frame, uint32_t index, uint32_t o) {
+    const onx_step *step = &frame->program->steps[index];
+    uint32_t slot = step->out[o];
+    if (slot == ONX_NO_SLOT) return ONX_OK;
+    size_t bytes = frame->values[slot].bytes;
+    onx_place *place = &frame->places[slot];
+    *place = (onx_place){.root = slot, .shares = 1, .bytes = bytes};
+    if (frame->program->slots[slot].output || !bytes) return ONX_OK;
+    if (o == 0 && step->kernel->flags & ONX_KERNEL_VIEW) {
+        share(frame, slot, step->in[0]);
+        return ONX_OK;
+    }
+    for (uint32_t i = 0; o == 0 && i < step->n_in && i < 32; i++) {
+        if (!can_overwrite(frame, index, i, bytes)) continue;
+        share(frame, slot, step->in[i]);
+        frame->overwrites[index] = (int32_t)i;
+        return ONX_OK;
+    }
+    place->slab = true;
+    if (!onx_slab_take(&frame->slabs[step->device], bytes, &place->offset))
+        return onx_fail_nomem(frame->diag);
+    return ONX_OK;
+}
+
+static void give_place(onx_frame *frame, uint32_t slot) {
+    onx_place *root = &frame->places[frame->places[slot].root];
+    if (--root->shares || !root->slab) return;
+    onx_slab_give(&frame->slabs[frame->program->slots[slot].device], root->offset, root->bytes);
+}
+
+static bool scratch_total(const onx_frame *frame, const onx_call *call, size_t *bytes) {
+    size_t each = 0, shared = onx_align_up(call->scratch_bytes);
+    return call->scratch_each <= SIZE_MAX - ONX_ALIGN && shared >= call->scratch_bytes &&
+           onx_mul_size(onx_align_up(call->scratch_each), frame->program->engine->threads, &each) &&
+           onx_add_size(shared, each, bytes);
+}
+
+static onx_status place_scratch(onx_frame *frame, uint32_t index) {
+    size_t bytes = 0;
+    uint8_t device = frame->program->steps[index].device;
+    frame->scratch[index] = SIZE_MAX;
+    if (!scratch_total(frame, &frame->calls[index], &bytes)) return onx_fail_nomem(frame->diag);
+    if (!bytes) return ONX_OK;
+    if (!onx_slab_take(&frame->slabs[device], bytes, &frame->scratch[index]))
+        return onx_fail_nomem(frame->diag);
+    onx_slab_give(&frame->slabs[device], frame->scratch[index], bytes);
+    return ONX_OK;
+}
+
+/* ─ Steps ────────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status sizes(onx_frame *frame, uint32_t index) {
+    onx_call *call = &frame->calls[index];
+    call->diag = frame->diag;
+    call->run = frame->run;
+    call->scratch_bytes = call->scratch_each = 0;
+    for (size_t i = 0; i < call->n_out; i++)
+        if (call->out[i]) call->out[i]->layout = ONX_LAYOUT_PLAIN;
+    if (!call->kernel->bind) return ONX_OK;
+    onx_status status = call->kernel->bind(call);
+    if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
+    return status;
+}
+
+static onx_status bind_run(onx_frame *frame, uint32_t index) {
+    const onx_step *step = &frame->program->steps[index];
+    ONX_TRY(sizes(frame, index));
+    frame->overwrites[index] = -1;
+    for (uint32_t o = 0; o < step->n_out; o++) ONX_TRY(place_output(frame, index, o));
+    return place_scratch(frame, index);
+}
+
+/* Bound and computed at once, in memory that stays as long as the binding. */
+static onx_status bind_early(onx_frame *frame, uint32_t index) {
+    ONX_TRY(onx_step_bind(frame, index));
+    onx_call *call = &frame->calls[index];
+    onx_status status = ONX_OK;
+    if (!(call->kernel->flags & ONX_KERNEL_VIEW))
+        status = call->kernel->run(call);
+    else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
+        memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
+    if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
+    onx_step_unbind(frame, index);
+    return status;
+}
+
+/* The block of an input that nobody needs after this step, and that has the size of output 0. */
+static uint32_t block_to_overwrite(const onx_frame *frame, uint32_t index, size_t bytes) {
+    const onx_step *step = &frame->program->steps[index];
+    for (uint32_t i = 0; i < step->n_in && i < 32; i++) {
+        uint32_t slot = step->in[i];
+        if (!(step->kernel->overwrite >> i & 1) || slot == ONX_NO_SLOT) continue;
+        const onx_block *block = frame->blocks[slot];
+        if (block && block->refs == 1 && dies_at(frame, slot, index) &&
+            frame->values[slot].bytes == bytes &&
+            frame->program->slots[slot].device == step->device)
+            return i;
+    }
+    return ONX_NO_SLOT;
+}
+
+/* Views of blocks share them; so do views of what stays where it is during the whole run. */
+static bool share_block(onx_frame *frame, uint32_t from, uint32_t to) {
+    const onx_slot *slot = &frame->program->slots[from];
+    bool stays = slot->role != ONX_ROLE_TEMP;
+    if (!frame->blocks[from] && !stays) return false;
+    onx_block_release(frame->blocks[to]);
+    frame->blocks[to] = frame->blocks[from];
+    if (frame->blocks[to]) frame->blocks[to]->refs++;
+    frame->values[to].data = frame->values[from].data;
+    return true;
+}
+
+static onx_status take_output(onx_frame *frame, uint32_t index, uint32_t o) {
+    const onx_step *step = &frame->program->steps[index];
+    uint32_t slot = step->out[o];
+    if (slot == ONX_NO_SLOT || frame->values[slot].dtype == ONX_DTYPE_STRING) return ONX_OK;
+    if (o == 0 && step->kernel->flags & ONX_KERNEL_VIEW && step->when == ONX_WHEN_LATE &&
+        share_block(frame, step->in[0], slot))
+        return ONX_OK;
+    uint32_t over = o == 0 && step->when == ONX_WHEN_LATE
+                        ? block_to_overwrite(frame, index, frame->values[slot].bytes)
+                        : ONX_NO_SLOT;
+    if (over != ONX_NO_SLOT && share_block(frame, step->in[over], slot)) {
+        frame->overwrites[index] = (int32_t)over;
+        return ONX_OK;
+    }
+    return onx_frame_take(frame, slot, frame->diag);
+}
+
+onx_status onx_step_bind(onx_frame *frame, uint32_t index) {
+    const onx_step *step = &frame->program->steps[index];
+    onx_call *call = &frame->calls[index];
+    size_t bytes = 0;
+    ONX_TRY(sizes(frame, index));
+    frame->overwrites[index] = -1;
+    call->scratch = NULL;
+    if (!scratch_total(frame, call, &bytes)) return onx_fail_nomem(frame->diag);
+    if (bytes) {
+        ONX_TRY(
+            onx_pool_take(&frame->pools[step->device], bytes, &frame->late_scratch, frame->diag));
+        call->scratch = frame->late_scratch->data;
+    }
+    if (step->kernel->flags & ONX_KERNEL_LATE) return ONX_OK;
+    for (uint32_t o = 0; o < step->n_out; o++) ONX_TRY(take_output(frame, index, o));
+    return ONX_OK;
+}
+
+void onx_step_unbind(onx_frame *frame, uint32_t index) {
+    onx_block_release(frame->late_scratch);
+    frame->late_scratch = NULL;
+    frame->calls[index].scratch = NULL;
+}
+
+static void start_over(onx_frame *frame) {
+    const onx_program *program = frame->program;
+    frame->bound = false;
+    for (uint32_t i = 0; i < program->n_slots; i++) {
+        frame->places[i] = (onx_place){.root = i, .shares = 1};
+        if (!program->slots[i].early || program->slots[i].role == ONX_ROLE_CONSTANT) continue;
+        onx_block_release(frame->blocks[i]);
+        frame->blocks[i] = NULL;
+        frame->values[i].data = NULL;
+    }
+    for (size_t d = 0; d < program->engine->n_providers; d++) onx_slab_reset(&frame->slabs[d]);
+}
+
+static onx_status bind_all(onx_frame *frame) {
+    const onx_program *program = frame->program;
+    start_over(frame);
+    for (uint32_t i = 0; i < program->n_steps; i++) {
+        const onx_step *step = &program->steps[i];
+        if (step->when == ONX_WHEN_EARLY)
+            ONX_TRY(bind_early(frame, i));
+        else if (step->when == ONX_WHEN_RUN)
+            ONX_TRY(bind_run(frame, i));
+        for (uint32_t d = 0; d < step->n_dies && step->when != ONX_WHEN_EARLY; d++)
+            if (!program->slots[step->dies[d]].late) give_place(frame, step->dies[d]);
+    }
+    for (size_t d = 0; d < program->engine->n_providers; d++)
+        ONX_TRY(onx_slab_back(&frame->slabs[d], program->engine->providers[d], frame->ctx,
+                              frame->diag));
+    return ONX_OK;
+}
+
+onx_status onx_frame_bind(onx_frame *frame) {
+    if (is_bound(frame)) return ONX_OK;
+    int64_t start = onx_clock_ns();
+    onx_status status = bind_all(frame);
+    if (status == ONX_OK) save_signature(frame);
+    frame->binds++;
+    frame->bind_ns += onx_clock_ns() - start;
+    return status;
+}

@@ -1,0 +1,101 @@
+/* exec.c: the steps of a program, in order. */
+#include "rt/engine.h"
+
+#include "base/thread.h"
+#include "rt/profile.h"
+
+/* A view that cannot share its bytes: they are copied, on the device they are on. */
+static onx_status copy_view(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    onx_operand *out = call->out[0];
+    if (in->object) return onx_call_object(call, 0, onx_object_retain(in->object));
+    if (out->bytes && out->data != in->data) memcpy(out->data, in->data, out->bytes);
+    return ONX_OK;
+}
+static const onx_kernel view_row = {.op = "Identity", .run = copy_view};
+
+static onx_status launch(const onx_step *step, onx_call *call) {
+    const onx_kernel *row = step->kernel->flags & ONX_KERNEL_VIEW ? &view_row : step->kernel;
+    if (row == &view_row && (!call->n_out || !call->out[0])) return ONX_OK;
+    if (step->provider->launch) return step->provider->launch(step->provider->user, row, call);
+    return row->run(call);
+}
+
+static void drop_dead(onx_frame *frame, const onx_step *step) {
+    for (uint32_t i = 0; i < step->n_dies; i++) {
+        uint32_t slot = step->dies[i];
+        onx_block_release(frame->blocks[slot]);
+        frame->blocks[slot] = NULL;
+        if (frame->program->slots[slot].role != ONX_ROLE_TEMP) continue;
+        onx_object_release(frame->values[slot].object);
+        frame->values[slot].object = NULL;
+    }
+}
+
+static onx_status run_step(onx_frame *frame, uint32_t index) {
+    const onx_step *step = &frame->program->steps[index];
+    onx_call *call = &frame->calls[index];
+    onx_run *run = frame->run;
+    onx_status status = onx_run_check(run);
+    if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = onx_step_bind(frame, index);
+    if (status == ONX_OK) {
+        int64_t start = run->profile ? onx_clock_ns() : 0;
+        call->run = run;
+        call->diag = frame->diag;
+        status = launch(step, call);
+        if (status != ONX_OK && status != ONX_CANCELLED) onx_step_blame(frame, index, frame->diag);
+        if (run->profile && status == ONX_OK)
+            status = onx_profile_add(run->profile, frame, index, start, onx_clock_ns());
+    }
+    if (step->when == ONX_WHEN_LATE) {
+        onx_step_unbind(frame, index);
+        drop_dead(frame, step);
+    }
+    return status;
+}
+
+/* Pointers for everything that was placed at bind. Outputs have theirs already. */
+static void point(onx_frame *frame) {
+    const onx_program *program = frame->program;
+    for (uint32_t i = 0; i < program->n_slots; i++) {
+        const onx_slot *slot = &program->slots[i];
+        const onx_place *place = &frame->places[i];
+        if (slot->role != ONX_ROLE_TEMP || slot->late || slot->early || slot->output) continue;
+        if (!frame->values[i].bytes)
+            frame->values[i].data = NULL;
+        else if (frame->places[place->root].slab)
+            frame->values[i].data =
+                (char *)frame->slabs[slot->device].data + frame->places[place->root].offset;
+        else
+            frame->values[i].data = frame->values[place->root].data;
+    }
+    for (uint32_t i = 0; i < program->n_steps; i++)
+        if (program->steps[i].when == ONX_WHEN_RUN)
+            frame->calls[i].scratch =
+                frame->scratch[i] == SIZE_MAX
+                    ? NULL
+                    : (char *)frame->slabs[program->steps[i].device].data + frame->scratch[i];
+}
+
+onx_status onx_frame_run(onx_frame *frame, onx_run *run) {
+    frame->run = run;
+    frame->diag = run->diag;
+    point(frame);
+    for (uint32_t i = 0; i < frame->program->n_steps; i++)
+        if (frame->program->steps[i].when != ONX_WHEN_EARLY) ONX_TRY(run_step(frame, i));
+    return ONX_OK;
+}
+
+/* ─ Errors ───────────────────────────────────────────────────────────────────────────────────── */
+
+void onx_step_blame(const onx_frame *frame, uint32_t index, onx_diag *diag) {
+    const onx_step *step = &frame->program->steps[index];
+    const onx_call *call = &frame->calls[index];
+    if (!diag || diag->place[0]) return;
+    char shapes[160];
+    onx_call_shapes(call, false, shapes, sizeof shapes);
+    onx_str name = step->node ? step->node->name : (onx_str){NULL, 0};
+    if (!name.size && step->n_out && step->out[0] != ONX_NO_SLOT)
+        name = frame->program->slots[step->out[0]].name;
+    onx_diag_place(diag, "node '%.*s' (%s) with inputs %s", ONX_FMT(name), step->op->name, shapes);
+}

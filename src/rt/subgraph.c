@@ -1,0 +1,168 @@
+/* subgraph.c: programs of subgraphs, run by kernels such as If and Loop, and the values that pass
+ * in and out of them.
+ *
+ * A result holds the block of its bytes, so it outlives the frame it came from, and is handed on
+ * without a copy. */
+#include "rt/engine.h"
+
+typedef struct onx_result {
+    onx_operand operand; /* first: a result is known by the address of its operand */
+    onx_block *block;
+    struct onx_result *next;
+} onx_result;
+
+static onx_result *result_new(onx_frame *frame) {
+    onx_result *result = frame->results;
+    if (result)
+        frame->results = result->next;
+    else
+        result = onx_arena_alloc(&frame->arena, sizeof *result);
+    if (result) *result = (onx_result){.next = NULL};
+    return result;
+}
+
+/* The slot that an operand is of; ONX_NO_SLOT: it is a result. */
+static uint32_t slot_of(const onx_frame *frame, const onx_operand *operand) {
+    uintptr_t first = (uintptr_t)frame->values, at = (uintptr_t)operand;
+    uintptr_t end = (uintptr_t)(frame->values + frame->program->n_slots);
+    return at >= first && at < end ? (uint32_t)(operand - frame->values) : ONX_NO_SLOT;
+}
+
+static onx_block *block_of(const onx_frame *frame, const onx_operand *operand) {
+    uint32_t slot = slot_of(frame, operand);
+    return slot == ONX_NO_SLOT ? ((const onx_result *)operand)->block : frame->blocks[slot];
+}
+
+void onx_call_release(onx_call *call, onx_operand *value) {
+    if (!value || slot_of(call->frame, value) != ONX_NO_SLOT) return;
+    onx_result *result = (onx_result *)value;
+    onx_block_release(result->block);
+    onx_object_release(result->operand.object);
+    result->next = call->frame->results;
+    call->frame->results = result;
+}
+
+onx_status onx_call_temporary(onx_call *call, onx_dtype dtype, size_t rank, const int64_t *dims,
+                              onx_operand **out) {
+    onx_frame *frame = call->frame;
+    onx_result *result = frame ? result_new(frame) : NULL;
+    if (!result) return onx_fail_nomem(call->diag);
+    onx_status status = ONX_OK;
+    if (!onx_operand_shape(&result->operand, dtype, rank, dims))
+        status = onx_call_fail(call, ONX_LIMIT, "a value inside is too large for this machine");
+    else if (result->operand.bytes)
+        status = onx_pool_take(&frame->pools[frame->program->engine->host], result->operand.bytes,
+                               &result->block, call->diag);
+    if (status != ONX_OK) {
+        onx_call_release(call, &result->operand);
+        return status;
+    }
+    result->operand.data = result->block ? result->block->data : NULL;
+    *out = &result->operand;
+    return ONX_OK;
+}
+
+onx_status onx_call_give(onx_call *call, size_t index, onx_operand *value) {
+    if (index >= call->n_out || !call->out[index]) return ONX_OK;
+    if (value->object) return onx_call_object(call, index, onx_object_retain(value->object));
+    onx_frame *frame = call->frame;
+    uint32_t slot = call->step->out[index];
+    onx_block *block = block_of(frame, value);
+    ONX_TRY(onx_call_shape(call, index, (onx_dtype)value->dtype, value->rank, value->dims));
+    if (block) {
+        block->refs++;
+        onx_block_release(frame->blocks[slot]);
+        frame->blocks[slot] = block;
+        frame->values[slot].data = value->data;
+        return ONX_OK;
+    }
+    ONX_TRY(onx_frame_take(frame, slot, call->diag));
+    if (value->bytes) memcpy(frame->values[slot].data, value->data, value->bytes);
+    return ONX_OK;
+}
+
+static onx_status child_frame(onx_call *call, size_t which, onx_frame **out) {
+    onx_frame **child = &call->frame->children[call->step->first_child + which];
+    if (!*child)
+        ONX_TRY(onx_frame_new(call->step->children[which], call->frame->pools, child, call->diag));
+    *out = *child;
+    return ONX_OK;
+}
+
+static onx_status bring_in(onx_call *call, onx_frame *child, size_t n_in, onx_operand *const *ins) {
+    const onx_program *program = child->program;
+    if (n_in != program->n_inputs)
+        return onx_call_fail(call, ONX_INVALID, "the subgraph has %zu inputs, but %zu are needed",
+                             program->n_inputs, n_in);
+    for (size_t i = 0; i < n_in; i++) {
+        child->values[program->inputs[i]] = *ins[i];
+        child->values[program->inputs[i]].constant = false;
+    }
+    for (size_t i = 0; i < program->n_captures; i++) {
+        uint32_t slot = program->captures[i];
+        child->values[slot] = call->frame->values[program->slots[slot].outer];
+        child->values[slot].constant = false;
+    }
+    return ONX_OK;
+}
+
+/* Memory for the outputs whose sizes are known; the others become blocks as they are computed. */
+static onx_status make_room(onx_frame *child) {
+    const onx_program *program = child->program;
+    for (size_t i = 0; i < program->n_outputs; i++) {
+        const onx_slot *slot = &program->slots[program->outputs[i]];
+        if (slot->role == ONX_ROLE_TEMP && !slot->late && !slot->early)
+            ONX_TRY(onx_frame_take(child, program->outputs[i], child->diag));
+    }
+    return ONX_OK;
+}
+
+/* What an output of the child is held by: its own block, or, when the child only passes an input
+ * on, the block of that. */
+static onx_block *holder(onx_call *call, const onx_frame *child, uint32_t slot, size_t n_in,
+                         onx_operand *const *ins) {
+    const onx_program *program = child->program;
+    if (program->slots[slot].role == ONX_ROLE_CAPTURE)
+        return call->frame->blocks[program->slots[slot].outer];
+    for (size_t i = 0; i < n_in; i++)
+        if (program->inputs[i] == slot) return block_of(call->frame, ins[i]);
+    return child->blocks[slot];
+}
+
+static onx_status take_out(onx_call *call, onx_frame *child, size_t n_in, onx_operand *const *ins,
+                           size_t n_out, onx_operand **outs) {
+    for (size_t i = 0; i < n_out; i++) {
+        uint32_t slot = child->program->outputs[i];
+        onx_result *result = result_new(call->frame);
+        if (!result) {
+            while (i) onx_call_release(call, outs[--i]);
+            return onx_fail_nomem(call->diag);
+        }
+        result->operand = child->values[slot];
+        result->operand.constant = false;
+        result->block = holder(call, child, slot, n_in, ins);
+        if (result->block) result->block->refs++;
+        if (result->operand.object) (void)onx_object_retain(result->operand.object);
+        outs[i] = &result->operand;
+    }
+    return ONX_OK;
+}
+
+onx_status onx_call_graph(onx_call *call, size_t which, size_t n_in, onx_operand *const *ins,
+                          size_t n_out, onx_operand **outs) {
+    onx_frame *child = NULL;
+    ONX_TRY(child_frame(call, which, &child));
+    child->diag = call->diag;
+    child->run = call->run;
+    onx_status status = bring_in(call, child, n_in, ins);
+    if (status == ONX_OK && n_out > child->program->n_outputs)
+        status =
+            onx_call_fail(call, ONX_INVALID, "the subgraph has %zu outputs, but %zu are needed",
+                          child->program->n_outputs, n_out);
+    if (status == ONX_OK) status = onx_frame_bind(child);
+    if (status == ONX_OK) status = make_room(child);
+    if (status == ONX_OK) status = onx_frame_run(child, call->run);
+    if (status == ONX_OK) status = take_out(call, child, n_in, ins, n_out, outs);
+    onx_frame_clear(child);
+    return status;
+}
