@@ -457,7 +457,11 @@ static onx_status direct_outputs(onx_session *s, onx_variant *v, onx_lane *lane,
 
 static onx_status deliver(onx_session *s, const onx_operand *value, onx_arg *arg, onx_diag *diag) {
     if (value->object) {
-        ONX_TRY(onx_data_of_object(s->home, value->object, &arg->value, diag));
+        onx_data *made = NULL;
+        ONX_TRY(onx_data_of_object(s->home, value->object, &made, diag));
+        arg->value = made;
+        arg->owned = s->home;
+        onx_context_retain(s->home);
         arg->dtype = (onx_dtype)value->dtype;
         arg->rank = value->kind == ONX_TYPE_TENSOR ? value->rank : 0;
         memcpy(arg->dims, value->dims, arg->rank * sizeof *arg->dims);
@@ -507,11 +511,7 @@ static onx_status run_lane(onx_session *s, onx_variant *v, onx_lane *lane, size_
 /* On failure outputs are as they were. */
 static void take_back(size_t n, onx_arg *out, const onx_arg *before) {
     for (size_t i = 0; i < n; i++) {
-        if (out[i].owned && !before[i].owned) {
-            onx_mem_free(out[i].owned, out[i].data, out[i].bytes);
-            onx_context_free(out[i].owned);
-        }
-        if (out[i].value != before[i].value) onx_data_free(out[i].value);
+        if (out[i].owned && !before[i].owned) onx_arg_clear(&out[i]);
         out[i] = before[i];
     }
 }
