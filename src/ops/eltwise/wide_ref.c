@@ -83,8 +83,8 @@ onx_status onx_wide_init(onx_call *call, const onx_wide_rule *rules, size_t n) {
     if (!st) return onx_fail_nomem(call->diag);
     st->dtype = widest(call);
     st->axis = old_axis(call);
-    bool floats = st->dtype == ONX_DTYPE_F64;
-    if (!rule || (floats ? !rule->f && !form : !rule->s))
+    if (rule && !rule->s) st->dtype = ONX_DTYPE_F64;
+    if (!rule || (st->dtype == ONX_DTYPE_F64 && !rule->f && !form))
         return onx_call_fail(call, ONX_UNSUPPORTED, "%s is not computed on these types or modes",
                              call->op->name);
     if (form)

@@ -17,7 +17,7 @@ typedef uint64_t onx_wide_u64(uint64_t a, uint64_t b, uint64_t c);
 typedef struct onx_wide_rule {
     const char *op;
     onx_wide_f64 *f; /* NULL: as the instruction of tile programs (tile.h) */
-    onx_wide_i64 *s; /* NULL: not for integers */
+    onx_wide_i64 *s; /* NULL: integers are computed as doubles, too */
     onx_wide_u64 *u;
     bool is_bool;         /* the result is */
     const char *attrs[2]; /* for `f` of its own: operands b and c, float or int */
