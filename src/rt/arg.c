@@ -179,8 +179,10 @@ onx_status onx_arg_to_data(onx_context *ctx, const onx_arg *arg, onx_data **out,
 
 void onx_arg_clear(onx_arg *arg) {
     if (!arg) return;
-    if (arg->owned && arg->value) onx_data_free(arg->value);
-    else if (arg->owned) onx_mem_free(arg->owned, arg->data, arg->bytes);
+    if (arg->owned && arg->value)
+        onx_data_free(arg->value);
+    else if (arg->owned)
+        onx_mem_free(arg->owned, arg->data, arg->bytes);
     if (arg->owned) onx_context_free(arg->owned);
     *arg = (onx_arg){0};
 }

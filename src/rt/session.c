@@ -366,7 +366,7 @@ onx_status onx_lane_feed(const onx_session *s, const onx_variant *v, onx_lane *l
     return ONX_OK;
 }
 
-static void unfeed(onx_lane *lane) {
+void onx_lane_unfeed(onx_lane *lane) {
     const onx_program *program = lane->frame->program;
     for (size_t i = 0; i < program->n_inputs; i++) {
         onx_operand *value = &lane->frame->values[program->inputs[i]];
@@ -536,7 +536,7 @@ onx_status onx_session_run(onx_session *s, size_t n_in, const onx_arg *in, size_
     if (status == ONX_OK) status = onx_lane_take(s, variant, n_in, in, &lane, diag);
     if (status == ONX_OK) {
         status = run_lane(s, variant, lane, n_in, in, n_out, out, &run);
-        unfeed(lane);
+        onx_lane_unfeed(lane);
         onx_lane_give(s, variant, lane);
     }
     if (status != ONX_OK) take_back(n_out, out, before);

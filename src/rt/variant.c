@@ -21,16 +21,6 @@ static bool is_asked(void *user, const onx_value *value) {
     return false;
 }
 
-static onx_status find_facts(void *user, onx_facts **out) {
-    making *m = user;
-    onx_facts_options options = {.n_sizes = m->session->n_sizes, .sizes = m->session->sizes};
-    onx_facts *facts = NULL;
-    ONX_TRY(onx_facts_new(m->variant->model, &options, &facts, m->diag));
-    onx_facts_free(*out);
-    *out = facts;
-    return ONX_OK;
-}
-
 static bool has_kernel(void *user, const char *op) {
     const onx_provider *cpu = &((making *)user)->session->cpu.provider;
     for (size_t t = 0; cpu->tables[t]; t++)
@@ -89,21 +79,22 @@ static size_t block_of(const onx_session *session) {
     return 0;
 }
 
-static onx_status rewrite(making *m) {
+static onx_status rewrite(making *m, onx_facts **facts) {
     onx_session *s = m->session;
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
     onx_pass_ctx ctx = {.model = m->variant->model,
                         .diag = m->diag,
                         .user = m,
                         .eval = evaluate,
                         .pinned = is_asked,
-                        .refresh = find_facts,
+                        .infer = &infer,
                         .has_kernel = has_kernel,
                         .block = block_of(s)};
-    onx_status status = find_facts(m, &ctx.facts);
+    onx_status status = onx_facts_new(m->variant->model, &infer, &ctx.facts, m->diag);
     if (status == ONX_OK && s->level >= ONX_LEVEL_BASIC) status = onx_passes_run(&ctx, s->level);
     if (status == ONX_OK && s->level >= ONX_LEVEL_ALL) status = onx_lower_run(&ctx);
-    onx_facts_free(ctx.facts);
-    return status;
+    onx_facts_free(ctx.facts); /* rewriting leaves gaps: the program is built from fresh ones */
+    return status == ONX_OK ? onx_facts_new(m->variant->model, &infer, facts, m->diag) : status;
 }
 
 /* ─ Pins ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -140,8 +131,7 @@ static onx_status make(making *m, size_t n, const char *const *names) {
     size_t cap = 0;
     ONX_TRY(copy_names(m, n, names));
     ONX_TRY(onx_model_clone(s->source, &v->model, m->diag));
-    ONX_TRY(rewrite(m));
-    ONX_TRY(find_facts(m, &v->facts));
+    ONX_TRY(rewrite(m, &v->facts));
     onx_build build = {.engine = &s->engine,
                        .facts = v->facts,
                        .arena = &v->arena,
