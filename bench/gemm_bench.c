@@ -65,7 +65,7 @@ static void product(const onx_gemm *gemm, const shape *s, const float *a, const 
     for (size_t i = 0; i < s->batch; i++) {
         const float *bi = b + i * s->k * s->n;
         if (s->b == PACK)
-            gemm->pack_b(s->k, s->n, bi, s->n, 1, packed, 0, onx_gemm_panels(gemm, s->n));
+            gemm->pack_b(s->k, s->n, bi, s->n, 1, 0, onx_gemm_panels(gemm, s->n), packed);
         onx_gemm_args args = {.m = s->m,
                               .n = s->n,
                               .k = s->k,
@@ -78,7 +78,7 @@ static void product(const onx_gemm *gemm, const shape *s, const float *a, const 
                               .ldc = s->n,
                               .alpha = 1};
         for (size_t t = 0; t < tiling.n_across * tiling.n_down; t++)
-            onx_gemm_run_tile(gemm, &args, &tiling, t, scratch);
+            gemm->run(&args, onx_gemm_tile_at(gemm, &tiling, s->m, s->n, t), scratch);
     }
 }
 
@@ -88,7 +88,7 @@ static void measure(const onx_gemm *gemm, const shape *s) {
     float *a = make(s->batch * s->m * s->k), *b = make(s->batch * s->k * s->n);
     float *c = make(s->batch * s->m * s->n), *packed = make(floats);
     void *scratch = make(gemm->scratch_bytes / sizeof(float));
-    gemm->pack_b(s->k, s->n, b, s->n, 1, packed, 0, onx_gemm_panels(gemm, s->n));
+    gemm->pack_b(s->k, s->n, b, s->n, 1, 0, onx_gemm_panels(gemm, s->n), packed);
     double flops = 2.0 * (double)s->batch * (double)s->m * (double)s->k * (double)s->n;
     double peak = measure_peak(), best = 1e30, end = now() + 1;
     int rounds = 0;

@@ -78,8 +78,8 @@ static void operands_init(operands *o, const onx_gemm *gemm, const product *p) {
     size_t b_row = p->b_turned ? 1 : n, b_col = p->b_turned ? k : 1, half;
     size_t panels = onx_gemm_panels(gemm, n);
     half = panels / 2;
-    gemm->pack_b(k, n, o->b, b_row, b_col, o->packed, half, panels - half);
-    gemm->pack_b(k, n, o->b, b_row, b_col, o->packed, 0, half);
+    gemm->pack_b(k, n, o->b, b_row, b_col, half, panels - half, o->packed + half * k * gemm->nr);
+    gemm->pack_b(k, n, o->b, b_row, b_col, 0, half, o->packed);
 }
 static void operands_fini(operands *o) {
     free(o->a), free(o->b), free(o->packed), free(o->c), free(o->d), free(o->start);
@@ -87,7 +87,8 @@ static void operands_fini(operands *o) {
 }
 static void run_tiles(operands *o, const onx_gemm *gemm) {
     for (size_t t = o->tiling.n_down * o->tiling.n_across; t-- > 0;)
-        onx_gemm_run_tile(gemm, &o->args, &o->tiling, t, o->scratch);
+        gemm->run(&o->args, onx_gemm_tile_at(gemm, &o->tiling, o->args.m, o->args.n, t),
+                  o->scratch);
 }
 
 static bool close_enough(const operands *o, const product *p, size_t i, size_t j) {
@@ -164,7 +165,7 @@ TEST(cuts) {
         operands o;
         operands_init(&o, gemm, &p);
         size_t panels = onx_gemm_panels(gemm, p.n), bytes = p.m * p.n * sizeof(float);
-        gemm->run(&o.args, 0, p.m, 0, panels, o.scratch);
+        gemm->run(&o.args, (onx_gemm_part){0, p.m, 0, panels}, o.scratch);
         memcpy(o.start, o.c, bytes);
         for (size_t rows = 1; rows <= p.m; rows += 9)
             for (size_t width = 1; width <= panels; width += 2) {
@@ -215,8 +216,8 @@ TEST(specials) {
         memset(o.a, 0, p.m * p.k * sizeof(float));
         o.b[7 * p.n + 3] = INFINITY;
         o.b[8 * p.n + 39] = NAN;
-        tiers[t].gemm->pack_b(p.k, p.n, o.b, p.n, 1, o.packed, 0,
-                              onx_gemm_panels(tiers[t].gemm, p.n));
+        tiers[t].gemm->pack_b(p.k, p.n, o.b, p.n, 1, 0, onx_gemm_panels(tiers[t].gemm, p.n),
+                              o.packed);
         run_tiles(&o, tiers[t].gemm);
         for (size_t i = 0; i < p.m; i++)
             for (size_t j = 0; j < p.n; j++)

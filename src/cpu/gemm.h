@@ -20,7 +20,7 @@
 
 enum {
     ONX_GEMM_DEPTH = 512, /* products in a partial sum */
-    ONX_GEMM_GROUP = 4,   /* panels that the epilogue gets at once, at most, but for one row */
+    ONX_GEMM_GROUP = 8,   /* panels that the epilogue gets at once, at most, but for one row */
 };
 
 /* Called once for each block of C when it is complete: `c` points at C[row, col]. */
@@ -33,6 +33,7 @@ typedef struct onx_gemm_args {
     size_t a_row, a_col;
     const float *b; /* packed; or, with ldb, [k,n] with rows ldb >= n apart, for few rows of A */
     size_t ldb;     /* 0: packed */
+    size_t b_first; /* the panel that a packed b begins with */
     float *c;       /* [m,n], rows ldc >= n apart */
     size_t ldc;
     float alpha;
@@ -42,17 +43,20 @@ typedef struct onx_gemm_args {
     void *user;
 } onx_gemm_args;
 
+/* A part of C: rows row … row_end - 1, and panels in the same way. */
+typedef struct onx_gemm_part {
+    size_t row, row_end, panel, panel_end;
+} onx_gemm_part;
+
 typedef struct onx_gemm {
     size_t nr;            /* columns of a panel */
     size_t mr;            /* rows that are computed at once */
     size_t scratch_bytes; /* what run needs, for each thread */
-    /* Panels first … first + count of B, where B[l,j] is b[l * b_row + j * b_col], into their
-     * places in `packed`, which has onx_gemm_packed_size floats. */
-    void (*pack_b)(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, float *packed,
-                   size_t first, size_t count);
-    /* Rows row … row_end of panels panel … panel_end of C. */
-    void (*run)(const onx_gemm_args *args, size_t row, size_t row_end, size_t panel,
-                size_t panel_end, void *scratch);
+    /* `count` panels of B, where B[l,j] is b[l * b_row + j * b_col], from the one called `first`
+     * on; each takes k * nr floats. */
+    void (*pack_b)(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
+                   size_t count, float *packed);
+    void (*run)(const onx_gemm_args *args, onx_gemm_part part, void *scratch);
 } onx_gemm;
 
 #define ONX_GEMM_DECLARE(isa) extern const onx_gemm onx_gemm_##isa;
@@ -79,8 +83,8 @@ typedef struct onx_gemm_tiling {
     size_t n_down, n_across; /* tiles along m and n */
 } onx_gemm_tiling;
 onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k);
-/* Tile `index` < n_down * n_across of C. */
-void onx_gemm_run_tile(const onx_gemm *gemm, const onx_gemm_args *args,
-                       const onx_gemm_tiling *tiling, size_t index, void *scratch);
+/* Tile `index` < n_down * n_across of C[m,n]. */
+onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *tiling, size_t m,
+                               size_t n, size_t index);
 
 #endif

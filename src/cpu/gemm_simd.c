@@ -24,6 +24,13 @@ enum { NV = 2, NR = NV * VF, ROWS = MR * 16, DEPTH = ONX_GEMM_DEPTH };
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Operands may lie in a file, at any byte. */
+static inline float load(const float *p) {
+    float x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
 /* c[rows][NR] = alpha a[depth][rows]ᵀ b[depth][NR] + d[rows][NR]; the rows of b, c and d are their
  * strides apart. d may be NULL, or c. */
 typedef struct tile {
@@ -45,7 +52,7 @@ static inline __attribute__((always_inline)) void kernel(const tile *t, int rows
         vf row[NV];
         UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
         UNROLL for (int i = 0; i < rows; i++) {
-            vf x = vf_set(a[i]);
+            vf x = vf_set(load(a + i));
             UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_fma(x, row[j], sum[i][j]);
         }
     }
@@ -124,7 +131,7 @@ static void interleave(float *to, size_t width, const float *from, size_t row, s
             }
     } else {
         for (size_t i = 0; i < rows; i++)
-            for (size_t l = 0; l < depth; l++) to[l * width + i] = from[i * row + l * col];
+            for (size_t l = 0; l < depth; l++) to[l * width + i] = load(from + i * row + l * col);
     }
 }
 
@@ -152,12 +159,12 @@ static void pack_panel(const float *b, size_t b_row, size_t b_col, size_t n, siz
     interleave(to, NR, b, b_col, b_row, n, depth);
 }
 
-static void pack_b(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, float *packed,
-                   size_t first, size_t count) {
-    for (size_t p = first; p < first + count; p++)
+static void pack_b(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
+                   size_t count, float *packed) {
+    for (size_t p = first; p < first + count; p++, packed += k * NR)
         for (size_t l = 0; l < k; l += DEPTH)
             pack_panel(b + l * b_row + p * NR * b_col, b_row, b_col, least(NR, n - p * NR),
-                       least(DEPTH, k - l), packed + (p * k + l) * NR);
+                       least(DEPTH, k - l), packed + l * NR);
 }
 
 typedef struct scratch {
@@ -171,7 +178,7 @@ static void run_panel(const onx_gemm_args *g, size_t row, size_t rows, size_t k,
     size_t depth = least(DEPTH, g->k - k), col = panel * NR, n = least(NR, g->n - col);
     const float *d = k ? g->c : g->d;
     tile t = {.depth = depth, .alpha = g->alpha, .ldc = g->ldc, .ldd = k ? g->ldc : g->ldd};
-    t.b = g->ldb ? g->b + k * g->ldb + col : g->b + (panel * g->k + k) * NR;
+    t.b = g->ldb ? g->b + k * g->ldb + col : g->b + ((panel - g->b_first) * g->k + k) * NR;
     t.ldb = g->ldb ? g->ldb : NR;
     if (g->ldb && n < NR) {
         pack_panel(t.b, g->ldb, 1, n, depth, s->b);
@@ -197,37 +204,37 @@ static void finish(const onx_gemm_args *g, size_t row, size_t rows, size_t panel
     if (g->epilogue) g->epilogue(g->user, g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
 }
 
-static void run_rows(const onx_gemm_args *g, size_t row, size_t rows, size_t k, size_t panel,
-                     size_t panel_end, scratch *s) {
+/* Rows of A, packed, times all panels of the part, at depth k. */
+static void run_rows(const onx_gemm_args *g, size_t row, size_t rows, size_t k, onx_gemm_part part,
+                     scratch *s) {
     pack_a(g, row, rows, k, s->a);
-    for (size_t end; panel < panel_end; panel = end) {
-        end = least(panel + ONX_GEMM_GROUP, panel_end);
-        for (size_t p = panel; p < end; p++) run_panel(g, row, rows, k, s->a, p, s);
-        if (k + DEPTH >= g->k) finish(g, row, rows, panel, end);
+    for (size_t p = part.panel, end; p < part.panel_end; p = end) {
+        end = least(p + ONX_GEMM_GROUP, part.panel_end);
+        for (size_t i = p; i < end; i++) run_panel(g, row, rows, k, s->a, i, s);
+        if (k + DEPTH >= g->k) finish(g, row, rows, p, end);
     }
 }
 
 /* One row, read in place: nothing is gained by cutting the depth, and panels stream by whole. */
-static void run_row(const onx_gemm_args *g, size_t row, size_t panel, size_t panel_end,
-                    scratch *s) {
-    for (size_t p = panel; p < panel_end; p++)
+static void run_row(const onx_gemm_args *g, onx_gemm_part part, scratch *s) {
+    const float *a = g->a + part.row * g->a_row;
+    for (size_t p = part.panel; p < part.panel_end; p++)
         for (size_t k = 0; k == 0 || k < g->k; k += DEPTH)
-            run_panel(g, row, 1, k, g->a + row * g->a_row + k, p, s);
-    finish(g, row, 1, panel, panel_end);
+            run_panel(g, part.row, 1, k, a + k, p, s);
+    finish(g, part.row, 1, part.panel, part.panel_end);
 }
 
-static void run(const onx_gemm_args *g, size_t row, size_t row_end, size_t panel, size_t panel_end,
-                void *space) {
-    if (row >= row_end || panel >= panel_end) return;
-    if (row_end - row == 1 && g->a_col == 1) {
-        run_row(g, row, panel, panel_end, space);
+static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
+    size_t rows = part.row_end - part.row, n_parts = parts(rows, ROWS);
+    if (part.panel == part.panel_end) return;
+    if (rows == 1 && g->a_col == 1) {
+        run_row(g, part, space);
         return;
     }
-    size_t rows = row_end - row, n_parts = parts(rows, ROWS);
     for (size_t k = 0; k == 0 || k < g->k; k += DEPTH)
         for (size_t i = 0; i < n_parts; i++) {
             size_t first = part_start(rows, n_parts, i), end = part_start(rows, n_parts, i + 1);
-            run_rows(g, row + first, end - first, k, panel, panel_end, space);
+            run_rows(g, part.row + first, end - first, k, part, space);
         }
 }
 

@@ -38,11 +38,14 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
     return t;
 }
 
-void onx_gemm_run_tile(const onx_gemm *gemm, const onx_gemm_args *args, const onx_gemm_tiling *t,
-                       size_t index, void *scratch) {
+onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, size_t m, size_t n,
+                               size_t index) {
     size_t row = index % t->n_down * t->rows, panel = index / t->n_down * t->panels;
-    size_t row_end = args->m - row < t->rows ? args->m : row + t->rows;
-    size_t n_panels = onx_gemm_panels(gemm, args->n);
-    size_t panel_end = n_panels - panel < t->panels ? n_panels : panel + t->panels;
-    gemm->run(args, row, row_end, panel, panel_end, scratch);
+    size_t n_panels = onx_gemm_panels(gemm, n);
+    return (onx_gemm_part){
+        .row = row,
+        .row_end = m - row < t->rows ? m : row + t->rows,
+        .panel = panel,
+        .panel_end = n_panels - panel < t->panels ? n_panels : panel + t->panels,
+    };
 }
