@@ -17,6 +17,7 @@
 #include "rt/lower/lower.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct blocked {
     onx_pass_ctx *ctx;
@@ -33,15 +34,22 @@ static onx_status set_twin(blocked *b, const onx_value *value, onx_value *twin) 
     return put ? onx_pass_inherit(b->ctx, twin, value) : onx_fail_nomem(b->ctx->diag);
 }
 
+static onx_status take_name(blocked *b, onx_node *node, const onx_node *from) {
+    onx_status status = onx_node_set_name(node, from->name.size ? onx_node_name(from) : NULL);
+    return status ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
+}
+
 /* A node of onx.internal before `before`, with its name and its attributes when `like` is true,
  * whose output is the twin of `value`. */
 static onx_status add_twin(blocked *b, const onx_value *value, const char *op, size_t n_in,
                            onx_value *const *in, onx_node *before, bool like) {
     onx_graph *graph = before->graph;
-    const char *name = onx_graph_new_name(graph, onx_value_name(value));
+    char hint[220];
+    (void)snprintf(hint, sizeof hint, "%.200s_c%zu", onx_value_name(value), b->ctx->block);
+    const char *name = onx_graph_new_name(graph, hint);
     onx_node *node = name ? onx_graph_add_node(graph, op, n_in, in, 1, &name) : NULL;
-    if (!node || onx_node_set_name(node, onx_node_name(before)) || onx_node_move(node, before))
-        return onx_fail_nomem(b->ctx->diag);
+    if (!node || onx_node_move(node, before)) return onx_fail_nomem(b->ctx->diag);
+    ONX_TRY(take_name(b, node, before));
     for (const onx_attr *a = onx_node_attr_first(before); a && like; a = onx_attr_next(a))
         ONX_TRY(onx_node_set_attr(node, a, b->ctx->diag));
     b->ctx->changes++;
@@ -141,9 +149,9 @@ static onx_status visit_clamp(blocked *b, onx_node *node, const onx_op *op, bool
     onx_node *conv = open_conv(b, onx_node_input(node, 0), node);
     if (!conv || !clamp_of(b->ctx, node, op, &lo, &hi) || !(lo <= hi)) return ONX_OK;
     if ((lo > -INFINITY && onx_node_set_float(conv, "lo", lo)) ||
-        (hi < INFINITY && onx_node_set_float(conv, "hi", hi)) ||
-        onx_node_set_name(conv, onx_node_name(node)))
+        (hi < INFINITY && onx_node_set_float(conv, "hi", hi)))
         return onx_fail_nomem(b->ctx->diag);
+    ONX_TRY(take_name(b, conv, node));
     *done = true;
     return way_back(b, node, onx_node_output(conv, 0));
 }
@@ -158,9 +166,8 @@ static onx_status add_residual(blocked *b, onx_node *node, onx_node *conv, onx_v
     ONX_TRY(onx_pass_remove(b->ctx, back));
     if (conv->input.n < 3) ONX_TRY(onx_node_set_input(conv, 2, NULL, b->ctx->diag));
     ONX_TRY(onx_node_set_input(conv, 3, residual, b->ctx->diag));
-    if (onx_node_set_name(conv, onx_node_name(node)) || onx_node_move(conv, node))
-        return onx_fail_nomem(b->ctx->diag);
-    return ONX_OK;
+    ONX_TRY(take_name(b, conv, node));
+    return onx_node_move(conv, node);
 }
 
 static onx_status visit_add(blocked *b, onx_node *node, const onx_op *op, bool *done) {
