@@ -107,7 +107,8 @@ struct onx_fact {
     size_t n_elems;
     const onx_sym *const *elems;
     const onx_tensor *constant; /* it always has this value: a Constant, or an initializer that the
-                                   caller cannot replace */
+                                   caller cannot replace. An inference function need only set
+                                   this: the rest follows from it */
     const onx_fact *elem;       /* of sequences, optionals and maps (the value) */
 };
 
@@ -144,6 +145,10 @@ onx_str onx_infer_string(const onx_infer *in, const char *attribute);
  * `outs`. Captured values keep what is known about them. */
 onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
                            const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
+/* Leave in `into` what is also true of `other`: a value that is one of the two. Sets `*changed`
+ * (which may be NULL) when that is less than before. */
+onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other, bool *changed)
+    ONX_MUST_CHECK;
 /* The model cannot be right: the sentence. INVALID. */
 onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 
@@ -154,6 +159,11 @@ onx_status onx_infer_compare(onx_infer *in);   /* the same, but bool */
 /* The shape that two shapes broadcast to; false when they cannot (both known and neither 1). */
 bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *b, size_t *rank,
                               const onx_sym *const **dims);
+/* A list of integers that old versions have as attribute, new ones as input `index`. False when it
+ * is not there, or not known. */
+bool onx_infer_list(onx_infer *in, const char *attribute, size_t index, size_t *n,
+                    const int64_t **values);
+const onx_sym *onx_infer_product(const onx_infer *in, size_t n, const onx_sym *const *sizes);
 /* `axis` in [-rank, rank) made non-negative; false when out of range. */
 bool onx_axis(int64_t axis, size_t rank, size_t *out);
 

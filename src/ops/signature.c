@@ -77,7 +77,7 @@ static bool is_word(onx_str s) {
     for (size_t i = 0; i < s.size; i++) {
         char c = s.data[i];
         if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            c != '_')
+            c != '_' && c != '.')
             return false;
     }
     return s.size > 0;

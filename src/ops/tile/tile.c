@@ -26,18 +26,6 @@ onx_dtype onx_tile_dtype(const onx_tile_program *program) {
 
 /* ─ Forms ────────────────────────────────────────────────────────────────────────────────────── */
 
-struct onx_tile_form {
-    const char *name;
-    int16_t first, last;  /* closed range of since-versions; last 0: no end */
-    uint8_t op;           /* onx_tile_op */
-    const char *types;    /* of inputs: f float, b bool, x either; after it ? optional, * repeats */
-    const char *attrs[2]; /* further operands: the values of these attributes … */
-    float absent[2];      /* … or, for absent inputs 1 and 2, these */
-    bool (*when)(const onx_op *op, const onx_node *node); /* NULL: always */
-    bool mean;       /* divide by the number of inputs in the end */
-    uint8_t scalars; /* inputs that must have one element */
-};
-
 static bool to_float(const onx_op *op, const onx_node *node) {
     return onx_op_int(op, node, "to") == ONX_DTYPE_F32;
 }
@@ -60,42 +48,43 @@ static bool by_erf(const onx_op *op, const onx_node *node) {
     }
 static const onx_tile_form forms[] = {
     FORM("Abs", 1, 0, ABS, "f"),
-    FORM("Add", 7, 0, ADD, "ff"),
-    FORM("And", 7, 0, AND, "bb"),
+    FORM("Add", 1, 0, ADD, "ff"),
+    FORM("And", 1, 0, AND, "bb"),
     FORM_WITH("Cast", 6, 0, IDENTITY, "x", .when = to_float),
     FORM_WITH("Cast", 6, 0, BOOL, "x", .when = to_bool),
     FORM("Ceil", 1, 0, CEIL, "f"),
     FORM_WITH("Celu", 12, 0, CELU, "f", .attrs = {"alpha"}),
-    FORM_WITH("Clip", 1, 6, CLIP, "f", .attrs = {"min", "max"}),
+    FORM_WITH("Clip", 1, 1, CLIP, "f", .attrs = {"min", "max"}, .absent = {-INFINITY, INFINITY}),
+    FORM_WITH("Clip", 6, 6, CLIP, "f", .attrs = {"min", "max"}),
     FORM_WITH("Clip", 11, 0, CLIP, "ff?f?", .absent = {-INFINITY, INFINITY}, .scalars = 6),
-    FORM("Div", 7, 0, DIV, "ff"),
+    FORM("Div", 1, 0, DIV, "ff"),
     FORM_WITH("Elu", 1, 0, ELU, "f", .attrs = {"alpha"}),
-    FORM("Equal", 7, 0, EQUAL, "xx"),
+    FORM("Equal", 1, 0, EQUAL, "xx"),
     FORM("Erf", 9, 0, ERF, "f"),
     FORM("Exp", 1, 0, EXP, "f"),
     FORM("Floor", 1, 0, FLOOR, "f"),
     FORM_WITH("Gelu", 20, 0, GELU, "f", .when = by_erf),
     FORM_WITH("Gelu", 20, 0, GELU_TANH, "f", .when = by_tanh),
-    FORM("Greater", 7, 0, GREATER, "ff"),
+    FORM("Greater", 1, 0, GREATER, "ff"),
     FORM("GreaterOrEqual", 12, 0, GREATER_EQUAL, "ff"),
     FORM_WITH("HardSigmoid", 1, 0, HARD_SIGMOID, "f", .attrs = {"alpha", "beta"}),
     FORM("HardSwish", 14, 0, HARD_SWISH, "f"),
     FORM("Identity", 1, 0, IDENTITY, "f"),
     FORM("IsNaN", 9, 0, IS_NAN, "f"),
     FORM_WITH("LeakyRelu", 1, 0, LEAKY_RELU, "f", .attrs = {"alpha"}),
-    FORM("Less", 7, 0, LESS, "ff"),
+    FORM("Less", 1, 0, LESS, "ff"),
     FORM("LessOrEqual", 12, 0, LESS_EQUAL, "ff"),
     FORM("Log", 1, 0, LOG, "f"),
     FORM("Max", 1, 0, MAX, "f*"),
     FORM_WITH("Mean", 1, 0, ADD, "f*", .mean = true),
     FORM("Min", 1, 0, MIN, "f*"),
     FORM("Mish", 18, 0, MISH, "f"),
-    FORM("Mul", 7, 0, MUL, "ff"),
+    FORM("Mul", 1, 0, MUL, "ff"),
     FORM("Neg", 1, 0, NEG, "f"),
     FORM("Not", 1, 0, NOT, "b"),
-    FORM("Or", 7, 0, OR, "bb"),
+    FORM("Or", 1, 0, OR, "bb"),
     FORM("PRelu", 7, 0, LEAKY_RELU, "ff"),
-    FORM("Pow", 7, 0, POW, "ff"),
+    FORM("Pow", 1, 0, POW, "ff"),
     FORM("Reciprocal", 1, 0, RECIPROCAL, "f"),
     FORM("Relu", 1, 0, RELU, "f"),
     FORM("Round", 11, 0, ROUND, "f"),
@@ -105,16 +94,16 @@ static const onx_tile_form forms[] = {
     FORM("Softplus", 1, 0, SOFTPLUS, "f"),
     FORM("Softsign", 1, 0, SOFTSIGN, "f"),
     FORM("Sqrt", 1, 0, SQRT, "f"),
-    FORM("Sub", 7, 0, SUB, "ff"),
+    FORM("Sub", 1, 0, SUB, "ff"),
     FORM("Sum", 1, 0, ADD, "f*"),
     FORM_WITH("Swish", 24, 0, SWISH, "f", .attrs = {"alpha"}),
     FORM("Tanh", 1, 0, TANH, "f"),
     FORM_WITH("ThresholdedRelu", 10, 0, THRESHOLDED_RELU, "f", .attrs = {"alpha"}),
     FORM("Where", 9, 0, WHERE, "bff"),
-    FORM("Xor", 7, 0, XOR, "bb"),
+    FORM("Xor", 1, 0, XOR, "bb"),
 };
 
-const onx_tile_form *onx_tile_form_of(const onx_op *op, const onx_node *node) {
+const onx_tile_form *onx_tile_form_any(const onx_op *op, const onx_node *node) {
     if (op->domain) return NULL;
     for (size_t i = 0; i < ONX_COUNT(forms); i++) {
         const onx_tile_form *f = &forms[i];
@@ -123,6 +112,10 @@ const onx_tile_form *onx_tile_form_of(const onx_op *op, const onx_node *node) {
         if (!f->when || f->when(op, node)) return f;
     }
     return NULL;
+}
+
+const onx_tile_form *onx_tile_form_of(const onx_op *op, const onx_node *node) {
+    return onx_op_has(node, "axis") ? NULL : onx_tile_form_any(op, node);
 }
 
 /* The letter of input `index`; NUL: there is no such input. */
@@ -148,9 +141,6 @@ bool onx_tile_form_takes(const onx_tile_form *form, size_t index, onx_dtype dtyp
 onx_dtype onx_tile_form_gives(const onx_tile_form *form) {
     return ops[form->op].is_bool ? ONX_DTYPE_BOOL : ONX_DTYPE_F32;
 }
-uint32_t onx_tile_form_scalars(const onx_tile_form *form) {
-    return form->scalars;
-}
 
 /* ─ Making a program ─────────────────────────────────────────────────────────────────────────── */
 
@@ -170,13 +160,19 @@ uint8_t onx_tile_const(onx_tile_program *program, float value) {
     return (uint8_t)(ONX_TILE_CONST + i);
 }
 
+float onx_tile_extra(const onx_tile_form *form, const onx_op *op, const onx_node *node,
+                     size_t index) {
+    const char *attr = form->attrs[index - 1];
+    float absent = form->absent[index - 1];
+    return attr && (absent == 0 || onx_op_has(node, attr)) ? onx_op_float(op, node, attr) : absent;
+}
+
 /* Operand `index` of the instruction of a form. */
 static uint8_t operand_of(onx_tile_program *program, const onx_tile_form *form, const onx_op *op,
                           const onx_node *node, size_t n, const uint8_t *operands, size_t index) {
     if (index < n && operands[index] != ONX_TILE_ABSENT) return operands[index];
     if (index == 0) return ONX_TILE_ABSENT;
-    const char *attr = form->attrs[index - 1];
-    return onx_tile_const(program, attr ? onx_op_float(op, node, attr) : form->absent[index - 1]);
+    return onx_tile_const(program, onx_tile_extra(form, op, node, index));
 }
 
 /* Are the inputs that are there those that the form wants? */

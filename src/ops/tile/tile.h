@@ -61,15 +61,30 @@ bool onx_tile_gives_bool(onx_tile_op op);
 onx_dtype onx_tile_dtype(const onx_tile_program *program); /* of the result: F32 or BOOL */
 
 /* How nodes of an operator become instructions (the table is in tile.c). */
-typedef struct onx_tile_form onx_tile_form;
+typedef struct onx_tile_form {
+    const char *name;
+    int16_t first, last;  /* closed range of since-versions; last 0: no end */
+    uint8_t op;           /* onx_tile_op */
+    uint8_t scalars;      /* bit i: input i must have one element (the bounds of Clip), or the node
+                             is not what the program says */
+    bool mean;            /* divide by the number of inputs in the end */
+    const char *types;    /* of inputs: f float, b bool, x either; after it ? optional, * repeats */
+    const char *attrs[2]; /* further operands: the values of these attributes … */
+    float absent[2];      /* … or, for absent inputs and attributes without a default, these */
+    bool (*when)(const onx_op *op, const onx_node *node); /* NULL: always */
+} onx_tile_form;
 /* NULL: a node of this operator, with these attributes, has no place in a program. */
 const onx_tile_form *onx_tile_form_of(const onx_op *op, const onx_node *node);
+/* The same, also for binary operators of the first opsets whose attribute `axis` says how the
+ * shapes meet. */
+const onx_tile_form *onx_tile_form_any(const onx_op *op, const onx_node *node);
 /* May input `index` of the node have this type? (F32, BOOL, or both.) */
 bool onx_tile_form_takes(const onx_tile_form *form, size_t index, onx_dtype dtype);
 onx_dtype onx_tile_form_gives(const onx_tile_form *form);
-/* The bit i is set: input i must have exactly one element (the bounds of Clip), or the node is not
- * what the program says. */
-uint32_t onx_tile_form_scalars(const onx_tile_form *form);
+
+/* Operand 1 or 2 of a node that has no such input. */
+float onx_tile_extra(const onx_tile_form *form, const onx_op *op, const onx_node *node,
+                     size_t index);
 
 /* The next instruction, or constant: its operand number, or ONX_TILE_ABSENT when there is no room
  * left. */

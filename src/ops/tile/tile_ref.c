@@ -48,11 +48,11 @@ static double ref_softplus(double x) {
     }
 ONX_TILE_OPS(FUNCTION)
 
-double onx_tile_eval(onx_tile_op op, double a, double b, double c) {
-    static double (*const functions[])(double, double, double) = {
+onx_tile_fn *onx_tile_function(onx_tile_op op) {
+    static onx_tile_fn *const functions[] = {
 #define ENTRY(name, arity, is_bool, expression) eval_##name,
         ONX_TILE_OPS(ENTRY)};
-    return functions[op](a, b, c);
+    return functions[op];
 }
 
 /* ─ Registers ────────────────────────────────────────────────────────────────────────────────── */
@@ -220,7 +220,7 @@ static onx_status program_of(const onx_call *call, onx_tile_program *program, ui
         !onx_tile_add(program, form, call->op, call->node, call->n_in, operands, &value))
         return onx_call_fail(call, ONX_UNSUPPORTED, "%s is not a tile program here",
                              call->op->name);
-    *scalars = onx_tile_form_scalars(form);
+    *scalars = form->scalars;
     return ONX_OK;
 }
 
@@ -273,24 +273,30 @@ static float evaluate(const onx_tile *tile, float *slots) {
     float *registers = slots + p->n_in + p->n_consts, value = 0;
     for (size_t i = 0; i < p->n_code; i++) {
         const onx_tile_step *step = &tile->steps[i];
-        value = (float)onx_tile_eval(step->op, (double)slots[step->from[0]],
-                                     (double)slots[step->from[1]], (double)slots[step->from[2]]);
+        value = (float)onx_tile_function(step->op)((double)slots[step->from[0]],
+                                                   (double)slots[step->from[1]],
+                                                   (double)slots[step->from[2]]);
         registers[step->to] = value;
     }
     return value;
 }
 
+float onx_tile_at(const onx_tile_plan *plan, onx_operand *const *operands, int64_t at,
+                  float block) {
+    const onx_tile_program *p = &plan->tile->program;
+    float slots[ONX_TILE_INPUTS + ONX_TILE_CONSTS + ONX_TILE_CODE];
+    for (size_t i = 0; i < p->n_in; i++)
+        slots[i] = operands[i] ? element(plan, operands[i], i, at) : block;
+    for (size_t i = 0; i < p->n_consts; i++) slots[p->n_in + i] = p->consts[i];
+    return evaluate(plan->tile, slots);
+}
+
 static onx_status run_tile(onx_call *call) {
     const onx_tile_plan *plan = call->plan;
-    const onx_tile_program *p = &plan->tile->program;
     char *out = call->out[0]->data;
-    float slots[ONX_TILE_INPUTS + ONX_TILE_CONSTS + ONX_TILE_CODE];
-    for (size_t i = 0; i < p->n_consts; i++) slots[p->n_in + i] = p->consts[i];
     for (int64_t at = 0; at < plan->count; at++) {
         if (at % ONX_TILE_TASK == 0) ONX_TRY(onx_call_check(call));
-        for (size_t i = 0; i < p->n_in; i++)
-            slots[i] = call->in[i] ? element(plan, call->in[i], i, at) : 0;
-        float value = evaluate(plan->tile, slots);
+        float value = onx_tile_at(plan, call->in, at, 0);
         if (plan->dtype == ONX_DTYPE_BOOL)
             out[at] = value != 0;
         else

@@ -25,7 +25,7 @@ typedef struct onx_tile_step {
 
 typedef struct onx_tile {
     onx_tile_program program;
-    uint32_t scalars; /* bit i: input i has one element (onx_tile_form_scalars) */
+    uint32_t scalars; /* bit i: input i has one element (onx_tile_form) */
     size_t n_registers;
     size_t scratch; /* bytes that a worker needs: add them to scratch_each */
     onx_tile_step steps[ONX_TILE_CODE];
@@ -64,8 +64,12 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
 onx_status onx_tile_bind(const onx_call *call, const onx_tile *tile, const onx_operand *result,
                          onx_operand *const *operands, onx_tile_plan *plan) ONX_MUST_CHECK;
 
-/* One element, evaluated in double precision: the meaning of an instruction, for plain kernels. */
-double onx_tile_eval(onx_tile_op op, double a, double b, double c);
+/* Element `at` of the result, for plain kernels; `block` is that of the input whose operand is
+ * NULL. */
+float onx_tile_at(const onx_tile_plan *plan, onx_operand *const *operands, int64_t at, float block);
+/* The meaning of an instruction, in double precision, for plain kernels. */
+typedef double onx_tile_fn(double a, double b, double c);
+onx_tile_fn *onx_tile_function(onx_tile_op op);
 
 /* The functions of rows that are one node or a Tile node: init for either, and bind. `state` is the
  * onx_tile, `plan` an onx_tile_plan. A row that may be written over its operands must use

@@ -77,7 +77,7 @@ static bool has_one_element(const onx_pass_ctx *ctx, const onx_value *value) {
 
 static bool takes_inputs(const onx_pass_ctx *ctx, const onx_tile_member *member) {
     const onx_node *node = member->node;
-    uint32_t scalars = onx_tile_form_scalars(member->form);
+    uint32_t scalars = member->form->scalars;
     if (node->input.n > ONX_TILE_INPUTS) return false;
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
