@@ -6,9 +6,9 @@
 
 /* ── Sizes ── */
 
-onx_status onx_pool_init(onx_call *call) {
+onx_status onx_pooling_init(onx_call *call) {
     if (call->n_in < 1 || !call->in[0]) return onx_call_fail(call, ONX_INVALID, "X is missing");
-    onx_pool_state *state = onx_call_state(call, sizeof *state);
+    onx_pooling_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
     state->count_padding = onx_call_int(call, "count_include_pad") != 0;
     state->columns = onx_call_int(call, "storage_order") != 0;
@@ -18,8 +18,8 @@ onx_status onx_pool_init(onx_call *call) {
     return ONX_OK;
 }
 
-onx_status onx_pool_bind(onx_call *call, onx_images *out) {
-    const onx_pool_state *state = call->state;
+onx_status onx_pooling_bind(onx_call *call, onx_images *out) {
+    const onx_pooling_state *state = call->state;
     const onx_operand *x = call->in[0];
     int64_t dims[ONX_RANK_MAX];
     *out = (onx_images){.window = state->window, .ic = 1, .oc = 1};
@@ -58,7 +58,7 @@ typedef struct found {
 } found;
 struct job {
     const onx_images *images;
-    const onx_pool_state *state;
+    const onx_pooling_state *state;
     onx_wide x;
     size_t outputs, task;
     found (*at)(const job *j, size_t at);
@@ -143,7 +143,7 @@ static onx_status pool_task(void *user, onx_call *call, size_t index, void *scra
 }
 
 static onx_status bind_pool(onx_call *call) {
-    ONX_TRY(onx_pool_bind(call, call->plan));
+    ONX_TRY(onx_pooling_bind(call, call->plan));
     if (onx_wide_bytes(call->in[0], &call->scratch_bytes)) return ONX_OK;
     return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
@@ -197,7 +197,7 @@ static onx_status run_global_average(onx_call *call) {
     return run_global(call, false);
 }
 
-#define WINDOW .plan_bytes = sizeof(onx_images), .init = onx_pool_init, .bind = bind_pool
+#define WINDOW .plan_bytes = sizeof(onx_images), .init = onx_pooling_init, .bind = bind_pool
 #define BYTES (ONX_T(I8) | ONX_T(U8))
 extern onx_kernel_rows onx_kernels_pool_ref;
 onx_kernel_rows onx_kernels_pool_ref = {

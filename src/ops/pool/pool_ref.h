@@ -4,15 +4,15 @@
 
 #include "ops/conv/conv_ref.h"
 
-typedef struct onx_pool_state {
+typedef struct onx_pooling_state {
     onx_window window;
     bool count_padding; /* count_include_pad */
     bool columns;       /* storage_order: the first spatial dimension is the fastest in indices */
-} onx_pool_state;
+} onx_pooling_state;
 
 /* For MaxPool and AveragePool. The images have `batch` times `groups` planes, one per channel. */
-onx_status onx_pool_init(onx_call *call) ONX_MUST_CHECK;
-onx_status onx_pool_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
+onx_status onx_pooling_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_pooling_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
 /* For the global pools: the output's shape; how many planes of how many pixels. */
 onx_status onx_global_bind(onx_call *call) ONX_MUST_CHECK;
 typedef struct onx_planes {

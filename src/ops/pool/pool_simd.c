@@ -17,8 +17,8 @@ static bool is_blocked(const onx_call *call) {
 }
 
 static onx_status init_pool(onx_call *call) {
-    ONX_TRY(onx_pool_init(call));
-    const onx_pool_state *s = call->state;
+    ONX_TRY(onx_pooling_init(call));
+    const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
     if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
     if (!is_blocked(call)) return ONX_OK;
@@ -53,10 +53,10 @@ static onx_conv conv_of(const onx_images *m) {
 }
 
 static onx_status bind_pool(onx_call *call, const onx_pool_algorithm *algorithm) {
-    const onx_pool_state *s = call->state;
+    const onx_pooling_state *s = call->state;
     plan *p = call->plan;
     onx_images m;
-    ONX_TRY(onx_pool_bind(call, &m));
+    ONX_TRY(onx_pooling_bind(call, &m));
     if (!blocks_fit(m.batch, 1, m.groups, m.in_pixels) ||
         !blocks_fit(m.batch, 1, m.groups, m.out_pixels))
         return onx_call_fail(call, ONX_LIMIT, "the images are too large for this kernel");
