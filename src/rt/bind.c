@@ -225,7 +225,7 @@ onx_status onx_step_bind(onx_frame *frame, uint32_t index) {
     if (!scratch_total(frame, call, &bytes)) return onx_fail_nomem(frame->diag);
     if (bytes) {
         ONX_TRY(
-            onx_pool_take(&frame->pools[step->device], bytes, &frame->late_scratch, frame->diag));
+            onx_blocks_take(&frame->pools[step->device], bytes, &frame->late_scratch, frame->diag));
         call->scratch = frame->late_scratch->data;
     }
     if (step->kernel->flags & ONX_KERNEL_LATE) return ONX_OK;
