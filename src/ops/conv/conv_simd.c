@@ -21,15 +21,9 @@ static bool may_be_plain(const onx_conv *c) {
     return c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
 }
 
-/* Of ConvBlocked: its input is plain where its channels are not whole blocks. */
-static bool plain_input(const onx_conv *c) {
-    return !is_depthwise(c) && c->ic % VF;
-}
-
-static const onx_conv_algorithm *choose(const onx_call *call, const onx_conv *c) {
-    bool few = call->kernel->domain ? plain_input(c) : !is_depthwise(c) && c->ic < VF;
-    if (few && may_be_plain(c)) return &ONX_TIER(onx_conv_plain);
-    return is_depthwise(c) ? &ONX_TIER(onx_conv_depthwise) : &ONX_TIER(onx_conv_direct);
+static const onx_conv_algorithm *choose(const onx_conv *c) {
+    if (is_depthwise(c)) return &ONX_TIER(onx_conv_depthwise);
+    return c->ic < VF && may_be_plain(c) ? &ONX_TIER(onx_conv_plain) : &ONX_TIER(onx_conv_direct);
 }
 
 /* What weights and attributes say: enough for `choose` and for packing. False: not for this file, or
@@ -58,7 +52,7 @@ static onx_status init_conv(onx_call *call) {
     onx_conv c;
     ONX_TRY(onx_conv_init(call));
     if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
-    const onx_conv_algorithm *algorithm = choose(call, &c);
+    const onx_conv_algorithm *algorithm = choose(&c);
     call->pack_format = c.groups * 4 + (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
                         (algorithm == &ONX_TIER(onx_conv_depthwise));
     return ONX_OK;
@@ -70,13 +64,13 @@ static size_t pack_bytes(const onx_call *call) {
     onx_conv c;
     const onx_operand *w = call->in[1];
     if (!w->constant || !w->data || !weights_conv(call, &c)) return 0;
-    return choose(call, &c)->weights(&c) * sizeof(float);
+    return choose(&c)->weights(&c) * sizeof(float);
 }
 
 static onx_status pack(onx_call *call, void *out) {
     onx_conv c;
     if (!weights_conv(call, &c)) return ONX_OK;
-    for (size_t g = 0; g < c.groups; g++) choose(call, &c)->pack(&c, call->in[1]->data, g, out);
+    for (size_t g = 0; g < c.groups; g++) choose(&c)->pack(&c, call->in[1]->data, g, out);
     return ONX_OK;
 }
 
@@ -112,7 +106,7 @@ static onx_status bind_common(onx_call *call, plan *p) {
     c->ow = m.out[last];
     c->top = last ? (size_t)m.span[0].before : 0;
     c->left = (size_t)m.span[last].before;
-    p->algorithm = choose(call, c);
+    p->algorithm = choose(c);
     p->w_floats = pack_bytes(call) ? 0 : p->algorithm->weights(c);
     call->scratch_each = c->oh && c->ow ? p->algorithm->scratch(c) : 0;
     return ONX_OK;
@@ -133,18 +127,18 @@ static blocks blocks_out(const onx_conv *c) {
 }
 
 /* Scratch: the input and the output in blocks, where the tensors are plain. */
-static void plan_scratch(onx_call *call, bool x_plain, bool y_plain) {
+static void plan_scratch(onx_call *call, bool y_plain) {
     plan *p = call->plan;
     blocks in = blocks_in(&p->conv), out = blocks_out(&p->conv);
     bool reads_plain = p->algorithm == &ONX_TIER(onx_conv_plain);
-    p->x_floats = x_plain && !reads_plain ? blocks_floats(&in) : 0;
+    p->x_floats = !call->in[0]->layout && !reads_plain ? blocks_floats(&in) : 0;
     p->y_floats = y_plain ? blocks_floats(&out) : 0;
     call->scratch_bytes = (p->x_floats + p->y_floats + p->w_floats) * sizeof(float);
 }
 
 static onx_status bind_conv(onx_call *call) {
     ONX_TRY(bind_common(call, call->plan));
-    plan_scratch(call, true, true);
+    plan_scratch(call, true);
     return ONX_OK;
 }
 
@@ -197,25 +191,23 @@ static onx_status run_conv(onx_call *call) {
 /* ── ConvBlocked ── */
 
 static onx_status init_blocked(onx_call *call) {
-    onx_conv_state *s;
     onx_conv c;
     ONX_TRY(init_conv(call));
-    s = call->state;
+    onx_conv_state *s = call->state;
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
     if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
-    size_t out = is_depthwise(&c) ? c.groups : c.oc;
-    return out % VF || (plain_input(&c) && c.groups > 1) ? ONX_UNSUPPORTED : ONX_OK;
+    bool blocked = call->in[0]->layout;
+    size_t in = is_depthwise(&c) ? c.groups : c.ic, out = is_depthwise(&c) ? c.groups : c.oc;
+    if (out % VF || (blocked && (call->in[0]->layout != VF || in % VF))) return ONX_UNSUPPORTED;
+    if (call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
 }
 
 static onx_status bind_blocked(onx_call *call) {
-    plan *p = call->plan;
-    const onx_operand *x = call->in[0], *r = call->n_in > 3 ? call->in[3] : NULL;
-    ONX_TRY(bind_common(call, p));
-    bool plain = plain_input(&p->conv);
-    if (x->layout != (plain ? ONX_LAYOUT_PLAIN : VF))
-        return onx_call_fail(call, ONX_INVALID, "X must be %s", plain ? "plain" : "in blocks");
-    plan_scratch(call, plain, false);
+    const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
+    ONX_TRY(bind_common(call, call->plan));
+    plan_scratch(call, false);
     onx_operand *y = call->out[0];
     if (!y) return ONX_OK;
     y->layout = VF;
@@ -233,6 +225,10 @@ static onx_status bind_reorder(onx_call *call, bool to) {
         return onx_call_fail(call, ONX_INVALID, "the layout of the input cannot be changed so");
     ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, x->rank, x->dims));
     if (call->out[0]) call->out[0]->layout = to ? VF : ONX_LAYOUT_PLAIN;
+    return ONX_OK;
+}
+static onx_status init_to(onx_call *call) {
+    if (call->out[0]) call->out[0]->layout = VF;
     return ONX_OK;
 }
 static onx_status bind_to(onx_call *call) {
@@ -288,6 +284,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
      .types = {F32},
      .name = "to_blocked_f32",
      .domain = "onx.internal",
+     .init = init_to,
      .bind = bind_to,
      .run = run_to},
     {.op = "FromBlocked",

@@ -20,7 +20,9 @@ static onx_status init_pool(onx_call *call) {
     ONX_TRY(onx_pooling_init(call));
     const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
-    return s->window.axes > 2 || indices ? ONX_UNSUPPORTED : ONX_OK;
+    if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
+    if (is_blocked(call) && call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
 }
 
 static onx_status check_layout(const onx_call *call) {
