@@ -145,6 +145,10 @@ onx_str onx_infer_string(const onx_infer *in, const char *attribute);
  * `outs`. Captured values keep what is known about them. */
 onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
                            const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
+/* Leave in `into` what is also true of `other`: a value that is one of the two. Sets `*changed`
+ * (which may be NULL) when that is less than before. */
+onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other, bool *changed)
+    ONX_MUST_CHECK;
 /* The model cannot be right: the sentence. INVALID. */
 onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 

@@ -1,8 +1,215 @@
-/* tile_simd.c: fused elementwise programs of the domain onx.internal: vectors. */
-#include "cpu/vec.h"
-#include "rt/kernel.h"
+/* tile_simd.c: fused elementwise programs on vectors.
+ *
+ * The result is cut into stretches of at most ONX_TILE_SPAN elements, and the whole program runs on
+ * one before the next begins: what instructions hand on stays in the first cache. Operands are read
+ * where they lie when a stretch of them is contiguous, as one vector when they are one number, and
+ * through a buffer otherwise. The last instruction writes straight to the result.
+ *
+ * A lane's result depends on that element alone, so a program gives the same bits as its nodes one
+ * by one, however the work is cut. */
+#include "ops/tile/tile_simd.h"
+#include "ops/tile/tile_vec_simd.h"
+
+/* ─ The instructions ─────────────────────────────────────────────────────────────────────────── */
+
+#define F(name) vf_##name
+#define K(x) ((float)(x))
+#define B(m) vf_select((m), vf_set(1.0f), vf_set(0.0f))
+#define FUNCTION(name, arity, is_bool, expression)                                                 \
+    static inline vf eval_##name(vf a, vf b, vf c) {                                               \
+        (void)b, (void)c;                                                                          \
+        return expression;                                                                         \
+    }                                                                                              \
+    static void run_##name(float *y, onx_tile_arg x0, onx_tile_arg x1, onx_tile_arg x2,            \
+                           size_t n) {                                                             \
+        const float *a = x0.data, *b = x1.data, *c = x2.data;                                      \
+        for (; n >= VF; n -= VF, y += VF, a += x0.step, b += x1.step, c += x2.step)                \
+            vf_store(y, eval_##name(vf_load(a), vf_load(b), vf_load(c)));                          \
+        if (n) vf_store_n(y, eval_##name(vf_load_n(a, n), vf_load_n(b, n), vf_load_n(c, n)), n);   \
+    }
+ONX_TILE_OPS(FUNCTION)
+
+typedef void function(float *y, onx_tile_arg a, onx_tile_arg b, onx_tile_arg c, size_t n);
+static function *const functions[] = {
+#define ENTRY(name, arity, is_bool, expression) run_##name,
+    ONX_TILE_OPS(ENTRY)};
+
+/* ─ Operands ─────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_tile_arg one_number(float *buffer, float value) {
+    vf_store(buffer, vf_set(value));
+    return (onx_tile_arg){buffer, 0};
+}
+
+static float element(const onx_operand *operand, int64_t at) {
+    if (operand->dtype == ONX_DTYPE_BOOL) return ((const uint8_t *)operand->data)[at] != 0;
+    float value;
+    memcpy(&value, (const char *)operand->data + (size_t)at * sizeof value, sizeof value);
+    return value;
+}
+
+/* n elements from `at`, which lie together or (step 0) are one. */
+static void copy_run(float *to, const onx_operand *operand, int64_t at, int64_t step, size_t n) {
+    if (step == 0) {
+        float value = element(operand, at);
+        for (size_t i = 0; i < n; i++) to[i] = value;
+    } else if (operand->dtype == ONX_DTYPE_BOOL) {
+        const uint8_t *from = (const uint8_t *)operand->data + at;
+        for (size_t i = 0; i < n; i++) to[i] = from[i] != 0;
+    } else {
+        memcpy(to, (const char *)operand->data + (size_t)at * sizeof *to, n * sizeof *to);
+    }
+}
+
+/* Elements at … at+n-1 of the result, of an operand that is spread over it. */
+static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
+                          const onx_operand *operand, int64_t at, size_t n, float *buffer) {
+    int64_t index[ONX_RANK_MAX + 1], offset = 0;
+    size_t last = plan->rank - 1;
+    for (size_t d = plan->rank; d-- > 0; at /= plan->dims[d]) {
+        index[d] = at % plan->dims[d];
+        offset += index[d] * view->strides[d];
+    }
+    if ((int64_t)n <= plan->inner - index[last]) {
+        if (view->strides[last] == 0) return one_number(buffer, element(operand, offset));
+        if (view->dtype == ONX_DTYPE_F32)
+            return (onx_tile_arg){(const float *)(const void *)((const char *)operand->data +
+                                                                (size_t)offset * sizeof(float)),
+                                  VF};
+    }
+    for (size_t done = 0; done < n;) {
+        size_t run = (size_t)(plan->inner - index[last]);
+        if (run > n - done) run = n - done;
+        copy_run(buffer + done, operand, offset, view->strides[last], run);
+        done += run;
+        offset -= index[last] * view->strides[last];
+        index[last] = 0;
+        for (size_t d = last; d-- > 0;) {
+            offset += view->strides[d];
+            if (++index[d] < plan->dims[d]) break;
+            offset -= index[d] * view->strides[d];
+            index[d] = 0;
+        }
+    }
+    return (onx_tile_arg){buffer, VF};
+}
+
+void ONX_TIER(onx_tile_begin)(onx_tile_work *work, const onx_tile_plan *plan,
+                              onx_operand *const *operands, void *scratch) {
+    const onx_tile *tile = plan->tile;
+    const onx_tile_program *p = &tile->program;
+    work->plan = plan;
+    work->operands = operands;
+    work->buffers = scratch;
+    float *registers = work->buffers + p->n_in * ONX_TILE_SPAN;
+    float *constants = registers + tile->n_registers * ONX_TILE_SPAN;
+    onx_tile_arg *slot = work->slots;
+    for (size_t i = 0; i < p->n_in; i++, slot++)
+        if (operands[i] && plan->views[i].mode == ONX_TILE_SCALAR)
+            *slot = one_number(work->buffers + i * ONX_TILE_SPAN, element(operands[i], 0));
+    for (size_t i = 0; i < p->n_consts; i++)
+        *slot++ = one_number(constants + i * (ONX_ALIGN / sizeof(float)), p->consts[i]);
+    for (size_t i = 0; i < tile->n_registers; i++)
+        *slot++ = (onx_tile_arg){registers + i * ONX_TILE_SPAN, VF};
+}
+
+/* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void fetch_all(onx_tile_work *work, int64_t at, size_t n, const float *block) {
+    const onx_tile_plan *plan = work->plan;
+    for (size_t i = 0; i < plan->tile->program.n_in; i++) {
+        const onx_tile_view *view = &plan->views[i];
+        const onx_operand *operand = work->operands[i];
+        float *buffer = work->buffers + i * ONX_TILE_SPAN;
+        if (!operand) {
+            work->slots[i] = (onx_tile_arg){block, VF};
+        } else if (view->mode == ONX_TILE_SPREAD) {
+            work->slots[i] = fetch(plan, view, operand, at, n, buffer);
+        } else if (view->mode == ONX_TILE_FULL && view->dtype == ONX_DTYPE_F32) {
+            work->slots[i] = (onx_tile_arg){(const float *)operand->data + at, VF};
+        } else if (view->mode == ONX_TILE_FULL) {
+            copy_run(buffer, operand, at, 1, n);
+            work->slots[i] = (onx_tile_arg){buffer, VF};
+        }
+    }
+}
+
+static void run_stretch(onx_tile_work *work, size_t n, void *out) {
+    const onx_tile *tile = work->plan->tile;
+    const onx_tile_program *p = &tile->program;
+    const onx_tile_arg *slots = work->slots;
+    float *registers = work->buffers + p->n_in * ONX_TILE_SPAN;
+    bool is_bool = work->plan->dtype == ONX_DTYPE_BOOL;
+    for (size_t i = 0; i < p->n_code; i++) {
+        const onx_tile_step *step = &tile->steps[i];
+        float *to = registers + step->to * ONX_TILE_SPAN;
+        if (i + 1 == p->n_code && !is_bool) to = out;
+        functions[step->op](to, slots[step->from[0]], slots[step->from[1]], slots[step->from[2]],
+                            n);
+    }
+    if (!is_bool) return;
+    const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;
+    for (size_t i = 0; i < n; i++) ((uint8_t *)out)[i] = result[i] != 0.0f;
+}
+
+/* Where operands are spread over long rows, stretches end with the rows: then none needs a copy. */
+void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const float *block,
+                             void *out) {
+    const onx_tile_plan *plan = work->plan;
+    bool by_rows = plan->inner >= ONX_TILE_SPAN / 4;
+    size_t size = plan->dtype == ONX_DTYPE_BOOL ? 1 : sizeof(float);
+    while (n) {
+        size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
+        if (by_rows) {
+            int64_t left = plan->inner - at % plan->inner;
+            if ((int64_t)some > left) some = (size_t)left;
+        }
+        fetch_all(work, at, some, block);
+        run_stretch(work, some, out);
+        at += (int64_t)some;
+        n -= some;
+        block = block ? block + some : NULL;
+        out = (char *)out + some * size;
+    }
+}
+
+void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, int64_t width,
+                             int64_t row0, size_t n_rows, int64_t col0, size_t n_cols) {
+    for (size_t r = 0; r < n_rows; r++, block += stride)
+        ONX_TIER(onx_tile_span)(work, (row0 + (int64_t)r) * width + col0, n_cols, block, block);
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user;
+    const onx_tile_plan *plan = call->plan;
+    int64_t at = (int64_t)index * ONX_TILE_TASK, n = plan->count - at;
+    if (n > ONX_TILE_TASK) n = ONX_TILE_TASK;
+    size_t size = plan->dtype == ONX_DTYPE_BOOL ? 1 : sizeof(float);
+    onx_tile_work work;
+    ONX_TIER(onx_tile_begin)(&work, plan, call->in, scratch);
+    ONX_TIER(onx_tile_span)
+    (&work, at, (size_t)n, NULL, (char *)call->out[0]->data + (size_t)at * size);
+    return ONX_OK;
+}
+
+onx_status ONX_TIER(onx_tile_run)(onx_call *call) {
+    const onx_tile_plan *plan = call->plan;
+    size_t n = ((size_t)plan->count + ONX_TILE_TASK - 1) / ONX_TILE_TASK;
+    return onx_call_parallel(call, n, task, NULL);
+}
+
+#define TYPES (ONX_T(F32) | ONX_T(BOOL))
+#define ROW(name_, init_, overwrite_)                                                              \
+    {                                                                                              \
+        .op = "Tile", .first = 1, .types = {TYPES, TYPES, TYPES, TYPES, TYPES, TYPES},             \
+        .name = name_, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),               \
+        .domain = "onx.internal", .init = init_, .bind = onx_tile_bind_call,                       \
+        .run = ONX_TIER(onx_tile_run)                                                              \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_tile);
 onx_kernel_rows ONX_TIER(onx_kernels_tile) = {
+    ROW("tile_f32", onx_tile_init_float, 0xff),
+    ROW("tile_bool", onx_tile_init, 0),
     {0},
 };
