@@ -194,6 +194,7 @@ static onx_status init_blocked(onx_call *call) {
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
     const onx_operand *x = call->in[0];
+    if (call->out[0]) call->out[0]->layout = VF;
     if (!weights_conv(call, &c) || (x->layout && x->layout != VF)) return ONX_UNSUPPORTED;
     if (!x->layout) return may_be_plain(&c) && c.oc % VF == 0 ? ONX_OK : ONX_UNSUPPORTED;
     if (is_depthwise(&c)) return c.groups % VF ? ONX_UNSUPPORTED : ONX_OK;
@@ -231,6 +232,10 @@ static onx_status bind_reorder(onx_call *call, bool to) {
         return onx_call_fail(call, ONX_INVALID, "the layout of the input cannot be changed so");
     ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, x->rank, x->dims));
     if (call->out[0]) call->out[0]->layout = to ? VF : ONX_LAYOUT_PLAIN;
+    return ONX_OK;
+}
+static onx_status init_to(onx_call *call) {
+    if (call->out[0]) call->out[0]->layout = VF;
     return ONX_OK;
 }
 static onx_status bind_to(onx_call *call) {
@@ -286,6 +291,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
      .types = {F32},
      .name = "to_blocked_f32",
      .domain = "onx.internal",
+     .init = init_to,
      .bind = bind_to,
      .run = run_to},
     {.op = "FromBlocked",

@@ -22,6 +22,7 @@ static onx_status init_pool(onx_call *call) {
     bool indices = call->n_out > 1 && call->out[1];
     if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
     if (!is_blocked(call)) return ONX_OK;
+    if (call->out[0]) call->out[0]->layout = VF;
     return call->in[0]->layout == VF ? ONX_OK : ONX_UNSUPPORTED;
 }
 
