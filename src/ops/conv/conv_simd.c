@@ -22,8 +22,9 @@ static bool may_be_plain(const onx_conv *c) {
 }
 
 static const onx_conv_algorithm *choose(const onx_call *call, const onx_conv *c) {
-    bool blocked = call->kernel->domain; /* ConvBlocked: the input's layout decides */
-    if (blocked ? !call->in[0]->layout : !is_depthwise(c) && c->ic < VF && may_be_plain(c))
+    const onx_conv_state *s = call->state;
+    bool blocked = call->kernel->domain;
+    if (blocked ? s->plain : !is_depthwise(c) && c->ic < VF && may_be_plain(c))
         return &ONX_TIER(onx_conv_plain);
     return is_depthwise(c) ? &ONX_TIER(onx_conv_depthwise) : &ONX_TIER(onx_conv_direct);
 }
@@ -53,6 +54,8 @@ static bool weights_conv(const onx_call *call, onx_conv *c) {
 static onx_status init_conv(onx_call *call) {
     onx_conv c;
     ONX_TRY(onx_conv_init(call));
+    onx_conv_state *s = call->state;
+    s->plain = call->kernel->domain && onx_call_int(call, "plain_input");
     if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
     const onx_conv_algorithm *algorithm = choose(call, &c);
     call->pack_format = c.groups * 4 + (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
@@ -193,16 +196,18 @@ static onx_status init_blocked(onx_call *call) {
     s = call->state;
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
-    const onx_operand *x = call->in[0];
-    if (!weights_conv(call, &c) || (x->layout && x->layout != VF)) return ONX_UNSUPPORTED;
-    if (!x->layout) return may_be_plain(&c) && c.oc % VF == 0 ? ONX_OK : ONX_UNSUPPORTED;
+    if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
+    if (s->plain) return may_be_plain(&c) && c.oc % VF == 0 ? ONX_OK : ONX_UNSUPPORTED;
     if (is_depthwise(&c)) return c.groups % VF ? ONX_UNSUPPORTED : ONX_OK;
     return c.ic % VF || c.oc % VF ? ONX_UNSUPPORTED : ONX_OK;
 }
 
 static onx_status bind_blocked(onx_call *call) {
     plan *p = call->plan;
+    const onx_conv_state *s = call->state;
     const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
+    if (call->in[0]->layout != (s->plain ? ONX_LAYOUT_PLAIN : VF))
+        return onx_call_fail(call, ONX_INVALID, "X does not have the layout that plain_input says");
     ONX_TRY(bind_common(call, p));
     onx_operand *y = call->out[0];
     call->scratch_bytes = p->w_floats * sizeof(float);

@@ -20,9 +20,7 @@ static onx_status init_pool(onx_call *call) {
     ONX_TRY(onx_pooling_init(call));
     const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
-    if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
-    if (!is_blocked(call)) return ONX_OK;
-    return call->in[0]->layout == VF ? ONX_OK : ONX_UNSUPPORTED;
+    return s->window.axes > 2 || indices ? ONX_UNSUPPORTED : ONX_OK;
 }
 
 static blocks blocks_in(const onx_conv *c) {
@@ -52,10 +50,16 @@ static onx_conv conv_of(const onx_images *m) {
                       .left = (size_t)m->span[x].before};
 }
 
+static onx_status check_layout(const onx_call *call) {
+    if (call->in[0]->layout == (is_blocked(call) ? VF : ONX_LAYOUT_PLAIN)) return ONX_OK;
+    return onx_call_fail(call, ONX_INVALID, "X does not have the layout of this operator");
+}
+
 static onx_status bind_pool(onx_call *call, const onx_pool_algorithm *algorithm) {
     const onx_pooling_state *s = call->state;
     plan *p = call->plan;
     onx_images m;
+    ONX_TRY(check_layout(call));
     ONX_TRY(onx_pooling_bind(call, &m));
     if (!blocks_fit(m.batch, 1, m.groups, m.in_pixels) ||
         !blocks_fit(m.batch, 1, m.groups, m.out_pixels))
@@ -175,13 +179,10 @@ static onx_status run_global_max(onx_call *call) {
 }
 
 /* One window over the whole image. With one pixel, blocked and plain are the same. */
-static onx_status init_global_blocked(onx_call *call) {
-    bool ours = call->n_in && call->in[0] && call->in[0]->layout == VF;
-    return ours ? ONX_OK : ONX_UNSUPPORTED;
-}
 static onx_status bind_global_blocked(onx_call *call) {
     const onx_operand *x = call->in[0];
     plan *p = call->plan;
+    ONX_TRY(check_layout(call));
     ONX_TRY(onx_global_bind(call));
     size_t pixels = onx_planes_of(x).pixels;
     p->algorithm = &ONX_TIER(onx_pool_average);
@@ -254,7 +255,6 @@ onx_kernel_rows ONX_TIER(onx_kernels_pool) = {
      .name = "global_average_pool_blocked_f32",
      PLAN,
      .domain = "onx.internal",
-     .init = init_global_blocked,
      .bind = bind_global_blocked,
      .run = run_global_blocked},
     {0},
