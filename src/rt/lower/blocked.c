@@ -84,6 +84,15 @@ static bool is_image(const onx_pass_ctx *ctx, const onx_value *value) {
 
 /* ─ Convolution ──────────────────────────────────────────────────────────────────────────────── */
 
+/* Does the kernel for plain inputs take it? */
+static bool takes_plain(const onx_node *node, const onx_tensor *w) {
+    size_t n = 0;
+    const int64_t *dilations = onx_op_ints(node, "dilations", &n);
+    for (size_t i = 0; i < n; i++)
+        if (dilations[i] != 1) return false;
+    return onx_tensor_dim(w, 2) <= 64 && onx_tensor_dim(w, 3) <= 64;
+}
+
 /* Can the channels be cut into blocks? `plain`: not those of the input, but they are few. */
 static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups,
                          bool *plain) {
@@ -102,7 +111,8 @@ static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_o
     if (!w || onx_tensor_dtype(w) != ONX_DTYPE_F32 || onx_tensor_rank(w) != 4) return false;
     if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32) return false;
     return is_image(ctx, x) && is_image(ctx, onx_node_output(node, 0)) &&
-           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain);
+           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain) &&
+           (!*plain || takes_plain(node, w));
 }
 
 static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool *done) {
@@ -113,7 +123,10 @@ static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool 
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
     if (!plain) ONX_TRY(need_twin(b, in[0], node, &in[0]));
     *done = true;
-    return replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true);
+    ONX_TRY(replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true));
+    onx_node *conv = twin_of(b, onx_node_output(node, 0))->def;
+    return plain && onx_node_set_int(conv, "plain_input", 1) ? onx_fail_nomem(b->ctx->diag)
+                                                             : ONX_OK;
 }
 
 /* The convolution that computes the twin of `value`, if only `user` wants it and nothing but the sum
