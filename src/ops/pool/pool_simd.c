@@ -20,7 +20,14 @@ static onx_status init_pool(onx_call *call) {
     ONX_TRY(onx_pooling_init(call));
     const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
-    return s->window.axes > 2 || indices ? ONX_UNSUPPORTED : ONX_OK;
+    if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
+    if (is_blocked(call) && call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
+}
+
+static onx_status check_layout(const onx_call *call) {
+    bool ours = call->n_in && call->in[0] && call->in[0]->layout == VF;
+    return ours ? ONX_OK : onx_call_fail(call, ONX_INVALID, "X must be in blocks");
 }
 
 static blocks blocks_in(const onx_conv *c) {
@@ -50,16 +57,11 @@ static onx_conv conv_of(const onx_images *m) {
                       .left = (size_t)m->span[x].before};
 }
 
-static onx_status check_layout(const onx_call *call) {
-    if (call->in[0]->layout == (is_blocked(call) ? VF : ONX_LAYOUT_PLAIN)) return ONX_OK;
-    return onx_call_fail(call, ONX_INVALID, "X does not have the layout of this operator");
-}
-
 static onx_status bind_pool(onx_call *call, const onx_pool_algorithm *algorithm) {
     const onx_pooling_state *s = call->state;
     plan *p = call->plan;
     onx_images m;
-    ONX_TRY(check_layout(call));
+    if (is_blocked(call)) ONX_TRY(check_layout(call));
     ONX_TRY(onx_pooling_bind(call, &m));
     if (!blocks_fit(m.batch, 1, m.groups, m.in_pixels) ||
         !blocks_fit(m.batch, 1, m.groups, m.out_pixels))
