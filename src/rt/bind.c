@@ -113,6 +113,9 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
         return onx_fail(diag, ONX_INVALID, "'%.*s' is declared as %s, but it is %s",
                         ONX_FMT(slot->name), onx_dtype_name((onx_dtype)known->dtype),
                         onx_dtype_name((onx_dtype)value->dtype));
+    if (known->layout != value->layout)
+        return onx_fail(diag, ONX_INVALID, "'%.*s' has another layout than was planned",
+                        ONX_FMT(slot->name));
     if (known->kind != ONX_TYPE_TENSOR || known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
     if (known->rank != value->rank)
         return onx_fail(diag, ONX_INVALID, "'%.*s' should have %d dimensions, but it has %d",

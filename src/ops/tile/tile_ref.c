@@ -309,8 +309,9 @@ static onx_status run_tile(onx_call *call) {
 #define ROW(name_, init_, overwrite_)                                                              \
     {                                                                                              \
         .op = "Tile", .first = 1, .types = {TYPES, TYPES, TYPES, TYPES, TYPES, TYPES},             \
-        .name = name_, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),               \
-        .domain = "onx.internal", .init = init_, .bind = onx_tile_bind_call, .run = run_tile       \
+        .name = name_, .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_,                       \
+        .plan_bytes = sizeof(onx_tile_plan), .domain = "onx.internal", .init = init_,              \
+        .bind = onx_tile_bind_call, .run = run_tile                                                \
     }
 
 extern onx_kernel_rows onx_kernels_tile_ref;
