@@ -434,7 +434,7 @@ static const struct blocked_case {
     {"y = Conv<pads=[1,1,1,1]>(x, w, b)", "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)",
      "2,32,7,7", "48,32,3,3", "48", false},
     {"y = Conv<pads=[3,3,3,3], strides=[2,2]>(x, w, b)",
-     "y = onx.internal.ConvBlocked<pads=[3,3,3,3], strides=[2,2], plain_input=1>(x, w, b)", "1,3,31,30",
+     "y = onx.internal.ConvBlocked<pads=[3,3,3,3], strides=[2,2]>(x, w, b)", "1,3,31,30",
      "32,3,7,7", "32", true},
     {"y = Conv<group=2, dilations=[2,1]>(x, w, b)",
      "y = onx.internal.ConvBlocked<group=2, dilations=[2,1]>(x, w, b)", "1,64,9,7", "32,32,3,3",

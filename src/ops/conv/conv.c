@@ -70,10 +70,10 @@ static onx_status infer_conv(onx_infer *in) {
     "strides?:ints"
 #define CONV "(X:T, W:T, B?:T) -> (Y:T) {" CONV_ATTRS "}"
 
-/* ConvBlocked: R is added to the sum, which is then clamped to lo … hi. X is blocked, or plain. */
+/* ConvBlocked: R is added to the sum, which is then clamped to lo … hi. */
 #define CONV_BLOCKED                                                                               \
     "(X:float, W:float, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                             \
-    ", lo:float=-inf, hi:float=inf, plain_input:int=0}"
+    ", lo:float=-inf, hi:float=inf}"
 #define REORDER "(X:float) -> (Y:float)"
 
 extern onx_op_rows onx_ops_conv;
