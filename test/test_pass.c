@@ -18,7 +18,7 @@ TEST(identity) {
     check_file("identity.txt", 12);
 }
 TEST(fold) {
-    check_file("fold.txt", 9);
+    check_file("fold.txt", 8);
 }
 TEST(shape) {
     check_file("shape.txt", 4);
@@ -35,6 +35,24 @@ TEST(unknown_pass) {
     onx_model_free(model);
 }
 
+/* A model with training information stays as it is. */
+TEST(training) {
+    onx_model *model = onx_model_new(NULL, "g", 13);
+    onx_graph *graph = onx_model_graph(model);
+    onx_value *x = onx_graph_add_input(graph, "x", "float[4]");
+    onx_value *y =
+        onx_graph_add_op(graph, "Relu", "y", onx_graph_add_op(graph, "Identity", "a", x));
+    onx_graph_add_output(graph, y, "float[4]");
+    REQUIRE(onx_model_add_training(model) != NULL);
+    onx_pass_ctx ctx = {.model = model};
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_ALL), ONX_OK);
+    CHECK_EQ(onx_graph_node_count(graph), 2);
+    CHECK_EQ(onx_training_remove(onx_model_training_first(model)), ONX_OK);
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_ALL), ONX_OK);
+    CHECK_EQ(onx_graph_node_count(graph), 1);
+    onx_model_free(model);
+}
+
 /* A cycle is no graph. */
 TEST(cycle) {
     static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
@@ -48,4 +66,4 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(shape) E(cse_dce) E(unknown_pass) E(cycle))
+TEST_MAIN(E(identity) E(fold) E(shape) E(cse_dce) E(unknown_pass) E(training) E(cycle))

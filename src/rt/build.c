@@ -230,7 +230,7 @@ static onx_status choose(builder *b, onx_step *step, onx_call *call) {
 static onx_status pack(builder *b, onx_step *step, onx_call *call) {
     onx_run run = {.engine = b->build->engine, .diag = b->build->diag};
     call->run = &run;
-    ONX_TRY(onx_store_pack(b->build->engine->store, call, &step->holds));
+    ONX_TRY(onx_store_pack(b->build->engine->store, call, step->provider, &step->holds));
     if (step->holds) step->packed = onx_packed_data(step->holds);
     step->state = call->state;
     step->plan_bytes = call->plan_bytes;

@@ -150,7 +150,8 @@ onx_store *onx_store_retain(onx_store *store);
 void onx_store_release(void *store); /* NULL is fine */
 /* What the call's kernel makes of its constant inputs: made now, or shared. `*out` stays NULL when
  * there is nothing to pack. */
-onx_status onx_store_pack(onx_store *store, onx_call *call, onx_packed **out) ONX_MUST_CHECK;
+onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
+                          onx_packed **out) ONX_MUST_CHECK;
 const void *onx_packed_data(const onx_packed *packed);
 size_t onx_packed_bytes(const onx_packed *packed);
 void onx_packed_release(onx_store *store, onx_packed *packed);

@@ -52,7 +52,7 @@ typedef enum onx_layout {
 
 typedef struct onx_operand {
     void *data;         /* NULL when it is empty, and in init and bind when not known */
-    onx_object *object; /* of strings, sequences, maps, optionals: instead of data */
+    onx_object *object; /* of strings, sequences, maps, optionals; also what holds `data` */
     int64_t count;      /* product of dims */
     size_t bytes;
     uint8_t kind;   /* onx_type_kind; a tensor but for objects */

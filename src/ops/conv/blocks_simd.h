@@ -3,8 +3,8 @@
 #ifndef ONX_BLOCKS_SIMD_H
 #define ONX_BLOCKS_SIMD_H
 
+#include "cpu/conv_tile.h"
 #include "cpu/pool.h"
-#include "cpu/vec.h"
 #include "rt/kernel.h"
 
 #define BLOCKS_MAX                                                                                 \

@@ -153,9 +153,10 @@ static void run_empty(const onx_call *call, const onx_conv_args *a, size_t block
     for (size_t i = 2; i < y->rank; i++) pixels *= (size_t)y->dims[i];
     for (size_t i = 0; i < (size_t)y->count; i++) {
         size_t channel = i / (pixels * block) % ((size_t)y->dims[1] / block) * block + i % block;
-        float v = (a->bias ? a->bias[channel] : 0) + (a->residual ? a->residual[i] : 0);
+        float v = (a->bias ? load_any(a->bias + channel) : 0) + (a->residual ? a->residual[i] : 0);
         v = v < a->lo ? a->lo : v;
-        a->y[i] = v > a->hi ? a->hi : v;
+        v = v > a->hi ? a->hi : v;
+        memcpy((void *)(a->y + i), &v, sizeof v);
     }
 }
 

@@ -130,7 +130,10 @@ static float max_of(const float *x, size_t n) {
         most = vf_select((v > most) | (v != v), v, most);
     }
     float m = vf_largest(most);
-    for (; i < n; i++) m = x[i] > m || x[i] != x[i] ? x[i] : m;
+    for (; i < n; i++) {
+        float v = load_any(x + i);
+        m = v > m || v != v ? v : m;
+    }
     return m;
 }
 
