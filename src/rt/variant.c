@@ -42,7 +42,7 @@ static onx_status evaluate(void *user, const onx_node *node, size_t n_in,
                            const onx_tensor *const *in, size_t n_out, onx_tensor **out) {
     enum { MOST = 64 };
     onx_session *s = ((making *)user)->session;
-    onx_operand ins[MOST], outs[MOST], *in_ptr[MOST], *out_ptr[MOST];
+    onx_operand ins[MOST], outs[MOST], *in_ptr[MOST] = {NULL}, *out_ptr[MOST] = {NULL};
     bool copied[MOST] = {false};
     onx_status status = n_in <= MOST && n_out <= MOST ? ONX_OK : ONX_UNSUPPORTED;
     if (status != ONX_OK) return status;
