@@ -54,6 +54,7 @@ static onx_status keep(onx_facts *facts, const onx_value *value, onx_fact *fact)
     onx_fact declared;
     bool agree;
     if (!value) return ONX_OK;
+    if (fact->constant && !fact->ranked) ONX_TRY(onx_fact_of_tensor(facts, fact->constant, fact));
     ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
     ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
     if (!agree) report_type(facts, value, fact, &declared);

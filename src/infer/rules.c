@@ -8,6 +8,19 @@ bool onx_axis(int64_t axis, size_t rank, size_t *out) {
     return true;
 }
 
+bool onx_infer_list(onx_infer *in, const char *attribute, size_t index, size_t *n,
+                    const int64_t **values) {
+    *values = onx_op_ints(onx_infer_node(in), attribute, n);
+    return *values || (onx_infer_has_in(in, index) && onx_infer_ints(in, index, n, values));
+}
+
+const onx_sym *onx_infer_product(const onx_infer *in, size_t n, const onx_sym *const *sizes) {
+    onx_syms *syms = onx_infer_syms(in);
+    const onx_sym *product = onx_sym_int(syms, 1);
+    for (size_t i = 0; i < n; i++) product = onx_sym_mul(syms, product, sizes[i]);
+    return product;
+}
+
 onx_status onx_infer_same(onx_infer *in) {
     const onx_fact *from = onx_infer_in(in, 0);
     onx_fact *out = onx_infer_out(in, 0);

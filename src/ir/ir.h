@@ -243,6 +243,12 @@ struct onx_device { /* DeviceConfigurationProto */
     onx_strs device;
 };
 
+typedef struct onx_shared { /* something that users of a model share, made by the first of them */
+    atomic_flag lock;
+    void *object;
+    void (*release)(void *object); /* with the model */
+} onx_shared;
+
 struct onx_model { /* ModelProto */
     onx_msg msg;
     int64_t ir_version;
@@ -259,6 +265,7 @@ struct onx_model { /* ModelProto */
     onx_map values;     /* (graph, name) to onx_value */
     uint64_t next_name; /* for generated names */
     const char *folder; /* where external data is looked for; NULL: nowhere */
+    onx_shared packed;  /* weights in the forms that kernels like: rt/store.c */
 };
 
 /* Data files. */

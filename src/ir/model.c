@@ -76,6 +76,7 @@ onx_model *onx_model_new(onx_context *ctx, const char *name, int64_t opset) {
 
 void onx_model_free(onx_model *model) {
     if (!model) return;
+    if (model->packed.release) model->packed.release(model->packed.object);
     if (model->values.ctx) onx_map_fini(&model->values);
     onx_doc_free(model->msg.doc);
 }

@@ -42,9 +42,13 @@ struct onx_op {
 
 /* The rows of one family; ends with a row without a name. */
 typedef const onx_op onx_op_rows[];
-/* All families (registry.c, from families.def); ends with NULL. A program that links its own
+/* All families (registry.c, from families.def); ends with a NULL name. A program that links its own
  * definition of this table gets only those operators. */
-extern const onx_op *const onx_op_table[];
+typedef struct onx_family {
+    const char *name;
+    const onx_op *ops;
+} onx_family;
+extern const onx_family onx_op_table[];
 
 /* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
 const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);
@@ -82,6 +86,14 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
 
+/* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
+typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
+/* Can an operator be given these n inputs: is there none too many, is each that must be there, is it
+ * a tensor where it must be one, and are types equal that share a type variable? INVALID. Whether
+ * the type variable allows the type is left to the checker: kernels may know more types. */
+onx_status onx_op_check(const onx_op *op, size_t n, onx_op_input *input, const void *user,
+                        onx_diag *diag) ONX_MUST_CHECK;
+
 /* Attributes of a node, with the default of the signature when it has none. An attribute of a wrong
  * type counts as missing: the checker reports it. Without either: 0, 0.0f, "", and no elements. */
 int64_t onx_op_int(const onx_op *op, const onx_node *node, const char *name);
@@ -107,7 +119,8 @@ struct onx_fact {
     size_t n_elems;
     const onx_sym *const *elems;
     const onx_tensor *constant; /* it always has this value: a Constant, or an initializer that the
-                                   caller cannot replace */
+                                   caller cannot replace. An inference function need only set
+                                   this: the rest follows from it */
     const onx_fact *elem;       /* of sequences, optionals and maps (the value) */
 };
 
@@ -144,6 +157,10 @@ onx_str onx_infer_string(const onx_infer *in, const char *attribute);
  * `outs`. Captured values keep what is known about them. */
 onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
                            const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
+/* Leave in `into` what is also true of `other`: a value that is one of the two. Sets `*changed`
+ * (which may be NULL) when that is less than before. */
+onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other, bool *changed)
+    ONX_MUST_CHECK;
 /* The model cannot be right: the sentence. INVALID. */
 onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 
@@ -154,6 +171,11 @@ onx_status onx_infer_compare(onx_infer *in);   /* the same, but bool */
 /* The shape that two shapes broadcast to; false when they cannot (both known and neither 1). */
 bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *b, size_t *rank,
                               const onx_sym *const **dims);
+/* A list of integers that old versions have as attribute, new ones as input `index`. False when it
+ * is not there, or not known. */
+bool onx_infer_list(onx_infer *in, const char *attribute, size_t index, size_t *n,
+                    const int64_t **values);
+const onx_sym *onx_infer_product(const onx_infer *in, size_t n, const onx_sym *const *sizes);
 /* `axis` in [-rank, rank) made non-negative; false when out of range. */
 bool onx_axis(int64_t axis, size_t rank, size_t *out);
 

@@ -107,6 +107,36 @@ static onx_status place_scratch(onx_frame *frame, uint32_t index) {
 
 /* ─ Steps ────────────────────────────────────────────────────────────────────────────────────── */
 
+onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_diag *diag) {
+    const onx_operand *known = &slot->constant;
+    if (known->kind != value->kind || known->dtype != value->dtype)
+        return onx_fail(diag, ONX_INVALID, "'%.*s' is declared as %s, but it is %s",
+                        ONX_FMT(slot->name), onx_dtype_name((onx_dtype)known->dtype),
+                        onx_dtype_name((onx_dtype)value->dtype));
+    if (known->layout != value->layout)
+        return onx_fail(diag, ONX_INVALID, "'%.*s' has another layout than was planned",
+                        ONX_FMT(slot->name));
+    if (known->kind != ONX_TYPE_TENSOR || known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
+    if (known->rank != value->rank)
+        return onx_fail(diag, ONX_INVALID, "'%.*s' should have %d dimensions, but it has %d",
+                        ONX_FMT(slot->name), known->rank, value->rank);
+    for (size_t i = 0; i < known->rank; i++)
+        if (known->dims[i] >= 0 && known->dims[i] != value->dims[i])
+            return onx_fail(
+                diag, ONX_INVALID, "dimension %zu of '%.*s' should be %lld, but is %lld", i,
+                ONX_FMT(slot->name), (long long)known->dims[i], (long long)value->dims[i]);
+    return ONX_OK;
+}
+
+static onx_status verify_outputs(const onx_frame *frame, uint32_t index) {
+    const onx_step *step = &frame->program->steps[index];
+    for (uint32_t o = 0; o < step->n_out; o++)
+        if (step->out[o] != ONX_NO_SLOT)
+            ONX_TRY(onx_slot_verify(&frame->program->slots[step->out[o]],
+                                    &frame->values[step->out[o]], frame->diag));
+    return ONX_OK;
+}
+
 static onx_status sizes(onx_frame *frame, uint32_t index) {
     onx_call *call = &frame->calls[index];
     call->diag = frame->diag;
@@ -116,6 +146,8 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
         if (call->out[i]) call->out[i]->layout = ONX_LAYOUT_PLAIN;
     if (!call->kernel->bind) return ONX_OK;
     onx_status status = call->kernel->bind(call);
+    if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
+        status = verify_outputs(frame, index);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     return status;
 }
@@ -160,7 +192,7 @@ static uint32_t block_to_overwrite(const onx_frame *frame, uint32_t index, size_
 /* Views of blocks share them; so do views of what stays where it is during the whole run. */
 static bool share_block(onx_frame *frame, uint32_t from, uint32_t to) {
     const onx_slot *slot = &frame->program->slots[from];
-    bool stays = slot->role != ONX_ROLE_TEMP;
+    bool stays = slot->role != ONX_ROLE_TEMP && !frame->program->slots[to].output;
     if (!frame->blocks[from] && !stays) return false;
     onx_block_release(frame->blocks[to]);
     frame->blocks[to] = frame->blocks[from];
@@ -196,7 +228,7 @@ onx_status onx_step_bind(onx_frame *frame, uint32_t index) {
     if (!scratch_total(frame, call, &bytes)) return onx_fail_nomem(frame->diag);
     if (bytes) {
         ONX_TRY(
-            onx_pool_take(&frame->pools[step->device], bytes, &frame->late_scratch, frame->diag));
+            onx_blocks_take(&frame->pools[step->device], bytes, &frame->late_scratch, frame->diag));
         call->scratch = frame->late_scratch->data;
     }
     if (step->kernel->flags & ONX_KERNEL_LATE) return ONX_OK;

@@ -32,7 +32,7 @@ enum { ONX_DEVICES = 4 };
 
 typedef struct onx_program onx_program;
 typedef struct onx_frame onx_frame;
-typedef struct onx_pool onx_pool;
+typedef struct onx_blocks onx_blocks;
 typedef struct onx_block onx_block;
 typedef struct onx_packed onx_packed;
 
@@ -51,6 +51,8 @@ typedef struct onx_slot {
     bool late;            /* its shape is known only in the run */
     bool early;           /* its value is known at bind */
     uint32_t last;        /* the last step that needs it; ONX_NO_SLOT: none */
+    bool owned;           /* a constant whose data belongs to the program */
+    uint32_t maker;       /* of a TEMP: the step that computes it */
     uint32_t outer;       /* of a capture: the slot in the program around */
     onx_operand constant; /* of a constant; of others what is known of type and shape */
 } onx_slot;
@@ -79,10 +81,11 @@ struct onx_program {
     const onx_graph *graph;
     onx_program *outer;
     size_t depth; /* 0: the main graph */
-    size_t n_slots, n_steps, n_inputs, n_outputs, n_captures;
+    /* Outputs: those of the graph, then values that are asked for by name. */
+    size_t n_slots, n_steps, n_inputs, n_outputs, n_pins, n_captures;
     onx_slot *slots;
     onx_step *steps;
-    uint32_t *inputs, *outputs, *captures; /* slots */
+    uint32_t *inputs, *outputs, *captures; /* slots; n_outputs + n_pins outputs */
     size_t plan_bytes;                     /* of all steps */
     size_t n_edges;                        /* operands of all steps, for the tables of a frame */
 };
@@ -99,40 +102,83 @@ typedef struct onx_engine {
     struct onx_store *store; /* packed weights */
 } onx_engine;
 
+/* A value of a subgraph that was asked for by name: what it was when that graph ran last. */
+typedef struct onx_wanted {
+    const onx_program *program;
+    uint32_t slot;
+    onx_operand value; /* kind NONE: the graph did not run */
+    onx_block *block;
+} onx_wanted;
+
 /* One run: shared by the frames of the program and of its children. */
 struct onx_run {
     const onx_engine *engine;
+    onx_wanted *wanted;
+    size_t n_wanted;
     const atomic_bool *cancel; /* NULL: none */
     int64_t deadline;          /* of onx_clock_ns; 0: none */
     onx_profile *profile;
     onx_diag *diag;
 };
+void onx_wanted_clear(onx_wanted *wanted);
 onx_status onx_run_check(const onx_run *run);
 onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task *task, void *user);
 
-/* ─ Blocks (pool.c) ──────────────────────────────────────────────────────────────────────────── */
+/* ─ Programs (build.c, analyse.c, store.c) ───────────────────────────────────────────────────── */
+
+/* What a program is made from. `pinned` (may be NULL): values to keep. All memory of the program and
+ * its children comes from `arena`; onx_program_fini gives back what else they hold. */
+typedef struct onx_build {
+    const onx_engine *engine;
+    const struct onx_facts *facts;
+    onx_arena *arena;
+    bool (*pinned)(void *user, const onx_value *value);
+    void *user;
+    onx_diag *diag;
+} onx_build;
+onx_status onx_program_build(const onx_build *build, const onx_graph *graph, onx_program **out)
+    ONX_MUST_CHECK;
+void onx_program_fini(onx_program *program); /* NULL is fine */
+/* When steps are bound, how long slots live. */
+onx_status onx_program_analyse(onx_program *program, onx_arena *arena, onx_diag *diag)
+    ONX_MUST_CHECK;
+
+/* Packed weights, shared by the sessions of a model. */
+typedef struct onx_store onx_store;
+onx_status onx_store_new(onx_context *ctx, onx_store **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_store *onx_store_retain(onx_store *store);
+void onx_store_release(void *store); /* NULL is fine */
+/* What the call's kernel makes of its constant inputs: made now, or shared. `*out` stays NULL when
+ * there is nothing to pack. */
+onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
+                          onx_packed **out) ONX_MUST_CHECK;
+const void *onx_packed_data(const onx_packed *packed);
+size_t onx_packed_bytes(const onx_packed *packed);
+void onx_packed_release(onx_store *store, onx_packed *packed);
+
+/* ─ Blocks (blocks.c) ──────────────────────────────────────────────────────────────────────────── */
 
 /* Memory of one device, taken and given back within a run, kept for the next one. For one thread. */
 struct onx_block {
     size_t refs;
     size_t bytes;
     void *data;
-    onx_pool *pool;
+    onx_blocks *pool;
     onx_block *next; /* while it is free */
 };
-struct onx_pool {
+struct onx_blocks {
     onx_context *ctx;
     const onx_provider *provider;
     onx_block *free;
     size_t used, held; /* bytes in blocks handed out, and in all */
 };
-void onx_pool_init(onx_pool *pool, onx_context *ctx, const onx_provider *provider);
-void onx_pool_fini(onx_pool *pool); /* all blocks have come back */
-onx_status onx_pool_take(onx_pool *pool, size_t bytes, onx_block **out, onx_diag *diag)
+void onx_blocks_init(onx_blocks *pool, onx_context *ctx, const onx_provider *provider);
+void onx_blocks_fini(onx_blocks *pool); /* all blocks have come back */
+onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_diag *diag)
     ONX_MUST_CHECK;
 void onx_block_release(onx_block *block); /* NULL is fine */
 /* Give free blocks back to the system. */
-void onx_pool_trim(onx_pool *pool);
+void onx_blocks_trim(onx_blocks *pool);
 
 onx_status onx_device_alloc(const onx_provider *provider, onx_context *ctx, size_t bytes,
                             void **out, onx_diag *diag) ONX_MUST_CHECK;
@@ -171,7 +217,7 @@ struct onx_frame {
     const onx_program *program;
     onx_context *ctx;
     onx_run *run;        /* while it runs */
-    onx_pool *pools;     /* one per device, of the outermost frame */
+    onx_blocks *pools;   /* one per device, of the outermost frame */
     onx_operand *values; /* one per slot */
     onx_place *places;   /* one per slot */
     onx_block **blocks;  /* one per slot: what holds its bytes; NULL: nothing to release */
@@ -193,7 +239,7 @@ struct onx_frame {
     onx_arena arena;
     onx_frame *next; /* in the session's list of idle frames */
 };
-onx_status onx_frame_new(const onx_program *program, onx_pool *pools, onx_frame **out,
+onx_status onx_frame_new(const onx_program *program, onx_blocks *pools, onx_frame **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_frame_free(onx_frame *frame); /* NULL is fine */
 /* bind.c: places and plans for the inputs and captures in frame->values. Nothing happens when it is
@@ -208,6 +254,10 @@ onx_status onx_frame_run(onx_frame *frame, onx_run *run) ONX_MUST_CHECK;
 void onx_frame_clear(onx_frame *frame);
 /* A block for a slot whose shape is set. */
 onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) ONX_MUST_CHECK;
+/* Is an operand what the program was built for? Types decide which kernel runs, known sizes what its
+ * init found out; both may rest on what a file declares, so every value is looked at once. */
+onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_diag *diag)
+    ONX_MUST_CHECK;
 /* A sentence about the operands of a step, for errors. */
 void onx_step_blame(const onx_frame *frame, uint32_t step, onx_diag *diag);
 

@@ -216,3 +216,15 @@ void onx_operand_show(onx_operand *operand, onx_object *object) {
     };
     memcpy(operand->dims, object->dims, sizeof operand->dims);
 }
+
+onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
+                            int64_t first, int64_t n, onx_diag *diag) {
+    size_t width = onx_dtype_bits((onx_dtype)to->dtype) / 8;
+    if (n <= 0) return ONX_OK;
+    if (width)
+        memcpy((char *)to->data + (size_t)at * width, (char *)from->data + (size_t)first * width,
+               (size_t)n * width);
+    for (int64_t i = 0; !width && i < n; i++)
+        ONX_TRY(onx_object_set_string(to->object, at + i, from->object->strings[first + i], diag));
+    return ONX_OK;
+}

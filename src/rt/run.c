@@ -36,5 +36,7 @@ onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task
     job j = {run, call, task, user};
     const onx_engine *engine = run->engine;
     onx_status status = onx_workers_run(engine->workers, engine->threads, count, one, &j);
-    return status == ONX_CANCELLED ? onx_run_check(run) : status;
+    if (status != ONX_CANCELLED) return status;
+    ONX_TRY(onx_run_check(run));
+    return onx_fail(run->diag, ONX_CANCELLED, "the run was cancelled"); /* and taken back since */
 }

@@ -51,8 +51,8 @@ onx_status onx_call_temporary(onx_call *call, onx_dtype dtype, size_t rank, cons
     if (!onx_operand_shape(&result->operand, dtype, rank, dims))
         status = onx_call_fail(call, ONX_LIMIT, "a value inside is too large for this machine");
     else if (result->operand.bytes)
-        status = onx_pool_take(&frame->pools[frame->program->engine->host], result->operand.bytes,
-                               &result->block, call->diag);
+        status = onx_blocks_take(&frame->pools[frame->program->engine->host], result->operand.bytes,
+                                 &result->block, call->diag);
     if (status != ONX_OK) {
         onx_call_release(call, &result->operand);
         return status;
@@ -97,6 +97,7 @@ static onx_status bring_in(onx_call *call, onx_frame *child, size_t n_in, onx_op
     for (size_t i = 0; i < n_in; i++) {
         child->values[program->inputs[i]] = *ins[i];
         child->values[program->inputs[i]].constant = false;
+        ONX_TRY(onx_slot_verify(&program->slots[program->inputs[i]], ins[i], call->diag));
     }
     for (size_t i = 0; i < program->n_captures; i++) {
         uint32_t slot = program->captures[i];
@@ -109,7 +110,7 @@ static onx_status bring_in(onx_call *call, onx_frame *child, size_t n_in, onx_op
 /* Memory for the outputs whose sizes are known; the others become blocks as they are computed. */
 static onx_status make_room(onx_frame *child) {
     const onx_program *program = child->program;
-    for (size_t i = 0; i < program->n_outputs; i++) {
+    for (size_t i = 0; i < program->n_outputs + program->n_pins; i++) {
         const onx_slot *slot = &program->slots[program->outputs[i]];
         if (slot->role == ONX_ROLE_TEMP && !slot->late && !slot->early)
             ONX_TRY(onx_frame_take(child, program->outputs[i], child->diag));
@@ -148,6 +149,26 @@ static onx_status take_out(onx_call *call, onx_frame *child, size_t n_in, onx_op
     return ONX_OK;
 }
 
+void onx_wanted_clear(onx_wanted *wanted) {
+    onx_block_release(wanted->block);
+    onx_object_release(wanted->value.object);
+    wanted->block = NULL;
+    wanted->value = (onx_operand){0};
+}
+
+/* Values that were asked for by name: this run of the graph takes the place of the one before. */
+static void keep_wanted(const onx_run *run, const onx_frame *child) {
+    for (size_t i = 0; i < run->n_wanted; i++) {
+        onx_wanted *wanted = &run->wanted[i];
+        if (wanted->program != child->program) continue;
+        onx_wanted_clear(wanted);
+        wanted->value = child->values[wanted->slot];
+        wanted->block = child->blocks[wanted->slot];
+        if (wanted->block) wanted->block->refs++;
+        if (wanted->value.object) (void)onx_object_retain(wanted->value.object);
+    }
+}
+
 onx_status onx_call_graph(onx_call *call, size_t which, size_t n_in, onx_operand *const *ins,
                           size_t n_out, onx_operand **outs) {
     onx_frame *child = NULL;
@@ -162,6 +183,7 @@ onx_status onx_call_graph(onx_call *call, size_t which, size_t n_in, onx_operand
     if (status == ONX_OK) status = onx_frame_bind(child);
     if (status == ONX_OK) status = make_room(child);
     if (status == ONX_OK) status = onx_frame_run(child, call->run);
+    if (status == ONX_OK) keep_wanted(call->run, child);
     if (status == ONX_OK) status = take_out(call, child, n_in, ins, n_out, outs);
     onx_frame_clear(child);
     return status;

@@ -1,7 +1,170 @@
-/* gather.c: Gather and its kin: meaning. */
+/* gather.c: elements chosen by index: Gather, GatherElements, GatherND, ScatterElements, ScatterND,
+ * OneHot, Compress, NonZero: meaning. */
 #include "ops/op.h"
+
+static const onx_sym **new_dims(onx_infer *in, size_t n) {
+    return onx_arena_array(onx_infer_arena(in), n + 1, sizeof(const onx_sym *));
+}
+
+static size_t put_dims(const onx_sym **to, size_t at, const onx_sym *const *from, size_t n) {
+    for (size_t i = 0; i < n; i++) to[at + i] = from[i];
+    return at + n;
+}
+
+static onx_status axis_of(onx_infer *in, size_t rank, size_t *out) {
+    int64_t axis = onx_infer_int(in, "axis");
+    if (onx_axis(axis, rank, out)) return ONX_OK;
+    return onx_infer_fail(in, "axis %lld is out of range for rank %zu", (long long)axis, rank);
+}
+
+/* Known elements of a list, at known indices. */
+static onx_status gather_elems(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0);
+    size_t n;
+    const int64_t *indices;
+    if (data->rank != 1 || !data->elems || onx_infer_in(in, 1)->rank > 1 ||
+        !onx_infer_ints(in, 1, &n, &indices))
+        return ONX_OK;
+    const onx_sym **elems = new_dims(in, n);
+    if (!elems) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        size_t at;
+        if (!onx_axis(indices[i], data->n_elems, &at))
+            return onx_infer_fail(in, "index %lld is out of range for %zu elements",
+                                  (long long)indices[i], data->n_elems);
+        elems[i] = data->elems[at];
+    }
+    return onx_infer_elems(in, 0, n, elems);
+}
+
+static onx_status infer_gather(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
+    size_t axis, n;
+    ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    if (!data->ranked) return ONX_OK;
+    ONX_TRY(axis_of(in, data->rank, &axis));
+    if (!indices->ranked) return ONX_OK;
+    const onx_sym **dims = new_dims(in, data->rank + indices->rank);
+    if (!dims) return ONX_NO_MEMORY;
+    n = put_dims(dims, 0, data->dims, axis);
+    n = put_dims(dims, n, indices->dims, indices->rank);
+    n = put_dims(dims, n, data->dims + axis + 1, data->rank - axis - 1);
+    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, n, dims));
+    return gather_elems(in);
+}
+
+static onx_status infer_gatherelements(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
+    size_t axis;
+    if (!indices->ranked) return onx_infer_unranked(in, 0, data->dtype);
+    if (data->ranked) ONX_TRY(axis_of(in, data->rank, &axis));
+    if (data->ranked && data->rank != indices->rank)
+        return onx_infer_fail(in, "data has rank %zu, indices rank %zu", data->rank, indices->rank);
+    return onx_infer_tensor(in, 0, data->dtype, indices->rank, indices->dims);
+}
+
+static onx_status infer_gathernd(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
+    int64_t batch = onx_infer_int(in, "batch_dims"), depth;
+    ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    if (!data->ranked || !indices->ranked) return ONX_OK;
+    if (!indices->rank || !data->rank) return onx_infer_fail(in, "a scalar has no indices");
+    if (batch < 0 || (uint64_t)batch >= indices->rank || (uint64_t)batch >= data->rank)
+        return onx_infer_fail(in, "batch_dims %lld is out of range", (long long)batch);
+    if (!onx_sym_is_int(indices->dims[indices->rank - 1], &depth)) return ONX_OK;
+    if (depth < 1 || (uint64_t)depth > data->rank - (uint64_t)batch)
+        return onx_infer_fail(in, "indices of length %lld do not fit data of rank %zu",
+                              (long long)depth, data->rank);
+    const onx_sym **dims = new_dims(in, data->rank + indices->rank);
+    if (!dims) return ONX_NO_MEMORY;
+    size_t n = put_dims(dims, 0, indices->dims, indices->rank - 1);
+    size_t used = (size_t)(batch + depth);
+    n = put_dims(dims, n, data->dims + used, data->rank - used);
+    return onx_infer_tensor(in, 0, data->dtype, n, dims);
+}
+
+static onx_status infer_onehot(onx_infer *in) {
+    const onx_fact *indices = onx_infer_in(in, 0);
+    onx_dtype dtype = onx_infer_in(in, 2)->dtype;
+    size_t axis, n;
+    const int64_t *depth;
+    if (!indices->ranked) return onx_infer_unranked(in, 0, dtype);
+    ONX_TRY(axis_of(in, indices->rank + 1, &axis));
+    const onx_sym **dims = new_dims(in, indices->rank + 1);
+    if (!dims) return ONX_NO_MEMORY;
+    put_dims(dims, 0, indices->dims, axis);
+    put_dims(dims, axis + 1, indices->dims + axis, indices->rank - axis);
+    bool known = onx_infer_ints(in, 1, &n, &depth) && n == 1;
+    if (known) dims[axis] = onx_sym_int(onx_infer_syms(in), depth[0]);
+    return onx_infer_tensor(in, 0, dtype, indices->rank + 1, dims);
+}
+
+static onx_status infer_compress(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0);
+    const onx_sym *unknown = NULL;
+    size_t axis;
+    if (!onx_op_has(onx_infer_node(in), "axis"))
+        return onx_infer_tensor(in, 0, data->dtype, 1, &unknown);
+    if (!data->ranked) return onx_infer_unranked(in, 0, data->dtype);
+    ONX_TRY(axis_of(in, data->rank, &axis));
+    const onx_sym **dims = new_dims(in, data->rank);
+    if (!dims) return ONX_NO_MEMORY;
+    put_dims(dims, 0, data->dims, data->rank);
+    dims[axis] = NULL;
+    return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
+}
+
+static onx_status infer_nonzero(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0);
+    const onx_sym *dims[2] = {NULL, NULL};
+    if (data->ranked) dims[0] = onx_sym_int(onx_infer_syms(in), (int64_t)data->rank);
+    return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 2, dims);
+}
+
+#define GATHER_1 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
+#define GATHER_ELEMENTS_11 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
+#define GATHER_ND_12 "(data:T, indices:int64) -> (output:T) {batch_dims:int=0} "
+#define SCATTER_ELEMENTS_11 "(data:T, indices:Tind, updates:T) -> (output:T) {axis:int=0} "
+#define SCATTER_ELEMENTS_16                                                                        \
+    "(data:T, indices:Tind, updates:T) -> (output:T) {axis:int=0, reduction:string=\"none\"} "
+#define SCATTER_ND_11 "(data:T, indices:int64, updates:T) -> (output:T) "
+#define SCATTER_ND_16                                                                              \
+    "(data:T, indices:int64, updates:T) -> (output:T) {reduction:string=\"none\"} "
+#define ONE_HOT_9 "(indices:T1, depth:T2, values:T3) -> (output:T3) {axis:int=-1} "
+#define COMPRESS_9 "(input:T, condition:T1) -> (output:T) {axis?:int} "
+#define NON_ZERO_9 "(X:T) -> (Y:int64) "
 
 extern onx_op_rows onx_ops_gather;
 onx_op_rows onx_ops_gather = {
+    {"Gather", 1, GATHER_1 "[T:all1, Tind:int32|int64]", .infer = infer_gather},
+    {"Gather", 11, GATHER_1 "[T:all1, Tind:int32|int64]", .infer = infer_gather},
+    {"Gather", 13, GATHER_1 "[T:all13, Tind:int32|int64]", .infer = infer_gather},
+    {"GatherElements", 11, GATHER_ELEMENTS_11 "[T:all1, Tind:int32|int64]",
+     .infer = infer_gatherelements},
+    {"GatherElements", 13, GATHER_ELEMENTS_11 "[T:all13, Tind:int32|int64]",
+     .infer = infer_gatherelements},
+    {"GatherND", 11, "(data:T, indices:int64) -> (output:T) [T:all1]", .infer = infer_gathernd},
+    {"GatherND", 12, GATHER_ND_12 "[T:all1]", .infer = infer_gathernd},
+    {"GatherND", 13, GATHER_ND_12 "[T:all13]", .infer = infer_gathernd},
+    {"ScatterElements", 11, SCATTER_ELEMENTS_11 "[T:all1, Tind:int32|int64]",
+     .infer = onx_infer_same},
+    {"ScatterElements", 13, SCATTER_ELEMENTS_11 "[T:all13, Tind:int32|int64]",
+     .infer = onx_infer_same},
+    {"ScatterElements", 16, SCATTER_ELEMENTS_16 "[T:all13, Tind:int32|int64]",
+     .infer = onx_infer_same},
+    {"ScatterElements", 18, SCATTER_ELEMENTS_16 "[T:all13, Tind:int32|int64]",
+     .infer = onx_infer_same},
+    {"ScatterND", 11, SCATTER_ND_11 "[T:all1]", .infer = onx_infer_same},
+    {"ScatterND", 13, SCATTER_ND_11 "[T:all13]", .infer = onx_infer_same},
+    {"ScatterND", 16, SCATTER_ND_16 "[T:all13]", .infer = onx_infer_same},
+    {"ScatterND", 18, SCATTER_ND_16 "[T:all13]", .infer = onx_infer_same},
+    {"OneHot", 9, ONE_HOT_9 "[T1:n0, T2:n0, T3:all1]", .infer = infer_onehot},
+    {"OneHot", 11, ONE_HOT_9 "[T1:n0, T2:n0, T3:all1]", .infer = infer_onehot},
+    {"OneHot", 28, ONE_HOT_9 "[T1:n0, T2:n0, T3:all13]", .infer = infer_onehot},
+    {"Compress", 9, COMPRESS_9 "[T:all1, T1:bool]", .infer = infer_compress},
+    {"Compress", 11, COMPRESS_9 "[T:all1, T1:bool]", .infer = infer_compress},
+    {"Compress", 28, COMPRESS_9 "[T:all13, T1:bool]", .infer = infer_compress},
+    {"NonZero", 9, NON_ZERO_9 "[T:all1]", .infer = infer_nonzero},
+    {"NonZero", 13, NON_ZERO_9 "[T:all13]", .infer = infer_nonzero},
     {0},
 };

@@ -1,7 +1,98 @@
-/* matmul.c: MatMul, Gemm: meaning. */
+/* matmul.c: MatMul and Gemm: meaning. MatMulTile of onx.internal is a MatMul whose result goes
+ * through a program of elementwise operations (ops/tile/tile.h): input 0 of the program is the
+ * product, further inputs are those of the node after A and B. */
 #include "ops/op.h"
+
+static bool differ(const onx_sym *a, const onx_sym *b) {
+    int64_t x, y;
+    return onx_sym_is_int(a, &x) && onx_sym_is_int(b, &y) && x != y;
+}
+/* One size that two operands share: the one that is known, a number if there is one. */
+static const onx_sym *either(const onx_sym *a, const onx_sym *b) {
+    int64_t ignored;
+    return a && (!b || onx_sym_is_int(a, &ignored)) ? a : b;
+}
+
+/* A[…,m,k] B[…,k,n]: the sizes before the last two broadcast. One dimension alone is k, and no
+ * dimension of the result comes of it. */
+static onx_status infer_matmul(onx_infer *in) {
+    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
+    onx_dtype dtype = a->dtype ? a->dtype : b->dtype;
+    if (!a->ranked || !b->ranked) return onx_infer_unranked(in, 0, dtype);
+    if (a->rank == 0 || b->rank == 0)
+        return onx_infer_fail(in, "MatMul needs operands of at least one dimension");
+    const onx_sym *a_k = a->dims[a->rank - 1], *b_k = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    if (differ(a_k, b_k))
+        return onx_infer_fail(in, "MatMul needs as many columns in A as there are rows in B");
+    onx_fact a_batch = *a, b_batch = *b;
+    a_batch.rank = a->rank > 2 ? a->rank - 2 : 0;
+    b_batch.rank = b->rank > 2 ? b->rank - 2 : 0;
+    size_t rank;
+    const onx_sym *const *batch;
+    if (!onx_infer_broadcast_dims(in, &a_batch, &b_batch, &rank, &batch))
+        return onx_infer_fail(in, "MatMul needs operands whose sizes before the last two"
+                                  " broadcast: they must be equal, or one of them 1");
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), rank + 2, sizeof *dims);
+    if (!batch || !dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < rank; i++) dims[i] = batch[i];
+    if (a->rank > 1) dims[rank++] = a->dims[a->rank - 2];
+    if (b->rank > 1) dims[rank++] = b->dims[b->rank - 1];
+    return onx_infer_tensor(in, 0, dtype, rank, dims);
+}
+
+/* Sizes of a matrix, turned over if the attribute says so; not known if its rank is not. */
+static onx_status matrix_dims(onx_infer *in, size_t index, const char *turned,
+                              const onx_sym *dims[2]) {
+    const onx_fact *fact = onx_infer_in(in, index);
+    bool turn = onx_infer_int(in, turned) != 0;
+    if (fact->ranked && fact->rank != 2)
+        return onx_infer_fail(in, "Gemm needs matrices: input %zu has %zu dimensions", index,
+                              fact->rank);
+    dims[0] = fact->ranked ? fact->dims[turn] : NULL;
+    dims[1] = fact->ranked ? fact->dims[!turn] : NULL;
+    return ONX_OK;
+}
+
+static onx_status infer_gemm(onx_infer *in) {
+    const onx_fact *c = onx_infer_in(in, 2);
+    const onx_sym *a[2], *b[2], *y[2];
+    ONX_TRY(matrix_dims(in, 0, "transA", a));
+    ONX_TRY(matrix_dims(in, 1, "transB", b));
+    if (differ(a[1], b[0]))
+        return onx_infer_fail(in, "Gemm needs as many columns in A as there are rows in B, after"
+                                  " transA and transB");
+    y[0] = a[0];
+    y[1] = b[1];
+    int64_t size;
+    bool fits = !c->ranked || c->rank <= 2;
+    for (size_t i = 0; i < (c->ranked ? c->rank : 0) && fits; i++) {
+        const onx_sym **to = &y[2 - c->rank + i];
+        bool one = onx_sym_is_int(c->dims[i], &size) && size == 1;
+        fits = one || !differ(c->dims[i], *to);
+        if (!one && onx_sym_is_int(c->dims[i], &size)) *to = either(*to, c->dims[i]);
+    }
+    if (!fits)
+        return onx_infer_fail(in, "Gemm needs a C that broadcasts to the product of A and B");
+    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
+    return onx_infer_tensor(in, 0, dtype ? dtype : onx_infer_in(in, 1)->dtype, 2, y);
+}
+
+#define GEMM_ATTRS "alpha:float=1.0, beta:float=1.0, transA:int=0, transB:int=0"
+#define GEMM(c, attrs, types) "(A:T, B:T, " c ":T) -> (Y:T) {" GEMM_ATTRS attrs "} [T:" types "]"
 
 extern onx_op_rows onx_ops_matmul;
 onx_op_rows onx_ops_matmul = {
+    {"MatMul", 1, "(A:T, B:T) -> (Y:T) [T:f0]", infer_matmul, NULL, NULL},
+    {"MatMul", 9, "(A:T, B:T) -> (Y:T) [T:f0|w]", infer_matmul, NULL, NULL},
+    {"MatMul", 13, "(A:T, B:T) -> (Y:T) [T:f|w]", infer_matmul, NULL, NULL},
+    {"Gemm", 1, GEMM("C", ", broadcast:int=0", "f0"), infer_gemm, NULL, NULL},
+    {"Gemm", 6, GEMM("C", ", broadcast:int=0", "f0"), infer_gemm, NULL, NULL},
+    {"Gemm", 7, GEMM("C", "", "f0"), infer_gemm, NULL, NULL},
+    {"Gemm", 9, GEMM("C", "", "f0|w"), infer_gemm, NULL, NULL},
+    {"Gemm", 11, GEMM("C?", "", "f0|w"), infer_gemm, NULL, NULL},
+    {"Gemm", 13, GEMM("C?", "", "f|w"), infer_gemm, NULL, NULL},
+    {"MatMulTile", 1,
+     "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
+     infer_matmul, "onx.internal", NULL},
     {0},
 };

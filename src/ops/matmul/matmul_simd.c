@@ -1,8 +1,253 @@
-/* matmul_simd.c: MatMul, Gemm: vectors. */
-#include "cpu/vec.h"
-#include "rt/kernel.h"
+/* matmul_simd.c: MatMul and Gemm of floats over cpu/gemm.h, and MatMul with a program of elementwise
+ * operations on its result.
+ *
+ * A constant B is packed once. Another B is packed as part of each run: by the task that uses it
+ * when no other does, else all of it in a loop of its own; or read in place when A has few rows.
+ * Tasks are the tiles of all products. Numerics: the bound of cpu/gemm.h. */
+#include "cpu/gemm.h"
+#include "ops/matmul/matmul_ref.h"
+#include "ops/tile/tile_simd.h"
+
+enum {
+    IN_PLACE_ROWS = 8,         /* up to so many rows of A, packing B costs more than it gains */
+    TILE_FLOATS_MAX = 1 << 19, /* of B, packed by a task for itself */
+    PACK_TASK_FLOATS = 1 << 16,
+};
+static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
+
+typedef enum b_form { B_PACKED, B_PACK_ALL, B_PACK_TILE, B_IN_PLACE } b_form;
+
+typedef struct simd_plan {
+    onx_matmul_plan shape;
+    onx_gemm_tiling tiling;
+    b_form b;
+    size_t b_count;     /* matrices in B */
+    size_t b_floats;    /* in one of them, packed */
+    size_t pack_panels; /* of a task of packing */
+    size_t tile_at;     /* in a worker's scratch: its own panels of B */
+    size_t program_at;  /* in a worker's scratch: for the program */
+    onx_tile_plan program;
+} simd_plan;
+
+static size_t align_up(size_t bytes) {
+    return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+}
+
+/* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* The sizes of a constant B; false when it is not one, or empty. */
+static bool constant_b(const onx_call *call, onx_matmul_plan *p) {
+    const onx_matmul_state *state = call->state;
+    const onx_operand *b = call->in[1];
+    if (!b->constant || !b->count || !b->rank) return false;
+    size_t rows = (size_t)b->dims[b->rank > 1 ? b->rank - 2 : 0];
+    size_t cols = b->rank > 1 ? (size_t)b->dims[b->rank - 1] : 1;
+    p->k = state->turn_b ? cols : rows;
+    p->n = state->turn_b ? rows : cols;
+    p->b_row = state->turn_b ? 1 : cols;
+    p->b_col = state->turn_b ? cols : 1;
+    return true;
+}
+
+static size_t pack_bytes(const onx_call *call) {
+    onx_matmul_plan p;
+    size_t floats, bytes;
+    if (!constant_b(call, &p) || !onx_gemm_packed_size(gemm, p.k, p.n, &floats)) return 0;
+    size_t count = (size_t)call->in[1]->count / (p.k * p.n);
+    return onx_mul_size(floats * sizeof(float), count, &bytes) ? bytes : 0;
+}
+
+static onx_status pack(onx_call *call, void *out) {
+    onx_matmul_plan p;
+    if (!constant_b(call, &p)) return ONX_OK;
+    const float *b = call->in[1]->data;
+    float *to = out;
+    size_t panels = onx_gemm_panels(gemm, p.n), count = (size_t)call->in[1]->count / (p.k * p.n);
+    for (size_t i = 0; i < count; i++)
+        gemm->pack_b(p.k, p.n, b + i * p.k * p.n, p.b_row, p.b_col, 0, panels,
+                     to + i * panels * gemm->nr * p.k);
+    return ONX_OK;
+}
+
+static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user, (void)scratch;
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    size_t panels = onx_gemm_panels(gemm, p->n), groups = (panels - 1) / plan->pack_panels + 1;
+    size_t i = index / groups, first = index % groups * plan->pack_panels;
+    size_t n = panels - first < plan->pack_panels ? panels - first : plan->pack_panels;
+    const float *b = (const float *)call->in[1]->data + i * p->k * p->n;
+    float *to = (float *)call->scratch + i * plan->b_floats + first * p->k * gemm->nr;
+    gemm->pack_b(p->k, p->n, b, p->b_row, p->b_col, first, n, to);
+    return ONX_OK;
+}
+
+/* ─ Binding ──────────────────────────────────────────────────────────────────────────────────── */
+
+static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
+    if (call->packed) return B_PACKED;
+    if (plan->shape.b_col == 1 && plan->shape.m <= IN_PLACE_ROWS) return B_IN_PLACE;
+    return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
+}
+
+/* Scratch: of a worker, for the product, its panels of B and the program; shared, for all of B. */
+static onx_status bind_product(onx_call *call) {
+    const onx_matmul_state *state = call->state;
+    simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    size_t matrix = p->k * p->n, tile_floats;
+    plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k);
+    plan->b_count = matrix ? (size_t)call->in[1]->count / matrix : 0;
+    if (!onx_gemm_packed_size(gemm, p->k, p->n, &plan->b_floats)) return onx_fail_nomem(call->diag);
+    tile_floats = plan->tiling.panels * p->k * gemm->nr;
+    plan->b = choose_form(call, plan, tile_floats);
+    plan->pack_panels = 1 + PACK_TASK_FLOATS / (p->k * gemm->nr + 1);
+    plan->tile_at = align_up(gemm->scratch_bytes);
+    plan->program_at = plan->tile_at;
+    if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
+    call->scratch_each = plan->program_at + (state->tile ? state->tile->scratch : 0);
+    if (plan->b == B_PACK_ALL &&
+        !onx_mul_size(plan->b_floats * sizeof(float), plan->b_count, &call->scratch_bytes))
+        return onx_fail_nomem(call->diag);
+    return ONX_OK;
+}
+
+static onx_status bind_matmul(onx_call *call) {
+    ONX_TRY(onx_matmul_bind(call, &((simd_plan *)call->plan)->shape));
+    return bind_product(call);
+}
+static onx_status bind_gemm(onx_call *call) {
+    ONX_TRY(onx_matmul_bind_gemm(call, &((simd_plan *)call->plan)->shape));
+    return bind_product(call);
+}
+
+static onx_status bind_tile(onx_call *call) {
+    ONX_TRY(bind_matmul(call));
+    return onx_matmul_bind_program(call, &((simd_plan *)call->plan)->program);
+}
+
+/* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* What the epilogue needs: the program at work, and how many rows lie before this product. */
+typedef struct epilogue {
+    onx_tile_work work;
+    size_t row, n;
+} epilogue;
+
+static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t col, size_t n_cols,
+                        size_t ldc) {
+    epilogue *e = user;
+    ONX_TIER(onx_tile_rows)
+    (&e->work, c, ldc, (int64_t)e->n, (int64_t)(e->row + row), n_rows, (int64_t)col, n_cols);
+}
+
+/* D of the product: C where it lies, or beta C in the place of Y. */
+static void add_c(const onx_call *call, onx_gemm_args *args, onx_gemm_part part) {
+    const onx_matmul_state *state = call->state;
+    const onx_matmul_plan *p = &((const simd_plan *)call->plan)->shape;
+    const float *c = call->in[2]->data;
+    if (state->beta == 1 && p->c_col == 1) {
+        args->d = c;
+        args->ldd = p->c_row;
+        return;
+    }
+    args->d = args->c;
+    args->ldd = args->ldc;
+    size_t end = part.panel_end * gemm->nr < p->n ? part.panel_end * gemm->nr : p->n;
+    for (size_t i = part.row; i < part.row_end; i++)
+        for (size_t j = part.panel * gemm->nr; j < end; j++) {
+            float x;
+            memcpy(&x, c + i * p->c_row + j * p->c_col, sizeof x);
+            x *= state->beta;
+            memcpy(args->c + i * args->ldc + j, &x, sizeof x);
+        }
+}
+
+/* B of the product, matrix `index` of them. */
+static void set_b(const onx_call *call, onx_gemm_args *args, onx_gemm_part part, size_t index,
+                  float *own) {
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    const float *packed = call->packed ? call->packed : call->scratch;
+    args->b = call->in[1]->data ? (const float *)call->in[1]->data + index * p->k * p->n : own;
+    if (plan->b == B_IN_PLACE) {
+        args->ldb = p->n;
+    } else if (plan->b == B_PACK_TILE) {
+        gemm->pack_b(p->k, p->n, args->b, p->b_row, p->b_col, part.panel,
+                     part.panel_end - part.panel, own);
+        args->b = own;
+        args->b_first = part.panel;
+    } else {
+        args->b = packed + index * plan->b_floats;
+    }
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user;
+    const onx_matmul_state *state = call->state;
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    size_t tiles = plan->tiling.n_down * plan->tiling.n_across, batch = index / tiles, a, b;
+    onx_gemm_part part = onx_gemm_tile_at(gemm, &plan->tiling, p->m, p->n, index % tiles);
+    onx_matmul_at(p, batch, &a, &b);
+    onx_gemm_args args = {.m = p->m, .n = p->n, .k = p->k, .alpha = state->alpha, .ldc = p->n};
+    args.a = call->in[0]->data ? (const float *)call->in[0]->data + a * p->m * p->k : scratch;
+    args.a_row = p->a_row;
+    args.a_col = p->a_col;
+    args.c = (float *)call->out[0]->data + batch * p->m * p->n;
+    set_b(call, &args, part, b, (float *)((char *)scratch + plan->tile_at));
+    if (p->has_c) add_c(call, &args, part);
+    epilogue e;
+    onx_operand *inputs[ONX_TILE_INPUTS];
+    if (state->tile) {
+        onx_matmul_program_inputs(call, inputs);
+        e.row = batch * p->m;
+        e.n = p->n;
+        ONX_TIER(onx_tile_begin)
+        (&e.work, &plan->program, inputs, (char *)scratch + plan->program_at);
+        args.epilogue = run_program;
+        args.user = &e;
+    }
+    gemm->run(&args, part, scratch);
+    return ONX_OK;
+}
+
+static onx_status run(onx_call *call) {
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK;
+    if (plan->b == B_PACK_ALL) {
+        size_t groups = (onx_gemm_panels(gemm, p->n) - 1) / plan->pack_panels + 1;
+        ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, NULL));
+    }
+    size_t tiles = plan->tiling.n_down * plan->tiling.n_across;
+    return onx_call_parallel(call, p->batches * tiles, task, NULL);
+}
+
+#define F32 ONX_T(F32)
+#define MORE (ONX_T(F32) | ONX_T(BOOL))
+#define ROW(op_, name_, init_, bind_)                                                              \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {F32, F32, F32}, .name = name_, .packs = 2,                \
+        .plan_bytes = sizeof(simd_plan), .init = init_, .pack_bytes = pack_bytes, .pack = pack,    \
+        .bind = bind_, .run = run                                                                  \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
+    ROW("MatMul", "matmul_f32", onx_matmul_init, bind_matmul),
+    ROW("Gemm", "gemm_f32", onx_matmul_init_gemm, bind_gemm),
+    {.op = "MatMulTile",
+     .first = 1,
+     .types = {F32, F32, MORE, MORE, MORE, MORE},
+     .name = "matmul_tile_f32",
+     .packs = 2,
+     .plan_bytes = sizeof(simd_plan),
+     .domain = "onx.internal",
+     .init = onx_matmul_init_tile,
+     .pack_bytes = pack_bytes,
+     .pack = pack,
+     .bind = bind_tile,
+     .run = run},
     {0},
 };

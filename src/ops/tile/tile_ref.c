@@ -281,17 +281,22 @@ static float evaluate(const onx_tile *tile, float *slots) {
     return value;
 }
 
+float onx_tile_at(const onx_tile_plan *plan, onx_operand *const *operands, int64_t at,
+                  float block) {
+    const onx_tile_program *p = &plan->tile->program;
+    float slots[ONX_TILE_INPUTS + ONX_TILE_CONSTS + ONX_TILE_CODE];
+    for (size_t i = 0; i < p->n_in; i++)
+        slots[i] = operands[i] ? element(plan, operands[i], i, at) : block;
+    for (size_t i = 0; i < p->n_consts; i++) slots[p->n_in + i] = p->consts[i];
+    return evaluate(plan->tile, slots);
+}
+
 static onx_status run_tile(onx_call *call) {
     const onx_tile_plan *plan = call->plan;
-    const onx_tile_program *p = &plan->tile->program;
     char *out = call->out[0]->data;
-    float slots[ONX_TILE_INPUTS + ONX_TILE_CONSTS + ONX_TILE_CODE];
-    for (size_t i = 0; i < p->n_consts; i++) slots[p->n_in + i] = p->consts[i];
     for (int64_t at = 0; at < plan->count; at++) {
         if (at % ONX_TILE_TASK == 0) ONX_TRY(onx_call_check(call));
-        for (size_t i = 0; i < p->n_in; i++)
-            slots[i] = call->in[i] ? element(plan, call->in[i], i, at) : 0;
-        float value = evaluate(plan->tile, slots);
+        float value = onx_tile_at(plan, call->in, at, 0);
         if (plan->dtype == ONX_DTYPE_BOOL)
             out[at] = value != 0;
         else
@@ -304,8 +309,9 @@ static onx_status run_tile(onx_call *call) {
 #define ROW(name_, init_, overwrite_)                                                              \
     {                                                                                              \
         .op = "Tile", .first = 1, .types = {TYPES, TYPES, TYPES, TYPES, TYPES, TYPES},             \
-        .name = name_, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),               \
-        .domain = "onx.internal", .init = init_, .bind = onx_tile_bind_call, .run = run_tile       \
+        .name = name_, .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_,                       \
+        .plan_bytes = sizeof(onx_tile_plan), .domain = "onx.internal", .init = init_,              \
+        .bind = onx_tile_bind_call, .run = run_tile                                                \
     }
 
 extern onx_kernel_rows onx_kernels_tile_ref;

@@ -64,6 +64,9 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
 onx_status onx_tile_bind(const onx_call *call, const onx_tile *tile, const onx_operand *result,
                          onx_operand *const *operands, onx_tile_plan *plan) ONX_MUST_CHECK;
 
+/* Element `at` of the result, for plain kernels; `block` is that of the input whose operand is
+ * NULL. */
+float onx_tile_at(const onx_tile_plan *plan, onx_operand *const *operands, int64_t at, float block);
 /* The meaning of an instruction, in double precision, for plain kernels. */
 typedef double onx_tile_fn(double a, double b, double c);
 onx_tile_fn *onx_tile_function(onx_tile_op op);

@@ -1,0 +1,145 @@
+/* conv_bench.c: how fast the convolutions of cpu/conv.h are, on one thread.
+ *
+ *     conv_bench [avx512|avx2|base] [ROUNDS]
+ *
+ * Prints, for layers of well-known networks, GFLOP/s and the share of the peak: that of a loop of
+ * multiply-adds on registers alone, measured in the same run. */
+#define _DEFAULT_SOURCE
+#include "cpu/conv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* 12 chains of multiply-adds hide the latency of any of the processors. */
+#define CHAINS 12
+#define PEAK(name, isa, bytes)                                                                     \
+    __attribute__((target(isa), optimize("fp-contract=fast", "O3"))) static double name(void) {    \
+        typedef float v __attribute__((vector_size(bytes)));                                       \
+        volatile float one = 0.999f, tiny = 1e-6f;                                                 \
+        v a[CHAINS], b = one - (v){0}, c = tiny - (v){0};                                          \
+        const size_t n = 1 << 20;                                                                  \
+        for (int i = 0; i < CHAINS; i++) a[i] = b + (float)i;                                      \
+        double start = now();                                                                      \
+        for (size_t k = 0; k < n; k++)                                                             \
+            for (int i = 0; i < CHAINS; i++) a[i] = a[i] * b + c;                                  \
+        double took = now() - start;                                                               \
+        volatile float sink = 0;                                                                   \
+        for (int i = 0; i < CHAINS; i++) sink += a[i][0];                                          \
+        return 2.0 * CHAINS * (double)n * (bytes / sizeof(float)) / took / 1e9;                    \
+    }
+#if defined(__x86_64__)
+PEAK(peak_avx512, "avx512f,fma", 64)
+PEAK(peak_avx2, "avx2,fma", 32)
+PEAK(peak_base, "sse2", 16)
+#elif defined(__aarch64__)
+PEAK(peak_neon, "arch=armv8-a", 16)
+#else
+PEAK(peak_base, "default", 16)
+#endif
+
+typedef struct tier {
+    const char *name;
+    double (*peak)(void);
+    const onx_conv_algorithm *direct, *plain, *depthwise;
+} tier;
+#define TIER(isa)                                                                                  \
+    {#isa, peak_##isa, &onx_conv_direct_##isa, &onx_conv_plain_##isa, &onx_conv_depthwise_##isa},
+static const tier tiers[] = {ONX_ISAS(TIER)};
+
+typedef struct layer {
+    const char *name;
+    char algorithm; /* d, p (plain input) or w (depthwise) */
+    size_t ic, oc, size, kernel, stride, pad;
+} layer;
+static const layer layers[] = {
+    {"resnet 7x7 s2   3> 64 @224", 'p', 3, 64, 224, 7, 2, 3},
+    {"resnet 3x3     64> 64 @56", 'd', 64, 64, 56, 3, 1, 1},
+    {"resnet 3x3 s2  64>128 @56", 'd', 64, 128, 56, 3, 2, 1},
+    {"resnet 1x1 s2  64>128 @56", 'd', 64, 128, 56, 1, 2, 0},
+    {"resnet 3x3    128>128 @28", 'd', 128, 128, 28, 3, 1, 1},
+    {"resnet 3x3 s2 128>256 @28", 'd', 128, 256, 28, 3, 2, 1},
+    {"resnet 1x1 s2 128>256 @28", 'd', 128, 256, 28, 1, 2, 0},
+    {"resnet 3x3    256>256 @14", 'd', 256, 256, 14, 3, 1, 1},
+    {"resnet 3x3 s2 256>512 @14", 'd', 256, 512, 14, 3, 2, 1},
+    {"resnet 1x1 s2 256>512 @14", 'd', 256, 512, 14, 1, 2, 0},
+    {"resnet 3x3    512>512 @7", 'd', 512, 512, 7, 3, 1, 1},
+    {"1x1            64>256 @56", 'd', 64, 256, 56, 1, 1, 0},
+    {"1x1           256> 64 @56", 'd', 256, 64, 56, 1, 1, 0},
+    {"1x1          512>2048 @7", 'd', 512, 2048, 7, 1, 1, 0},
+    {"mobile 3x3 s2   3> 32 @224", 'p', 3, 32, 224, 3, 2, 1},
+    {"mobile dw 3x3  96     @112", 'w', 96, 96, 112, 3, 1, 1},
+    {"mobile dw 3x3 576     @14", 'w', 576, 576, 14, 3, 1, 1},
+    {"mobile dw 3x3 960     @7", 'w', 960, 960, 7, 3, 1, 1},
+};
+
+static float *room(size_t floats) {
+    float *p = aligned_alloc(64, (floats * sizeof(float) + 63) / 64 * 64);
+    if (!p) exit(1);
+    for (size_t i = 0; i < floats; i++) p[i] = (float)(i * 2654435761u % 1024) / 1024 - 0.5f;
+    return p;
+}
+
+static void measure(const tier *t, const layer *l, double peak, int rounds) {
+    const onx_conv_algorithm *run = l->algorithm == 'd'   ? t->direct
+                                    : l->algorithm == 'p' ? t->plain
+                                                          : t->depthwise;
+    if (!run) return;
+    bool each = l->algorithm == 'w';
+    size_t out = (l->size + 2 * l->pad - l->kernel) / l->stride + 1;
+    onx_conv c = {.n = 1,
+                  .groups = each ? l->ic : 1,
+                  .ic = each ? 1 : l->ic,
+                  .oc = each ? 1 : l->oc,
+                  .ih = l->size,
+                  .iw = l->size,
+                  .oh = out,
+                  .ow = out,
+                  .kh = l->kernel,
+                  .kw = l->kernel,
+                  .sh = l->stride,
+                  .sw = l->stride,
+                  .dh = 1,
+                  .dw = 1,
+                  .top = l->pad,
+                  .left = l->pad};
+    size_t plain_weights = c.groups * c.oc * c.ic * c.kh * c.kw;
+    float *w = room(plain_weights), *packed = room(run->weights(&c));
+    float *x = room((l->ic + 16) * l->size * l->size), *y = room((l->oc + 16) * out * out);
+    float *bias = room(l->oc), *scratch = room(run->scratch(&c) / sizeof(float) + 16);
+    for (size_t g = 0; g < c.groups; g++) run->pack(&c, w, g, packed);
+    onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
+    double best = 1e30;
+    for (int i = 0; i < rounds; i++) {
+        double start = now();
+        for (size_t k = 0, n = run->tasks(&c); k < n; k++) run->run(&c, &a, k, scratch);
+        double took = now() - start;
+        if (took < best) best = took;
+    }
+    double gflops = 2.0 * (double)plain_weights * (double)(out * out) / best / 1e9;
+    printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu tasks\n", l->name, best * 1e3, gflops,
+           100 * gflops / peak, run->tasks(&c));
+    free(w), free(packed), free(x), free(y), free(bias), free(scratch);
+}
+
+int main(int argc, char **argv) {
+    const char *wanted = argc > 1 ? argv[1] : tiers[0].name;
+    int rounds = argc > 2 ? atoi(argv[2]) : 20;
+    for (size_t i = 0; i < ONX_COUNT(tiers); i++) {
+        if (strcmp(tiers[i].name, wanted)) continue;
+        double peak = 0;
+        for (int k = 0; k < 20; k++) peak = fmax(peak, tiers[i].peak());
+        printf("%s: peak %.1f GFLOP/s\n", wanted, peak);
+        for (size_t k = 0; k < ONX_COUNT(layers); k++) measure(&tiers[i], &layers[k], peak, rounds);
+        return 0;
+    }
+    fprintf(stderr, "conv_bench: no instruction set '%s' here\n", wanted);
+    return 1;
+}

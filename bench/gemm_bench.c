@@ -1,0 +1,121 @@
+/* gemm_bench.c: how much of the processor's peak cpu/gemm.h reaches, on one thread. Compiled once
+ * per instruction set by bench/gemm, against the static library.
+ *
+ * The peak is measured, as multiply-adds on registers alone, before and after each product. Prints
+ * a line for each: batch x m x k x n, GFLOP/s, share of the peak. */
+#define _POSIX_C_SOURCE 200809L
+#include "cpu/gemm.h"
+#include "cpu/vec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Multiply-adds with nothing else to do: as many chains as hide their latency. */
+enum { CHAINS = 12, STEPS = 200000 };
+static __attribute__((noinline)) float chains(float start) {
+    vf x[CHAINS], a = vf_set(0.999f), b = vf_set(0.001f);
+    UNROLL for (int i = 0; i < CHAINS; i++) x[i] = vf_set(start + (float)i);
+    for (int s = 0; s < STEPS; s++)
+        UNROLL for (int i = 0; i < CHAINS; i++) x[i] = vf_fma(x[i], a, b);
+    UNROLL for (int i = 1; i < CHAINS; i++) x[0] += x[i];
+    return vf_sum(x[0]);
+}
+static double measure_peak(void) { /* in GFLOP/s */
+    double best = 0;
+    float start = 0;
+    for (int round = 0; round < 5; round++) {
+        double from = now();
+        start = chains(start) * 0x1p-20f;
+        double rate = 2.0 * VF * CHAINS * STEPS / (now() - from) / 1e9;
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+static float *make(size_t count) {
+    float *p = aligned_alloc(64, (count * sizeof *p + 63) / 64 * 64 + 64);
+    if (!p) exit(1);
+    for (size_t i = 0; i < count; i++) p[i] = (float)(i * 2654435761u % 1000) / 500 - 1;
+    return p;
+}
+
+typedef enum b_kind { PACKED, PACK, IN_PLACE } b_kind;
+static const char *const how[] = {"packed", "pack", "in place"}; /* PACK: packing counts */
+typedef struct shape {
+    size_t batch, m, k, n;
+    b_kind b;
+} shape;
+
+static void product(const onx_gemm *gemm, const shape *s, const float *a, const float *b,
+                    float *packed, float *c, void *scratch) {
+    onx_gemm_tiling tiling = onx_gemm_tile(gemm, s->m, s->n, s->k);
+    for (size_t i = 0; i < s->batch; i++) {
+        const float *bi = b + i * s->k * s->n;
+        if (s->b == PACK)
+            gemm->pack_b(s->k, s->n, bi, s->n, 1, 0, onx_gemm_panels(gemm, s->n), packed);
+        onx_gemm_args args = {.m = s->m,
+                              .n = s->n,
+                              .k = s->k,
+                              .a = a + i * s->m * s->k,
+                              .a_row = s->k,
+                              .a_col = 1,
+                              .b = s->b == IN_PLACE ? bi : packed,
+                              .ldb = s->b == IN_PLACE ? s->n : 0,
+                              .c = c + i * s->m * s->n,
+                              .ldc = s->n,
+                              .alpha = 1};
+        for (size_t t = 0; t < tiling.n_across * tiling.n_down; t++)
+            gemm->run(&args, onx_gemm_tile_at(gemm, &tiling, s->m, s->n, t), scratch);
+    }
+}
+
+static void measure(const onx_gemm *gemm, const shape *s) {
+    size_t floats = 0;
+    if (!onx_gemm_packed_size(gemm, s->k, s->n, &floats)) exit(1);
+    float *a = make(s->batch * s->m * s->k), *b = make(s->batch * s->k * s->n);
+    float *c = make(s->batch * s->m * s->n), *packed = make(floats);
+    void *scratch = make(gemm->scratch_bytes / sizeof(float));
+    gemm->pack_b(s->k, s->n, b, s->n, 1, 0, onx_gemm_panels(gemm, s->n), packed);
+    double flops = 2.0 * (double)s->batch * (double)s->m * (double)s->k * (double)s->n;
+    double peak = measure_peak(), best = 1e30, end = now() + 1;
+    int rounds = 0;
+    while (rounds++ < 5 || now() < end) {
+        double start = now();
+        product(gemm, s, a, b, packed, c, scratch);
+        double took = now() - start;
+        if (took < best) best = took;
+    }
+    double after = measure_peak();
+    if (after > peak) peak = after;
+    double rate = flops / best / 1e9, bytes = (double)s->batch * (double)s->k * (double)s->n * 4;
+    printf("%3zu x %4zu x %4zu x %4zu %-8s %6.1f GFLOP/s %5.1f%% of %5.1f, B at %5.1f GB/s\n",
+           s->batch, s->m, s->k, s->n, how[s->b], rate, 100 * rate / peak, peak,
+           bytes / best / 1e9);
+    free(a), free(b), free(c), free(packed), free(scratch);
+}
+
+int main(void) {
+    static const shape shapes[] = {
+        {1, 1024, 1024, 1024, PACKED}, {1, 2048, 2048, 2048, PACKED}, {1, 128, 768, 768, PACKED},
+        {1, 128, 768, 3072, PACKED},   {1, 128, 3072, 768, PACKED},   {1, 197, 768, 768, PACKED},
+        {12, 128, 64, 128, PACK},      {12, 128, 128, 64, PACK},      {1, 64, 576, 3136, PACK},
+        {1, 8, 1024, 1024, PACKED},    {1, 4, 4096, 4096, PACKED},    {1, 1, 768, 3072, PACKED},
+        {1, 1, 4096, 4096, PACKED},    {12, 1, 64, 128, IN_PLACE},    {12, 1, 128, 64, IN_PLACE},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        measure(&ONX_TIER(onx_gemm), &shapes[i]);
+    return 0;
+}

@@ -1,0 +1,60 @@
+/* conv.h: two-dimensional convolution of float32, into the blocked layout.
+ *
+ * The blocked layout keeps b neighbouring channels together, b being the lanes of a vector:
+ *
+ *     plain    [n][c][h][w]            blocked    [n][ceil(c/b)][h][w][b]
+ *
+ * Lanes past the last channel exist in memory; they are read as inputs (against weights of zero, so
+ * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a new
+ * block.
+ *
+ * Three algorithms share one interface: `direct` reads a blocked input, `plain` a plain one (the
+ * first layer of a network, few channels), `depthwise` has one channel per group. The work is cut
+ * into tasks by shape alone and each output is summed by one task in one order, so results do not
+ * depend on who runs which task. Nothing here allocates or fails: the caller has checked the
+ * geometry, and that every tensor's size fits in memory.
+ *
+ * Accuracy: |y - exact| <= (ic*kh*kw + 2) * eps * (|bias| + |residual| + sum |x||w|), eps = 2^-24
+ * (2^-23 where the instruction set has no fused multiply-add).
+ */
+#ifndef ONX_CONV_H
+#define ONX_CONV_H
+
+#include "base/base.h"
+
+/* Geometry. Output (oy, ox) reads input (oy*sh - top + ky*dh, ox*sw - left + kx*dw), or zero where
+ * that is outside. Every count is at least 1 except n. */
+typedef struct onx_conv {
+    size_t n, groups, ic, oc; /* ic, oc: channels per group */
+    size_t ih, iw, oh, ow, kh, kw;
+    size_t sh, sw, dh, dw, top, left;
+} onx_conv;
+
+typedef struct onx_conv_args {
+    const float *x;        /* as the algorithm reads it */
+    const float *w;        /* packed */
+    const float *bias;     /* [groups*oc], or NULL */
+    const float *residual; /* as y, added before the clamp; may be y itself; or NULL */
+    float lo, hi;          /* y is clamped to these; NaN stays NaN */
+    float *y;              /* [n][groups*ceil(oc/b)][oh][ow][b] */
+} onx_conv_args;
+
+typedef struct onx_conv_algorithm {
+    size_t block; /* b */
+    /* Floats of the packed weights, or 0 when that is too many to count. */
+    size_t (*weights)(const onx_conv *c);
+    /* w: [groups*oc][ic][kh][kw]. Packs the weights of group `group`: groups in any order, or at
+     * the same time. */
+    void (*pack)(const onx_conv *c, const float *w, size_t group, float *packed);
+    size_t (*tasks)(const onx_conv *c);
+    size_t (*scratch)(const onx_conv *c); /* bytes that `run` needs, aligned to 64 */
+    void (*run)(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch);
+} onx_conv_algorithm;
+
+#define ONX_CONV_TIER(isa)                                                                         \
+    extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
+        onx_conv_depthwise_##isa;
+#include "cpu/isa.def"
+ONX_ISAS(ONX_CONV_TIER)
+
+#endif

@@ -1,0 +1,186 @@
+/* conv_direct_simd.c: convolution from blocked to blocked, by sums held in registers.
+ *
+ * A tile is PIXELS neighbouring outputs (in row-major order, across rows) of WIDE channel blocks.
+ * For each block of input channels and each tap of the kernel, every pixel of the tile has the
+ * address of its input: a true one, or that of zeros where it lies in the padding. So strides,
+ * dilations, borders and short rows all run the same inner loop,
+ *
+ *     for each input channel of the block:  sum[pixel][0..WIDE] += x[pixel] * w[0..WIDE]
+ *
+ * which loads WIDE vectors of weights for PIXELS * WIDE products. Packed weights stream in order:
+ *
+ *     [group][pair of output blocks][ic/b][kh][kw][b input channels][WIDE*b output channels]
+ *
+ * the last pair being a single block when their number is odd.
+ */
+#include "cpu/conv_tile.h"
+
+#include <math.h>
+
+enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
+#define OUTSIDE UINT64_MAX               /* an input in the padding */
+#define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
+#define TASK_PRODUCTS ((size_t)2 << 20)  /* work worth a task */
+
+static const float zeros[VF];
+
+typedef struct tap {
+    uint64_t at[SLOTS]; /* where each pixel's input is in the image, in floats, or OUTSIDE */
+    size_t index;       /* of the tap in the kernel */
+} tap;
+
+typedef struct tile {
+    const float *x; /* [blocks][x_step] */
+    const float *w; /* [blocks][w_step] */
+    const tap *taps;
+    size_t blocks, x_step, w_step, n_taps;
+    tile_ends ends;
+} tile;
+
+/* w: [b][wide*b]; in: each pixel's [b]. */
+TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf sum[PIXELS][WIDE],
+                              size_t pixels, size_t wide) {
+    for (size_t i = 0; i < VF; i++, w += wide * VF) {
+        vf weight[WIDE];
+        UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        UNROLL for (size_t p = 0; p < pixels; p++) {
+            vf x = vf_set(in[p][i]);
+            UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+        }
+    }
+}
+
+TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
+    vf sum[PIXELS][WIDE];
+    tile_start(&t->ends, sum, pixels, wide);
+    for (size_t k = 0; k < t->blocks; k++) {
+        const float *x = t->x + k * t->x_step, *w = t->w + k * t->w_step, *in[SLOTS];
+        for (const tap *q = t->taps, *end = q + t->n_taps; q < end; q++) {
+            for (size_t p = 0; p < SLOTS; p++) in[p] = q->at[p] == OUTSIDE ? zeros : x + q->at[p];
+            add_products(w + q->index * VF * wide * VF, in, sum, pixels, wide);
+        }
+    }
+    tile_end(&t->ends, sum, pixels, wide);
+}
+#define TILE_TYPE tile
+#define TILE_FUNCTION run_tile
+EACH_SIZE(TILE_RUN)
+static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
+
+/* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
+ * weights stay in the cache, times pieces of its pixels. */
+typedef struct split {
+    size_t taps, ic_blocks, oc_blocks, pixels;
+    size_t chunk; /* input blocks that are summed in one go */
+    size_t pairs, part_pairs, parts;
+    size_t piece_pixels, pieces;
+} split;
+
+static split split_of(const onx_conv *c) {
+    split s = {.taps = c->kh * c->kw, .pixels = c->oh * c->ow};
+    s.ic_blocks = ceil_div(c->ic, VF);
+    s.oc_blocks = ceil_div(c->oc, VF);
+    s.pairs = ceil_div(s.oc_blocks, WIDE);
+    size_t pair_floats = s.taps * VF * WIDE * VF; /* weights of a pair and one input block */
+    s.chunk = smaller(larger(1, CACHE_FLOATS / pair_floats), s.ic_blocks);
+    s.part_pairs = smaller(larger(1, CACHE_FLOATS / (pair_floats * s.chunk)), s.pairs);
+    s.parts = ceil_div(s.pairs, s.part_pairs);
+    size_t worth = larger(1, TASK_PRODUCTS / (pair_floats * s.ic_blocks * s.part_pairs));
+    s.pieces = ceil_div(s.pixels, ceil_div(worth, PIXELS) * PIXELS);
+    s.piece_pixels = ceil_div(s.pixels, s.pieces);
+    return s;
+}
+
+static size_t direct_tasks(const onx_conv *c) {
+    split s = split_of(c);
+    return c->n * c->groups * s.parts * s.pieces;
+}
+
+static size_t direct_scratch(const onx_conv *c) {
+    return c->kh * c->kw * sizeof(tap);
+}
+
+/* The taps that touch the image from any of the pixels [first, first + count); how many. */
+static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
+    uint64_t y[SLOTS], x[SLOTS], at[SLOTS]; /* modulo 2^64: negative ones are large */
+    size_t n = 0, oy = first / c->ow, ox = first % c->ow;
+    for (size_t p = 0; p < SLOTS; p++) {
+        y[p] = oy * c->sh - c->top;
+        x[p] = ox * c->sw - c->left;
+        at[p] = (y[p] * c->iw + x[p]) * VF;
+        if (p + 1 < count && ++ox == c->ow) ox = 0, oy++;
+    }
+    for (size_t k = 0; k < c->kh * c->kw; k++) {
+        size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF;
+        uint64_t any = 0;
+        for (size_t p = 0; p < SLOTS; p++) {
+            uint64_t inside = -(uint64_t)((y[p] + dy < c->ih) & (x[p] + dx < c->iw));
+            any |= inside;
+            taps[n].at[p] = (at[p] + d) | ~inside;
+        }
+        taps[n].index = k;
+        n += any != 0;
+    }
+    return n;
+}
+
+/* The pixels [first, last) of the input blocks [k, k + chunk) of a group (of all images), for the
+ * pairs of output blocks [pair, last_pair). */
+static void run_pixels(const onx_conv *c, const onx_conv_args *a, const split *s, size_t group,
+                       size_t k, size_t pair, size_t last_pair, size_t first, size_t last,
+                       tap *taps) {
+    size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
+    tile t = {.x = a->x + (group * s->ic_blocks + k) * x_step, .x_step = x_step, .blocks = blocks};
+    t.taps = taps;
+    t.n_taps = find_taps(c, first, last - first, taps);
+    for (; pair < last_pair; pair++) {
+        size_t block = pair * WIDE, wide = smaller(WIDE, s->oc_blocks - block);
+        size_t before = (group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
+        t.w = a->w + before * s->taps * VF * VF;
+        t.w_step = s->taps * VF * wide * VF;
+        t.ends = tile_ends_at(c, a, group, block, wide, first);
+        if (k) { /* y has the sums so far */
+            t.ends.add = t.ends.y;
+            memset(t.ends.bias, 0, sizeof t.ends.bias);
+        }
+        if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
+        tiles[last - first - 1][wide - 1](&t);
+    }
+}
+
+static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
+    split s = split_of(c);
+    size_t group = task / s.pieces / s.parts, part = task / s.pieces % s.parts;
+    size_t pair = part * s.part_pairs, last_pair = smaller(pair + s.part_pairs, s.pairs);
+    size_t first = task % s.pieces * s.piece_pixels;
+    size_t last = smaller(first + s.piece_pixels, s.pixels);
+    size_t n = ceil_div(last > first ? last - first : 0, PIXELS); /* tiles of about equal size */
+    for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
+        for (size_t i = 0; i < n; i++)
+            run_pixels(c, a, &s, group, k, pair, last_pair, first + i * (last - first) / n,
+                       first + (i + 1) * (last - first) / n, scratch);
+}
+
+static size_t direct_weights(const onx_conv *c) {
+    size_t ic = ceil_div(c->ic, VF) * VF, oc = ceil_div(c->oc, VF) * VF;
+    return c->groups * ic * oc * c->kh * c->kw;
+}
+
+static void direct_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
+    size_t taps = c->kh * c->kw, ic_end = ceil_div(c->ic, VF) * VF;
+    size_t oc_end = ceil_div(c->oc, VF) * VF;
+    packed += group * oc_end * ic_end * taps;
+    w += group * c->oc * c->ic * taps;
+    for (size_t oc0 = 0; oc0 < oc_end; oc0 += WIDE * VF)
+        for (size_t ic0 = 0; ic0 < ic_end; ic0 += VF)
+            for (size_t k = 0; k < taps; k++)
+                for (size_t ic = ic0; ic < ic0 + VF; ic++)
+                    for (size_t oc = oc0; oc < smaller(oc0 + WIDE * VF, oc_end); oc++)
+                        *packed++ = ic < c->ic && oc < c->oc
+                                        ? load_any(w + (oc * c->ic + ic) * taps + k)
+                                        : 0;
+}
+
+const onx_conv_algorithm ONX_TIER(onx_conv_direct) = {
+    VF, direct_weights, direct_pack, direct_tasks, direct_scratch, direct_run,
+};

@@ -1,0 +1,93 @@
+/* conv_tile.h: what the convolutions share: a tile of sums held in registers, PIXELS outputs of WIDE
+ * channel blocks each; how it starts (bias, residual) and ends (clamp, store); and one instance of a
+ * tile function per size, in a table. For *_simd.c files. */
+#ifndef ONX_CONV_TILE_H
+#define ONX_CONV_TILE_H
+
+#include "cpu/conv.h"
+#include "cpu/vec.h"
+
+#if defined(__AVX512F__) || defined(__ARM_NEON) /* 32 registers */
+enum { WIDE = 2, PIXELS = 14 };
+#define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#else
+enum { WIDE = 2, PIXELS = 6 };
+#define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+
+/* TILE_TABLE(run, type) makes `run_sizes[pixels - 1][wide - 1]` of the inline function
+ * run(const type *, pixels, wide), its loops unrolled and its sums in registers. */
+#define TILE_INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+#define TILE_RUN(pixels)                                                                           \
+    static void tile_##pixels##_1(const TILE_TYPE *t) {                                            \
+        TILE_FUNCTION(t, pixels, 1);                                                               \
+    }                                                                                              \
+    static void tile_##pixels##_2(const TILE_TYPE *t) {                                            \
+        TILE_FUNCTION(t, pixels, 2);                                                               \
+    }
+#define TILE_ENTRY(pixels) {tile_##pixels##_1, tile_##pixels##_2},
+
+/* Where a tile's sums come from and go to. */
+typedef struct tile_ends {
+    const float *bias[WIDE]; /* [lanes] of each block, or NULL */
+    size_t lanes[WIDE];
+    const float *add; /* as y, or NULL */
+    float *y;         /* [WIDE][y_step], the pixels of the tile first */
+    size_t y_step;
+    float lo, hi;
+} tile_ends;
+
+TILE_INLINE void tile_start(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+    UNROLL for (size_t j = 0; j < wide; j++) {
+        vf bias = e->bias[j] ? vf_load_n(e->bias[j], e->lanes[j]) : vf_zero();
+        UNROLL for (size_t p = 0; p < pixels; p++) sum[p][j] = bias;
+        if (!e->add) continue;
+        UNROLL for (size_t p = 0; p < pixels; p++) {
+            sum[p][j] += vf_load(e->add + j * e->y_step + p * VF);
+        }
+    }
+}
+
+TILE_INLINE void tile_end(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+    vf lo = vf_set(e->lo), hi = vf_set(e->hi); /* first, so that NaN stays NaN */
+    UNROLL for (size_t j = 0; j < wide; j++) {
+        UNROLL for (size_t p = 0; p < pixels; p++) {
+            vf_store(e->y + j * e->y_step + p * VF, vf_min(hi, vf_max(lo, sum[p][j])));
+        }
+    }
+}
+
+static inline size_t ceil_div(size_t a, size_t b) {
+    return a / b + (a % b != 0);
+}
+static inline size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+static inline size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* A float that need not be aligned: weights and inputs may lie in a file. */
+static inline float load_any(const float *p) {
+    float v;
+    memcpy(&v, (const void *)p, sizeof v);
+    return v;
+}
+
+/* The ends of a tile of `wide` blocks from output block `block` of group `group` (of all images),
+ * beginning at `pixel`. */
+static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, size_t group,
+                                     size_t block, size_t wide, size_t pixel) {
+    size_t y_step = c->oh * c->ow * VF, blocks = ceil_div(c->oc, VF);
+    size_t at = (group * blocks + block) * y_step + pixel * VF;
+    tile_ends e = {.y = a->y + at, .y_step = y_step, .lo = a->lo, .hi = a->hi};
+    if (a->residual) e.add = a->residual + at;
+    for (size_t j = 0; j < wide && a->bias; j++) {
+        e.bias[j] = a->bias + group % c->groups * c->oc + (block + j) * VF;
+        e.lanes[j] = smaller(VF, c->oc - (block + j) * VF);
+    }
+    return e;
+}
+
+#endif

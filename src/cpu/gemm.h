@@ -1,0 +1,90 @@
+/* gemm.h: products of float matrices, C[m,n] = alpha A[m,k] B[k,n] + D, in cache-sized blocks.
+ *
+ * B is packed first, into panels of `nr` columns; then any number of tiles (rows × panels) of C are
+ * computed, by any thread and in any order:
+ *
+ *     B[k,n] ──pack_b──▶ panel 0: [k][nr] | panel 1: [k][nr] | …   the last one padded with zeros
+ *     A[m,k] ──run────▶ C[rows, panels], block by block, each followed by the epilogue
+ *
+ * Every element of C is the sum over blocks of ONX_GEMM_DEPTH products, each block added up in
+ * order: it does not depend on m, n, the tiles or the threads. With eps = 2^-24,
+ *     |C - exact| <= onx_gemm_bound(k) eps (|alpha| |A||B| + |D|)
+ * Operands need no alignment and may have any size, zero too. Nothing is allocated. C overlaps
+ * nothing but, if it is the same matrix, D.
+ */
+#ifndef ONX_GEMM_H
+#define ONX_GEMM_H
+
+#include "base/base.h"
+#include "cpu/isa.def"
+
+enum {
+    ONX_GEMM_DEPTH = 512, /* products in a partial sum */
+    ONX_GEMM_GROUP = 8,   /* panels that the epilogue gets at once, at most, but for one row */
+};
+
+/* Called once for each block of C when it is complete: `c` points at C[row, col]. */
+typedef void onx_gemm_epilogue(void *user, float *c, size_t row, size_t n_rows, size_t col,
+                               size_t n_cols, size_t ldc);
+
+typedef struct onx_gemm_args {
+    size_t m, n, k;
+    const float *a; /* [m,k]: A[i,l] is a[i * a_row + l * a_col] */
+    size_t a_row, a_col;
+    const float *b; /* packed; or, with ldb, [k,n] with rows ldb >= n apart, for few rows of A */
+    size_t ldb;     /* 0: packed */
+    size_t b_first; /* the panel that a packed b begins with */
+    float *c;       /* [m,n], rows ldc >= n apart */
+    size_t ldc;
+    float alpha;
+    const float *d; /* [m,n], rows ldd apart; ldd 0: one row, a bias; NULL: zeros; may be c */
+    size_t ldd;
+    onx_gemm_epilogue *epilogue; /* may be NULL */
+    void *user;
+} onx_gemm_args;
+
+/* A part of C: rows row … row_end - 1, and panels in the same way. */
+typedef struct onx_gemm_part {
+    size_t row, row_end, panel, panel_end;
+} onx_gemm_part;
+
+typedef struct onx_gemm {
+    size_t nr;            /* columns of a panel */
+    size_t mr;            /* rows that are computed at once */
+    size_t scratch_bytes; /* what run needs, for each thread */
+    /* `count` panels of B, where B[l,j] is b[l * b_row + j * b_col], from the one called `first`
+     * on; each takes k * nr floats. */
+    void (*pack_b)(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
+                   size_t count, float *packed);
+    void (*run)(const onx_gemm_args *args, onx_gemm_part part, void *scratch);
+} onx_gemm;
+
+#define ONX_GEMM_DECLARE(isa) extern const onx_gemm onx_gemm_##isa;
+ONX_ISAS(ONX_GEMM_DECLARE)
+#undef ONX_GEMM_DECLARE
+
+static inline size_t onx_gemm_panels(const onx_gemm *gemm, size_t n) {
+    return n / gemm->nr + (n % gemm->nr != 0);
+}
+/* Floats in a packed B[k,n]; false when there are too many to count in bytes. */
+static inline bool onx_gemm_packed_size(const onx_gemm *gemm, size_t k, size_t n, size_t *floats) {
+    size_t bytes;
+    return onx_mul_size(onx_gemm_panels(gemm, n), gemm->nr, floats) &&
+           onx_mul_size(*floats, k, floats) && onx_mul_size(*floats, sizeof(float), &bytes);
+}
+static inline double onx_gemm_bound(size_t k) {
+    return (k < ONX_GEMM_DEPTH ? (double)k : ONX_GEMM_DEPTH) + (double)(k / ONX_GEMM_DEPTH) + 3;
+}
+
+/* How to cut C into tiles that run in parallel: by shape alone. Tiles are counted down the columns
+ * of tiles, so that neighbours share panels of B; those at the end may be smaller. */
+typedef struct onx_gemm_tiling {
+    size_t rows, panels;     /* of a tile; not 0 */
+    size_t n_down, n_across; /* tiles along m and n */
+} onx_gemm_tiling;
+onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k);
+/* Tile `index` < n_down * n_across of C[m,n]. */
+onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *tiling, size_t m,
+                               size_t n, size_t index);
+
+#endif

@@ -1,0 +1,51 @@
+/* gemm_tile.c: how a product is cut into tiles for threads; the same for every instruction set.
+ *
+ * A tile packs its rows of A anew, which many panels must pay for; reading its panels of B anew
+ * costs little from a handful of rows on. So rows are cut first. Nothing here knows how many
+ * threads there are. */
+#include "cpu/gemm.h"
+
+enum {
+    TILE_ROWS = 168,     /* at most */
+    TILE_PANELS = 32,    /* at most */
+    TILE_WORK = 8 << 20, /* products; a tile with less is not cut further */
+    FEW_PANELS = 6,      /* nor one with rows to pack and fewer than twice as many panels */
+    STREAM_ROWS = 8,     /* reading B costs as much as computing so many rows */
+};
+
+static size_t ceil_div(size_t a, size_t b) {
+    return a / b + (a % b != 0);
+}
+/* The even share when `count` is cut into parts of at most `most`. */
+static size_t share(size_t count, size_t most) {
+    return count ? ceil_div(count, ceil_div(count, most)) : 1;
+}
+
+onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k) {
+    size_t n_panels = onx_gemm_panels(gemm, n), few = m > 1 ? FEW_PANELS : 1;
+    onx_gemm_tiling t = {.rows = share(m, TILE_ROWS), .panels = share(n_panels, TILE_PANELS)};
+    double depth = (double)k * (double)gemm->nr;
+    while (depth * (double)t.panels * (double)(t.rows + STREAM_ROWS) > TILE_WORK) {
+        if (t.rows >= 4 * gemm->mr)
+            t.rows = share(m, ceil_div(t.rows, 2));
+        else if (t.panels >= 2 * few)
+            t.panels = share(n_panels, ceil_div(t.panels, 2));
+        else
+            break;
+    }
+    t.n_down = ceil_div(m, t.rows);
+    t.n_across = ceil_div(n_panels, t.panels);
+    return t;
+}
+
+onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, size_t m, size_t n,
+                               size_t index) {
+    size_t row = index % t->n_down * t->rows, panel = index / t->n_down * t->panels;
+    size_t n_panels = onx_gemm_panels(gemm, n);
+    return (onx_gemm_part){
+        .row = row,
+        .row_end = m - row < t->rows ? m : row + t->rows,
+        .panel = panel,
+        .panel_end = n_panels - panel < t->panels ? n_panels : panel + t->panels,
+    };
+}

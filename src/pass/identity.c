@@ -1,0 +1,89 @@
+/* identity.c: nodes that give what they get make way for it. */
+#include "pass/pass.h"
+
+typedef bool noop_test(const onx_pass_ctx *ctx, const onx_node *node);
+
+static const onx_fact *in_fact(const onx_pass_ctx *ctx, const onx_node *node) {
+    return onx_pass_fact(ctx, onx_node_input(node, 0));
+}
+static const onx_fact *out_fact(const onx_pass_ctx *ctx, const onx_node *node) {
+    return onx_pass_fact(ctx, onx_node_output(node, 0));
+}
+
+static bool always(const onx_pass_ctx *ctx, const onx_node *node) {
+    (void)ctx, (void)node;
+    return true;
+}
+
+static bool one_input(const onx_pass_ctx *ctx, const onx_node *node) {
+    (void)ctx;
+    return node->input.n == 1;
+}
+
+static bool same_type(const onx_pass_ctx *ctx, const onx_node *node) {
+    return onx_pass_same_type(in_fact(ctx, node), out_fact(ctx, node));
+}
+
+static bool same_shape(const onx_pass_ctx *ctx, const onx_node *node) {
+    return onx_pass_same_shape(in_fact(ctx, node), out_fact(ctx, node));
+}
+
+static bool in_order(const onx_pass_ctx *ctx, const onx_node *node) {
+    size_t n = 0;
+    const int64_t *perm = onx_op_ints(node, "perm", &n);
+    const onx_fact *in = in_fact(ctx, node);
+    if (!perm) return in->ranked && in->rank < 2; /* else axes are reversed */
+    for (size_t i = 0; i < n; i++)
+        if (perm[i] != (int64_t)i) return false;
+    return true;
+}
+
+/* Before version 7 the attribute is_test says that nothing is dropped; from version 12 on the input
+ * training_mode must not say otherwise. */
+static bool drops_nothing(const onx_pass_ctx *ctx, const onx_node *node) {
+    const onx_value *mask = onx_node_output(node, 1), *mode = onx_node_input(node, 2);
+    const onx_attr *test = onx_node_attr(node, "is_test");
+    int64_t version = onx_model_opset(ctx->model, "");
+    if (mask && (mask->n_uses || onx_pass_held(ctx, mask))) return false;
+    if (version < 7) return test && onx_attr_int(test) == 1;
+    if (!mode) return true;
+    const onx_tensor *constant = onx_pass_constant(ctx, mode);
+    uint8_t training = 1;
+    return constant && onx_tensor_dtype(constant) == ONX_DTYPE_BOOL &&
+           onx_tensor_read(constant, &training, 1, NULL) == ONX_OK && !training;
+}
+
+static const struct {
+    const char *op;
+    noop_test *is_noop;
+} rules[] = {
+    {"Identity", always},    {"Cast", same_type},        {"CastLike", same_type},
+    {"Transpose", in_order}, {"Dropout", drops_nothing}, {"Concat", one_input},
+    {"Reshape", same_shape}, {"Expand", same_shape},     {"Flatten", same_shape},
+    {"Squeeze", same_shape}, {"Unsqueeze", same_shape},  {"Tile", same_shape},
+};
+
+/* An output keeps its name, which what stands before the node must be free to take. */
+static bool can_bypass(const onx_pass_ctx *ctx, const onx_value *in, const onx_value *out) {
+    if (!in || !out || in == out) return false;
+    if (!onx_pass_held(ctx, out)) return true;
+    bool only_output = onx_value_is_output(out) && !(ctx->pinned && ctx->pinned(ctx->user, out));
+    for (const onx_ref *r = out->first; r; r = r->next)
+        if (r->kind == ONX_REF_OTHER) return false;
+    return only_output && in->def && in->graph == out->graph && !onx_pass_held(ctx, in);
+}
+
+extern onx_pass_fn onx_pass_identity;
+onx_status onx_pass_identity(onx_pass_ctx *ctx, onx_graph *graph) {
+    for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
+        next = onx_node_next(node);
+        onx_value *in = onx_node_input(node, 0), *out = onx_node_output(node, 0);
+        bool done = false;
+        for (size_t i = 0; i < ONX_COUNT(rules) && !done; i++)
+            if (onx_pass_named(ctx, node, rules[i].op) && can_bypass(ctx, in, out) &&
+                rules[i].is_noop(ctx, node))
+                ONX_TRY(onx_pass_replace(ctx, out, in, &done));
+        if (done) ONX_TRY(onx_pass_remove(ctx, node));
+    }
+    return ONX_OK;
+}

@@ -1,0 +1,104 @@
+/* pass.h: rewriting a model: what a pass is given, and what all of them share.
+ *
+ * A pass is a function that goes once through the nodes of one graph. Portable passes (pass/,
+ * listed in passes.def) make ONNX of ONNX; the rewrites of the engine (rt/lower/) use the same
+ * frame.
+ *
+ * Every pass keeps these promises:
+ *   1. Values that are held (onx_pass_held) exist afterwards under their names with the same
+ *      content.
+ *   2. Inputs and outputs of graphs stay, with their names and order; functions stay as they are,
+ *      and so do models with training information.
+ *   3. An initializer that is also an input of its graph can be replaced by the caller: it is no
+ *      constant (onx_pass_constant).
+ *   4. Facts about a value hold for it as long as it exists. A new value has none until the next
+ *      round, unless it takes over those of another (onx_pass_inherit).
+ *   5. What a pass does not fully understand it leaves alone.
+ */
+#ifndef ONX_PASS_H
+#define ONX_PASS_H
+
+#include "infer/infer.h"
+#include "ops/op.h"
+
+typedef struct onx_pass_ctx {
+    onx_model *model;
+    /* The caller's, replaced by newer ones when the graph has changed. NULL: nothing is known. */
+    onx_facts *facts;
+    const onx_facts_options *infer; /* for the newer ones */
+    onx_diag *diag;                 /* NULL: none wanted */
+    void *user;                     /* of the functions below, each of which may be NULL */
+    /* Compute one node from constants: in[i] is NULL where the node has no input i. On success each
+     * out[i] that the node has is a new tensor that stands alone. A failure leaves the node as it
+     * is, except for NO_MEMORY and CANCELLED. */
+    onx_status (*eval)(void *user, const onx_node *node, size_t n_in, const onx_tensor *const *in,
+                       size_t n_out, onx_tensor **out);
+    /* Must the value be there afterwards? */
+    bool (*pinned)(void *user, const onx_value *value);
+    /* Is there a kernel for the operator of the domain onx.internal? */
+    bool (*has_kernel)(void *user, const char *op);
+    size_t fold_bytes; /* results of folding may be larger than what goes in up to this (1 MiB) */
+    size_t block;      /* channels of a block in blocked layouts: 4, 8 or 16; 0: no such layouts */
+    /* The rest is filled by onx_pass_begin. */
+    onx_arena arena;  /* lives as long as the context */
+    onx_map inherits; /* value to the one whose facts it has */
+    size_t changes;   /* so far */
+} onx_pass_ctx;
+
+typedef onx_status onx_pass_fn(onx_pass_ctx *ctx, onx_graph *graph);
+
+typedef struct onx_pass {
+    const char *name;
+    onx_pass_fn *run;
+    bool inner_first; /* graphs inside go before those around them */
+} onx_pass;
+
+/* The portable passes of a level, in rounds, until nothing changes any more. Sorts the nodes first:
+ * INVALID when there is a cycle. */
+onx_status onx_passes_run(onx_pass_ctx *ctx, onx_level level) ONX_MUST_CHECK;
+/* The one pass of that name, once; NOT_FOUND. For tests and tools. */
+onx_status onx_passes_run_one(onx_pass_ctx *ctx, const char *name) ONX_MUST_CHECK;
+
+/* ─ For runners ──────────────────────────────────────────────────────────────────────────────── */
+
+onx_status onx_pass_begin(onx_pass_ctx *ctx) ONX_MUST_CHECK; /* sorts */
+void onx_pass_end(onx_pass_ctx *ctx);
+/* One pass over all graphs of the model. */
+onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
+
+/* ─ For passes ───────────────────────────────────────────────────────────────────────────────── */
+
+/* Never NULL: of an unknown value, or of none, it is empty. */
+const onx_fact *onx_pass_fact(const onx_pass_ctx *ctx, const onx_value *value);
+onx_status onx_pass_inherit(onx_pass_ctx *ctx, const onx_value *value, const onx_value *from)
+    ONX_MUST_CHECK;
+/* Dense tensors whose shapes, as far as facts go, are surely the same. */
+bool onx_pass_same_shape(const onx_fact *a, const onx_fact *b);
+bool onx_pass_same_type(const onx_fact *a, const onx_fact *b);
+/* The tensor that the value always is; NULL: it is not known to be one. */
+const onx_tensor *onx_pass_constant(const onx_pass_ctx *ctx, const onx_value *value);
+/* Is it an output, pinned, used by a graph inside or by anything but nodes? */
+bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value);
+/* Its only use is input `*index` of the node returned; NULL: it is held, or used otherwise. */
+onx_node *onx_pass_only_use(const onx_pass_ctx *ctx, const onx_value *value, size_t *index);
+/* Is it a node of that operator of ai.onnx, with or without a row, and not a function? */
+bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *name);
+/* The row of the node's operator; NULL where it is not known, or is a function of the model. */
+const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
+bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */
+/* The same result from the same inputs, and no graphs inside. */
+bool onx_pass_pure(const onx_op *op, const onx_node *node);
+/* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
+onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
+    ONX_MUST_CHECK;
+/* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
+ * become initializers of their names, or it becomes a Constant. Or it stays, where neither can
+ * be. */
+onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors)
+    ONX_MUST_CHECK;
+onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
+/* Other operator and inputs, no attributes; outputs, name and place stay. */
+onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
+                           onx_value *const *in) ONX_MUST_CHECK;
+
+#endif

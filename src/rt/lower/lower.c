@@ -1,0 +1,53 @@
+/* lower.c: running the rewrites of the engine. */
+#include "rt/lower/lower.h"
+
+#include "rt/lower/lower.def"
+
+#define ONX_LOWER_EXTERN(name) extern onx_pass_fn onx_lower_##name;
+ONX_LOWERS(ONX_LOWER_EXTERN)
+
+static const onx_pass rewrites[] = {
+#define ONX_LOWER_ROW(name) {#name, onx_lower_##name, false},
+    ONX_LOWERS(ONX_LOWER_ROW)};
+
+static onx_status run(onx_pass_ctx *ctx, const char *name) {
+    ONX_TRY(onx_pass_begin(ctx));
+    for (size_t i = 0; i < ONX_COUNT(rewrites); i++)
+        if (!name || strcmp(name, rewrites[i].name) == 0)
+            ONX_TRY(onx_pass_apply(ctx, &rewrites[i]));
+    if (!ctx->changes) return ONX_OK;
+    return onx_model_set_opset(ctx->model, ONX_INTERNAL, 1) ? onx_fail_nomem(ctx->diag) : ONX_OK;
+}
+
+static onx_status run_all(onx_pass_ctx *ctx, const char *name) {
+    if (!ctx->model->graph || ctx->model->training_info.count) return ONX_OK;
+    onx_status status = run(ctx, name);
+    onx_pass_end(ctx);
+    return status;
+}
+
+onx_status onx_lower_run(onx_pass_ctx *ctx) {
+    return run_all(ctx, NULL);
+}
+
+onx_status onx_lower_run_one(onx_pass_ctx *ctx, const char *name) {
+    for (size_t i = 0; i < ONX_COUNT(rewrites); i++)
+        if (strcmp(name, rewrites[i].name) == 0) return run_all(ctx, name);
+    return onx_fail(ctx->diag, ONX_NOT_FOUND, "there is no rewrite '%.100s'", name);
+}
+
+bool onx_lower_is(const onx_node *node, const char *op) {
+    return onx_str_is(node->domain, ONX_INTERNAL) && onx_str_is(node->op_type, op);
+}
+
+bool onx_lower_has(const onx_pass_ctx *ctx, const char *op) {
+    return ctx->has_kernel && ctx->has_kernel(ctx->user, op);
+}
+
+bool onx_lower_scalar(const onx_pass_ctx *ctx, const onx_value *value, float *out, size_t *rank) {
+    const onx_tensor *tensor = onx_pass_constant(ctx, value);
+    uint64_t count;
+    if (!tensor || onx_tensor_count(tensor, &count, NULL) || count != 1) return false;
+    *rank = onx_tensor_rank(tensor);
+    return onx_tensor_read_as(tensor, ONX_DTYPE_F32, out, sizeof *out, NULL) == ONX_OK;
+}

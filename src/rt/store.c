@@ -1,0 +1,122 @@
+/* store.c: packed weights: made once for each tensor, kernel and form, and counted. The tensor is
+ * known by the address of its data, which stays while anyone holds what was made of it. */
+#include "rt/engine.h"
+
+#include "base/thread.h"
+
+enum { INPUTS_MAX = 8 };
+
+struct onx_packed {
+    size_t refs;
+    const onx_kernel *kernel;
+    uint64_t format;
+    const void *from[INPUTS_MAX]; /* data of the inputs that are packed */
+    const onx_provider *provider; /* whose memory it is in */
+    void *data;
+    size_t bytes;
+    onx_packed *next;
+};
+struct onx_store {
+    atomic_size_t refs;
+    onx_context *ctx;
+    onx_mutex lock;
+    onx_packed *all;
+};
+/* All sessions have a host of their own, but its memory is one. */
+static const onx_provider host_memory = {.host = true};
+
+onx_status onx_store_new(onx_context *ctx, onx_store **out, onx_diag *diag) {
+    onx_store *store = onx_mem_alloc(ctx, sizeof *store);
+    if (!store) return onx_fail_nomem(diag);
+    *store = (onx_store){.ctx = ctx};
+    atomic_init(&store->refs, 1);
+    onx_mutex_init(&store->lock);
+    onx_context_retain(ctx);
+    *out = store;
+    return ONX_OK;
+}
+
+onx_store *onx_store_retain(onx_store *store) {
+    atomic_fetch_add(&store->refs, 1);
+    return store;
+}
+
+void onx_store_release(void *user) {
+    onx_store *store = user;
+    if (!store || atomic_fetch_sub(&store->refs, 1) != 1) return;
+    onx_context *ctx = store->ctx;
+    onx_mutex_fini(&store->lock);
+    onx_mem_free(ctx, store, sizeof *store);
+    onx_context_free(ctx);
+}
+
+static bool same(const onx_packed *a, const onx_packed *b) {
+    return a->kernel == b->kernel && a->provider == b->provider && a->format == b->format &&
+           a->bytes == b->bytes && memcmp(a->from, b->from, sizeof a->from) == 0;
+}
+
+static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, onx_packed **out) {
+    onx_packed *packed = onx_mem_alloc(store->ctx, sizeof *packed);
+    if (!packed) return onx_fail_nomem(call->diag);
+    *packed = *key;
+    packed->refs = 1;
+    onx_status status =
+        onx_device_alloc(key->provider, store->ctx, key->bytes, &packed->data, call->diag);
+    if (status == ONX_OK) {
+        status = call->kernel->pack(call, packed->data);
+        if (status != ONX_OK) onx_device_free(key->provider, store->ctx, packed->data, key->bytes);
+    }
+    if (status != ONX_OK) {
+        onx_mem_free(store->ctx, packed, sizeof *packed);
+        return status;
+    }
+    packed->next = store->all;
+    store->all = packed;
+    *out = packed;
+    return ONX_OK;
+}
+
+onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
+                          onx_packed **out) {
+    if (!call->kernel->pack_bytes) return ONX_OK;
+    onx_packed key = {.kernel = call->kernel,
+                      .format = call->pack_format,
+                      .provider = provider->host ? &host_memory : provider};
+    key.bytes = call->kernel->pack_bytes(call);
+    if (!key.bytes) return ONX_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
+        if (call->kernel->packs >> i & 1 && call->in[i]) key.from[i] = call->in[i]->data, n++;
+    if (!n) return onx_fail(call->diag, ONX_USAGE, "a kernel packs inputs that it does not name");
+    onx_mutex_lock(&store->lock);
+    onx_packed *found = store->all;
+    while (found && !same(found, &key)) found = found->next;
+    onx_status status = ONX_OK;
+    if (found)
+        found->refs++;
+    else
+        status = make(store, call, &key, &found);
+    onx_mutex_unlock(&store->lock);
+    if (status == ONX_OK) *out = found;
+    return status;
+}
+
+const void *onx_packed_data(const onx_packed *packed) {
+    return packed->data;
+}
+size_t onx_packed_bytes(const onx_packed *packed) {
+    return packed->bytes;
+}
+
+void onx_packed_release(onx_store *store, onx_packed *packed) {
+    if (!packed) return;
+    onx_mutex_lock(&store->lock);
+    if (--packed->refs == 0) {
+        onx_packed **at = &store->all;
+        while (*at != packed) at = &(*at)->next;
+        *at = packed->next;
+        onx_device_free(packed->provider, store->ctx, packed->data, packed->bytes);
+        onx_mem_free(store->ctx, packed, sizeof *packed);
+    }
+    onx_mutex_unlock(&store->lock);
+}

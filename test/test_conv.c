@@ -1,0 +1,597 @@
+/* test_conv.c: convolution and pooling: every instruction set against sums in double, and the rows
+ * of the operators against the plain kernels and ONNX's own cases. */
+#include "cpu/pool.h"
+#include "kernel.h"
+#include "test.h"
+
+#include <math.h>
+
+typedef struct set {
+    const char *name;
+    const onx_conv_algorithm *direct, *plain, *depthwise;
+    const onx_pool_algorithm *max, *average;
+    const onx_block_algorithm *block;
+} set;
+#define TIER(isa)                                                                                  \
+    {#isa,                                                                                         \
+     &onx_conv_direct_##isa,                                                                       \
+     &onx_conv_plain_##isa,                                                                        \
+     &onx_conv_depthwise_##isa,                                                                    \
+     &onx_pool_max_##isa,                                                                          \
+     &onx_pool_average_##isa,                                                                      \
+     &onx_block_##isa},
+static const set tiers[] = {ONX_ISAS(TIER)};
+
+/* The first that this processor has; those after it, it has too. */
+static const set *first_tier(void) {
+    const set *t = tiers;
+    while (strcmp(t->name, onx_cpu_best())) t++;
+    return t;
+}
+#define EACH_TIER(t) for (const set *t = first_tier(); t < tiers + ONX_COUNT(tiers); t++)
+
+static uint32_t seed = 1;
+static size_t pick(size_t n) { /* 0 … n-1 */
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % n;
+}
+static float number(void) {
+    return (float)pick(2001) / 1000 - 1;
+}
+
+/* Exactly `n` floats, so that a sanitizer sees a step past them. */
+static float *room(size_t n) {
+    float *p = malloc(n ? n * sizeof *p : 1);
+    if (!p) exit(1);
+    return p;
+}
+static float *numbers(size_t n) {
+    float *p = room(n);
+    for (size_t i = 0; i < n; i++) p[i] = number();
+    return p;
+}
+
+static size_t round_up(size_t n, size_t b) {
+    return (n + b - 1) / b * b;
+}
+
+/* [n*groups][channels][pixels] to blocks, each group beginning a new one; and back. */
+static float *to_blocked(const set *t, const float *x, size_t groups, size_t channels,
+                         size_t pixels) {
+    size_t b = t->block->block, wide = round_up(channels, b);
+    float *y = room(groups * wide * pixels);
+    for (size_t g = 0; g < groups; g++)
+        for (size_t c = 0; c < channels; c += b)
+            t->block->to(x + (g * channels + c) * pixels, channels - c < b ? channels - c : b,
+                         pixels, y + (g * wide + c) * pixels);
+    return y;
+}
+static float *from_blocked(const set *t, const float *x, size_t groups, size_t channels,
+                           size_t pixels) {
+    size_t b = t->block->block, wide = round_up(channels, b);
+    float *y = room(groups * channels * pixels);
+    for (size_t g = 0; g < groups; g++)
+        for (size_t c = 0; c < channels; c += b)
+            t->block->from(x + (g * wide + c) * pixels, channels - c < b ? channels - c : b, pixels,
+                           y + (g * channels + c) * pixels);
+    return y;
+}
+
+TEST(blocked_layout_and_back) {
+    static const size_t sizes[][3] = {{1, 1, 1},   {1, 3, 5},  {2, 16, 49}, {1, 17, 16},
+                                      {3, 20, 31}, {1, 64, 1}, {1, 33, 100}};
+    EACH_TIER(t) {
+        for (size_t i = 0; i < ONX_COUNT(sizes); i++) {
+            size_t n = sizes[i][0], c = sizes[i][1], p = sizes[i][2], b = t->block->block;
+            float *x = numbers(n * c * p), *y = to_blocked(t, x, n, c, p);
+            float *z = from_blocked(t, y, n, c, p);
+            bool same = true;
+            size_t wide = round_up(c, b);
+            for (size_t k = 0; k < n * wide * p; k++) {
+                size_t image = k / (wide * p), channel = k / (b * p) % (wide / b) * b + k % b;
+                size_t pixel = k / b % p;
+                float want = channel < c ? x[(image * c + channel) * p + pixel] : 0;
+                same = same && y[k] == want;
+            }
+            CHECK(same);
+            CHECK(memcmp(x, z, n * c * p * sizeof *x) == 0);
+            free(x), free(y), free(z);
+        }
+    }
+}
+
+/* The exact sum for one output, and the sum of magnitudes that bounds its error. */
+typedef struct exact {
+    double value, magnitude;
+    size_t taps;
+} exact;
+
+static exact exact_sum(const onx_conv *c, const float *x, const float *w, size_t image, size_t oc,
+                       size_t oy, size_t ox) {
+    exact e = {0};
+    size_t group = oc / c->oc;
+    for (size_t i = 0; i < c->ic; i++)
+        for (size_t ky = 0; ky < c->kh; ky++)
+            for (size_t kx = 0; kx < c->kw; kx++) {
+                size_t iy = oy * c->sh + ky * c->dh - c->top,
+                       ix = ox * c->sw + kx * c->dw - c->left;
+                if (iy >= c->ih || ix >= c->iw) continue;
+                size_t channel = (image * c->groups + group) * c->ic + i;
+                double p = (double)x[(channel * c->ih + iy) * c->iw + ix] *
+                           (double)w[((oc * c->ic + i) * c->kh + ky) * c->kw + kx];
+                e.value += p;
+                e.magnitude += fabs(p);
+                e.taps++;
+            }
+    return e;
+}
+
+static void run_conv(const onx_conv_algorithm *run, const onx_conv *c, const onx_conv_args *a,
+                     bool backwards) {
+    size_t bytes = run->scratch(c), n = run->tasks(c);
+    void *scratch = room(bytes / sizeof(float) + 16);
+    for (size_t i = 0; i < n; i++) run->run(c, a, backwards ? n - 1 - i : i, scratch);
+    free(scratch);
+}
+
+/* One convolution by one algorithm: within the bound that conv.h states, and the same whatever the
+ * order of tasks. */
+static void check_conv(const set *t, const onx_conv_algorithm *run, const onx_conv *c,
+                       bool residual, float lo, float hi) {
+    size_t channels = c->groups * c->ic, out = c->groups * c->oc, in_pixels = c->ih * c->iw;
+    size_t pixels = c->oh * c->ow, images = c->n * c->groups;
+    bool each = run == t->depthwise, plain = run == t->plain;
+    size_t groups = each ? c->n : images, oc = each ? out : c->oc;
+    float *x = numbers(c->n * channels * in_pixels), *w = numbers(out * c->ic * c->kh * c->kw);
+    float *bias = numbers(out), *r = numbers(c->n * out * pixels);
+    float *xb = plain ? NULL : to_blocked(t, x, groups, each ? channels : c->ic, in_pixels);
+    float *rb = to_blocked(t, r, groups, oc, pixels), *packed = room(run->weights(c));
+    size_t floats = groups * round_up(oc, run->block) * pixels;
+    float *y1 = room(floats), *y2 = room(floats);
+    for (size_t g = 0; g < c->groups; g++) run->pack(c, w, g, packed);
+    onx_conv_args a = {.x = plain ? x : xb, .w = packed, .bias = bias, .lo = lo, .hi = hi, .y = y1};
+    if (residual) a.residual = rb;
+    run_conv(run, c, &a, false);
+    a.y = y2;
+    if (residual) memcpy(y2, rb, floats * sizeof *y2), a.residual = y2; /* in place */
+    run_conv(run, c, &a, true);
+    CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
+    float *y = from_blocked(t, y1, groups, oc, pixels);
+    double eps = strcmp(t->name, "base") ? 0x1p-24 : 0x1p-23;
+    size_t wrong = 0;
+    for (size_t k = 0; k < c->n * out * pixels; k++) {
+        size_t channel = k / pixels % out;
+        exact e = exact_sum(c, x, w, k / pixels / out, channel, k % pixels / c->ow, k % c->ow);
+        double start = bias[channel] + (residual ? (double)r[k] : 0);
+        double most =
+            fabs((double)bias[channel]) + (residual ? fabs((double)r[k]) : 0) + e.magnitude;
+        double want = fmin((double)hi, fmax((double)lo, start + e.value));
+        wrong += !(fabs((double)y[k] - want) <= (double)(c->ic * c->kh * c->kw + 2) * eps * most);
+    }
+    if (!CHECK(wrong == 0))
+        fprintf(stderr,
+                "    %s: %zu wrong; n %zu groups %zu ic %zu oc %zu in %zux%zu out %zux%zu "
+                "kernel %zux%zu stride %zu,%zu dilation %zu,%zu pad %zu,%zu\n",
+                t->name, wrong, c->n, c->groups, c->ic, c->oc, c->ih, c->iw, c->oh, c->ow, c->kh,
+                c->kw, c->sh, c->sw, c->dh, c->dw, c->top, c->left);
+    free(x), free(w), free(bias), free(r), free(xb), free(rb), free(packed), free(y1), free(y2),
+        free(y);
+}
+
+/* A geometry with everything odd about it; pads may be larger than the kernel. */
+static onx_conv pick_conv(bool dilated) {
+    for (;;) {
+        onx_conv c = {.n = 1 + pick(2),
+                      .groups = 1,
+                      .ih = 1 + pick(12),
+                      .iw = 1 + pick(40),
+                      .kh = 1 + pick(4),
+                      .kw = 1 + pick(5),
+                      .sh = 1 + pick(3),
+                      .sw = 1 + pick(4),
+                      .dh = 1,
+                      .dw = 1,
+                      .top = pick(6),
+                      .left = pick(7)};
+        if (dilated) c.dh += pick(3), c.dw += pick(3);
+        size_t h = c.ih + c.top + pick(6), w = c.iw + c.left + pick(7);
+        size_t high = (c.kh - 1) * c.dh + 1, wide = (c.kw - 1) * c.dw + 1;
+        if (h < high || w < wide) continue;
+        c.oh = (h - high) / c.sh + 1, c.ow = (w - wide) / c.sw + 1;
+        return c;
+    }
+}
+
+static void check_pair(const set *t, const onx_conv_algorithm *run, const onx_conv *c) {
+    check_conv(t, run, c, false, -INFINITY, INFINITY);
+    check_conv(t, run, c, true, 0, pick(2) ? 1 : INFINITY);
+}
+
+TEST(direct) {
+    EACH_TIER(t) {
+        seed = 1;
+        for (int i = 0; i < 60; i++) {
+            onx_conv c = pick_conv(true);
+            c.groups = 1 + pick(3), c.ic = 1 + pick(40), c.oc = 1 + pick(70);
+            check_pair(t, t->direct, &c);
+        }
+    }
+}
+
+/* So many channels that the sums are made in several goes. */
+TEST(direct_in_chunks) {
+    onx_conv c = {.n = 1,
+                  .groups = 1,
+                  .ic = 700,
+                  .oc = 40,
+                  .ih = 7,
+                  .iw = 7,
+                  .oh = 7,
+                  .ow = 7,
+                  .kh = 3,
+                  .kw = 3,
+                  .sh = 1,
+                  .sw = 1,
+                  .dh = 1,
+                  .dw = 1,
+                  .top = 1,
+                  .left = 1};
+    EACH_TIER(t) check_pair(t, t->direct, &c);
+}
+
+TEST(plain) {
+    EACH_TIER(t) {
+        seed = 2;
+        for (int i = 0; i < 60; i++) {
+            onx_conv c = pick_conv(false);
+            c.groups = 1 + pick(3), c.ic = 1 + pick(5), c.oc = 1 + pick(70);
+            check_pair(t, t->plain, &c);
+        }
+    }
+}
+
+TEST(depthwise) {
+    EACH_TIER(t) {
+        seed = 3;
+        for (int i = 0; i < 60; i++) {
+            onx_conv c = pick_conv(true);
+            c.groups = 1 + pick(70), c.ic = 1, c.oc = 1;
+            check_pair(t, t->depthwise, &c);
+        }
+    }
+}
+
+TEST(nothing) {
+    onx_conv c = {.n = 0,
+                  .groups = 2,
+                  .ic = 3,
+                  .oc = 5,
+                  .ih = 4,
+                  .iw = 4,
+                  .oh = 4,
+                  .ow = 4,
+                  .kh = 1,
+                  .kw = 1,
+                  .sh = 1,
+                  .sw = 1,
+                  .dh = 1,
+                  .dw = 1};
+    EACH_TIER(t) {
+        CHECK_EQ(t->direct->tasks(&c), 0);
+        CHECK_EQ(t->plain->tasks(&c), 0);
+        CHECK_EQ(t->max->tasks(&c), 0);
+    }
+}
+
+/* What a pool makes of the taps of one output. */
+static double pool_exact(const onx_conv *c, const onx_pool_args *a, const float *x, size_t oy,
+                         size_t ox, bool max) {
+    double value = max ? -INFINITY : 0;
+    size_t inside = 0, padded = 0;
+    for (size_t ky = 0; ky < c->kh; ky++)
+        for (size_t kx = 0; kx < c->kw; kx++) {
+            size_t y = oy * c->sh + ky * c->dh, px = ox * c->sw + kx * c->dw;
+            padded += y < c->top + c->ih + a->bottom && px < c->left + c->iw + a->right;
+            if (y - c->top >= c->ih || px - c->left >= c->iw) continue;
+            double v = (double)x[(y - c->top) * c->iw + px - c->left];
+            value = !max ? value + v : v > value || v != v ? v : value;
+            inside++;
+        }
+    size_t n = a->count_padding ? padded : inside;
+    return max ? value : value / (double)(n ? n : 1);
+}
+
+static void check_pool(const set *t, bool max, const onx_conv *c, onx_pool_args *a) {
+    const onx_pool_algorithm *run = max ? t->max : t->average;
+    size_t channels = c->groups, in_pixels = c->ih * c->iw, pixels = c->oh * c->ow, wrong = 0;
+    float *x = numbers(c->n * channels * in_pixels);
+    if (max) x[pick(channels * in_pixels)] = NAN;
+    float *xb = to_blocked(t, x, c->n, channels, in_pixels);
+    float *yb = room(c->n * round_up(channels, run->block) * pixels);
+    a->x = xb, a->y = yb;
+    for (size_t i = run->tasks(c); i-- > 0;) run->run(c, a, i);
+    float *y = from_blocked(t, yb, c->n, channels, pixels);
+    for (size_t k = 0; k < c->n * channels * pixels; k++) {
+        const float *plane = x + k / pixels * in_pixels;
+        double want = pool_exact(c, a, plane, k % pixels / c->ow, k % c->ow, max);
+        double bound = max ? 0 : (double)(c->kh * c->kw + 2) * 0x1p-24;
+        bool same = isnan(want) ? isnan(y[k]) : (double)y[k] == want;
+        wrong += !same && !(fabs((double)y[k] - want) <= bound);
+    }
+    CHECK_EQ(wrong, 0);
+    free(x), free(xb), free(yb), free(y);
+}
+
+TEST(pools) {
+    EACH_TIER(t) {
+        seed = 4;
+        for (int i = 0; i < 120; i++) {
+            onx_conv c = pick_conv(true);
+            c.groups = 1 + pick(40), c.ic = 1, c.oc = 1;
+            onx_pool_args a = {.bottom = pick(3), .right = pick(3), .count_padding = pick(2)};
+            check_pool(t, i % 2, &c, &a);
+        }
+    }
+}
+
+/* ── The operators' rows ── */
+
+/* A node with its inputs: dims, "" is absent. */
+typedef struct row_case {
+    const char *node;
+    int opset;
+    const char *x, *w, *b;
+} row_case;
+
+static const row_case conv_cases[] = {
+    {"y = Conv(x, w, b)", 22, "1,3,9,11", "5,3,3,3", "5"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 11, "2,20,7,7", "33,20,3,3", "33"},
+    {"y = Conv<pads=[5,0,0,4], strides=[2,3], dilations=[2,1]>(x, w)", 1, "1,16,9,14", "32,16,3,4",
+     ""},
+    {"y = Conv<group=4, pads=[1,2,0,1]>(x, w, b)", 22, "2,8,6,6", "12,2,2,2", "12"},
+    {"y = Conv<group=40, pads=[1,1,1,1], strides=[2,2]>(x, w, b)", 22, "2,40,13,9", "40,1,3,3",
+     "40"},
+    {"y = Conv<group=2, auto_pad=\"SAME_UPPER\", strides=[2,2]>(x, w)", 11, "1,64,9,10",
+     "96,32,3,3", ""},
+    {"y = Conv<auto_pad=\"SAME_LOWER\", strides=[2,3], dilations=[2,2]>(x, w)", 11, "1,3,9,10",
+     "8,3,3,4", ""},
+    {"y = Conv<auto_pad=\"VALID\", kernel_shape=[3,2]>(x, w)", 11, "1,3,9,10", "8,3,3,2", ""},
+    {"y = Conv<pads=[2,1], strides=[2]>(x, w, b)", 22, "3,17,25", "19,17,4", "19"},
+    {"y = Conv<pads=[1,0,1,0,1,1]>(x, w, b)", 22, "1,2,4,5,6", "3,2,2,3,2", "3"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "0,3,4,4", "5,3,3,3", "5"},
+    {"y = Conv<pads=[2,2,2,2]>(x, w, b)", 22, "2,3,0,4", "5,3,3,3", "5"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "2,0,4,4", "5,0,3,3", "5"},
+};
+
+static onx_operand filled(const char *dims, uint64_t number_seed) {
+    onx_operand o = kernel_operand(ONX_DTYPE_F32, dims, NULL);
+    o.data = room((size_t)o.count);
+    kernel_fill(o.data, (size_t)o.count, number_seed, -1, 1);
+    return o;
+}
+
+static bool ran(const kernel_result *r) {
+    if (r->status) fprintf(stderr, "    %s\n", r->diag.message);
+    return CHECK(r->status == ONX_OK);
+}
+
+/* All tiers give what the plain kernel gives, with weights constant or not. */
+TEST(conv_rows) {
+    for (size_t i = 0; i < ONX_COUNT(conv_cases); i++) {
+        const row_case *c = &conv_cases[i];
+        onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
+        onx_operand *in[] = {&x, &w, *c->b ? &b : NULL};
+        kernel_result want = kernel_run("ref", c->opset, c->node, 3, in, 0);
+        if (!ran(&want)) continue;
+        for (const char *const *tier = kernel_tiers(); *tier; tier++)
+            for (uint32_t constant = 0; constant < 2; constant++) {
+                kernel_result got = kernel_run(*tier, c->opset, c->node, 3, in, constant << 1);
+                if (ran(&got) && !CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-4))
+                    fprintf(stderr, "    %s [%s]\n", c->node, *tier);
+                kernel_free(&got);
+            }
+        kernel_free(&want);
+        free(x.data), free(w.data), free(b.data);
+    }
+}
+
+TEST(conv_mistakes) {
+    static const row_case cases[] = {
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,4,3,3", "has 3 channels"},
+        {"y = Conv<group=2>(x, w)", 22, "1,4,9,9", "5,2,3,3", "not 2 equal groups"},
+        {"y = Conv<group=0>(x, w)", 22, "1,4,9,9", "5,2,3,3", "group is 0"},
+        {"y = Conv<group=-9223372036854775807>(x, w)", 22, "1,4,9,9", "5,2,3,3", "group is -9"},
+        {"y = Conv<strides=[0,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "not positive"},
+        {"y = Conv<strides=[1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "spatial dimensions"},
+        {"y = Conv<pads=[1,1,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "pads has 3 elements"},
+        {"y = Conv<pads=[-1,0,0,0]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "not 0 or more"},
+        {"y = Conv<dilations=[4294967296,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "below 2^31"},
+        {"y = Conv<dilations=[2147483647,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "the window spans"},
+        {"y = Conv<kernel_shape=[2,3]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "the weights 3"},
+        {"y = Conv<auto_pad=\"ALL\">(x, w)", 22, "1,3,9,9", "5,3,3,3", "auto_pad is 'ALL'"},
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,3,3", "weights have 3 dimensions"},
+        {"y = Conv(x, w)", 22, "1,3", "5,3", "the input has 2 dimensions"},
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,3,0,3", "the kernel is 0"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        const row_case *c = &cases[i];
+        onx_operand x = filled(c->x, 1), w = filled(c->w, 2), *in[] = {&x, &w};
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = kernel_run(*tier, c->opset, c->node, 2, in, 2);
+            CHECK_EQ(r.status, ONX_INVALID);
+            if (!CHECK(strstr(r.diag.message, c->b)))
+                fprintf(stderr, "    %s [%s]: %s\n", c->node, *tier, r.diag.message);
+        }
+        free(x.data), free(w.data);
+    }
+}
+
+/* The blocked forms against the plain ones: the input goes to blocks, the result comes back. */
+static const struct blocked_case {
+    const char *plain, *blocked, *x, *w, *b;
+    bool from_plain; /* the input stays plain */
+} blocked_cases[] = {
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)",
+     "2,32,7,7", "48,32,3,3", "48", false},
+    {"y = Conv<pads=[3,3,3,3], strides=[2,2]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<pads=[3,3,3,3], strides=[2,2]>(x, w, b)", "1,3,31,30",
+     "32,3,7,7", "32", true},
+    {"y = Conv<group=2, dilations=[2,1]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<group=2, dilations=[2,1]>(x, w, b)", "1,64,9,7", "32,32,3,3",
+     "32", false},
+    {"y = Conv<group=48, strides=[1,2]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<group=48, strides=[1,2]>(x, w, b)", "2,48,9,7", "48,1,3,2", "48",
+     false},
+    {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
+     "y = onx.internal.MaxPoolBlocked<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
+     "2,32,9,10", "", "", false},
+    {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], count_include_pad=1, "
+     "pads=[1,0,1,1]>(x)",
+     "y = onx.internal.AveragePoolBlocked<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], "
+     "count_include_pad=1, pads=[1,0,1,1]>(x)",
+     "2,32,9,10", "", "", false},
+    {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,32,7,7", "", "",
+     false},
+};
+
+TEST(blocked_rows) {
+    EACH_TIER(t) {
+        for (size_t i = 0; i < ONX_COUNT(blocked_cases); i++) {
+            const struct blocked_case *c = &blocked_cases[i];
+            onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
+            size_t n = *c->w ? 3 : 1;
+            kernel_result want =
+                kernel_run("ref", 22, c->plain, n, (onx_operand *[]){&x, &w, &b}, 0);
+            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                                          (onx_operand *[]){&x}, 0);
+            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], &w, &b};
+            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, 2), back = {0};
+            bool blocked = got.out[0].layout != ONX_LAYOUT_PLAIN;
+            if (ran(&want) && ran(&got) && blocked) {
+                CHECK_EQ(got.out[0].layout, t->block->block);
+                back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                  (onx_operand *[]){&got.out[0]}, 0);
+            }
+            if (!CHECK(kernel_distance(blocked ? &back.out[0] : &got.out[0], &want.out[0]) < 1e-4))
+                fprintf(stderr, "    %s [%s]\n", c->blocked, t->name);
+            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            free(x.data), free(w.data), free(b.data);
+        }
+    }
+}
+
+/* Residual and clamp: what Conv, Add and Clip give. */
+TEST(residual_and_clamp) {
+    EACH_TIER(t) {
+        onx_operand x = filled("1,32,5,6", 1), w = filled("32,32,3,3", 2), b = filled("32", 3);
+        x.layout = (uint8_t)t->block->block;
+        const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";
+        kernel_result sum = kernel_run(t->name, 22, node, 3, (onx_operand *[]){&x, &w, &b}, 2);
+        REQUIRE(ran(&sum));
+        node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1], lo=-0.5, hi=2.0>(x, w, b, r)";
+        onx_operand *in[] = {&x, &w, &b, &x};
+        kernel_result got = kernel_run(t->name, 22, node, 4, in, 2);
+        REQUIRE(ran(&got));
+        const float *s = sum.out[0].data, *r = x.data, *y = got.out[0].data;
+        size_t wrong = 0;
+        for (size_t i = 0; i < (size_t)x.count; i++)
+            wrong += !(fabsf(y[i] - fminf(2, fmaxf(-0.5f, s[i] + r[i]))) < 1e-4f);
+        CHECK_EQ(wrong, 0);
+        CHECK(got.out[0].layout == x.layout);
+        kernel_free(&sum), kernel_free(&got);
+        free(x.data), free(w.data), free(b.data);
+    }
+}
+
+static const row_case pool_cases[] = {
+    {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "2,20,11,9", "", ""},
+    {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
+     ""},
+    {"y = MaxPool<kernel_shape=[2,2,3], pads=[1,0,1,0,1,1]>(x)", 22, "1,2,4,5,6", "", ""},
+    {"y = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,2,1,0]>(x)", 7, "2,20,11,9", "",
+     ""},
+    {"y = AveragePool<kernel_shape=[3,3], pads=[2,2,2,2], count_include_pad=1>(x)", 22, "1,3,5,5",
+     "", ""},
+    {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,2], dilations=[2,1]>(x)", 22,
+     "1,3,8,7", "", ""},
+    {"y = AveragePool<kernel_shape=[3,2], auto_pad=\"SAME_LOWER\", strides=[2,2]>(x)", 22,
+     "1,3,8,7", "", ""},
+    {"y = GlobalMaxPool(x)", 1, "2,5,7,9", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5,7,9", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5,170", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5", "", ""},
+    {"y = GlobalMaxPool(x)", 22, "0,5,7", "", ""},
+    {"y = GlobalMaxPool(x)", 22, "3,5,0", "", ""},
+};
+
+TEST(pool_rows) {
+    for (size_t i = 0; i < ONX_COUNT(pool_cases); i++) {
+        const row_case *c = &pool_cases[i];
+        onx_operand x = filled(c->x, 1), *in[] = {&x};
+        kernel_result want = kernel_run("ref", c->opset, c->node, 1, in, 0);
+        if (!ran(&want)) continue;
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result got = kernel_run(*tier, c->opset, c->node, 1, in, 0);
+            if (ran(&got) && !CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-5))
+                fprintf(stderr, "    %s [%s]\n", c->node, *tier);
+            kernel_free(&got);
+        }
+        kernel_free(&want);
+        free(x.data);
+    }
+}
+
+TEST(pool_mistakes) {
+    static const row_case cases[] = {
+        {"y = MaxPool(x)", 22, "1,3,9,9", "", "kernel_shape is missing"},
+        {"y = MaxPool<kernel_shape=[3]>(x)", 22, "1,3,9,9", "", "for 1 spatial dimensions"},
+        {"y = AveragePool<kernel_shape=[30,30]>(x)", 22, "1,3,9,9", "", "the window spans 30"},
+        {"y = AveragePool<kernel_shape=[3], strides=[-1]>(x)", 22, "1,3,9", "", "not positive"},
+        {"y = GlobalMaxPool(x)", 22, "5", "", "needs batch and channels"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        const row_case *c = &cases[i];
+        onx_operand x = filled(c->x, 1), *in[] = {&x};
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = kernel_run(*tier, c->opset, c->node, 1, in, 0);
+            CHECK_EQ(r.status, ONX_INVALID);
+            if (!CHECK(strstr(r.diag.message, c->b)))
+                fprintf(stderr, "    %s [%s]: %s\n", c->node, *tier, r.diag.message);
+        }
+        free(x.data);
+    }
+}
+
+/* Ties give the first; NaN wins; the order of indices follows storage_order. */
+TEST(max_pool_indices) {
+    float data[] = {1, 5, 5, 2, NAN, 0, 7, 7, -1};
+    onx_operand x = kernel_operand(ONX_DTYPE_F32, "1,1,3,3", data), *in[] = {&x};
+    const char *node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=0>(x)";
+    kernel_result r = kernel_run("avx2", 12, node, 1, in, 0);
+    REQUIRE(ran(&r));
+    static const int64_t rows[] = {4, 4, 4, 4};
+    CHECK(memcmp(r.out[1].data, rows, sizeof rows) == 0 && isnan(*(float *)r.out[0].data));
+    kernel_free(&r);
+    data[4] = 3;
+    node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=1>(x)";
+    r = kernel_run("avx2", 12, node, 1, in, 0);
+    REQUIRE(ran(&r));
+    static const int64_t columns[] = {3, 3, 2, 5};
+    CHECK(memcmp(r.out[1].data, columns, sizeof columns) == 0);
+    kernel_free(&r);
+}
+
+TEST(backend) {
+    static const char *const prefixes[] = {"conv_",       "basic_conv",    "maxpool",
+                                           "averagepool", "globalaverage", "globalmax"};
+    for (size_t i = 0; i < ONX_COUNT(prefixes); i++) {
+        size_t failed = 0, n = kernel_backend(prefixes[i], "", &failed);
+        if (!getenv("ONX_DATA")) SKIP("ONX_DATA is not set");
+        CHECK(n > 0);
+        CHECK_EQ(failed, 0);
+    }
+}
+
+TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
+              E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows) E(residual_and_clamp)
+                  E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

@@ -1,0 +1,87 @@
+/* zoo.c: see zoo.h. Filled models are kept in $BUILD/zoo. */
+#include "zoo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The model with its large tensors, made by the example that fills them in. */
+static bool filled(const char *data, const char *name, char *path, size_t size) {
+    const char *build = getenv("BUILD");
+    char command[2048];
+    struct stat info;
+    if (!build) return false;
+    (void)snprintf(path, size, "%s/zoo", build);
+    (void)mkdir(path, 0777);
+    (void)snprintf(path, size, "%s/zoo/%s.onnx", build, name);
+    if (stat(path, &info) == 0) return true;
+    (void)snprintf(command, sizeof command,
+                   "'%s/examples/fill_slim' '%s/%s/model.slim.onnx' '%s' >/dev/null", build, data,
+                   name, path);
+    return system(command) == 0;
+}
+
+static size_t load_args(onx_context *ctx, const char *folder, const char *what, onx_data **data,
+                        onx_arg *args) {
+    size_t n = 0;
+    for (; n < ZOO_ARGS; n++) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/%s_%zu.pb", folder, what, n);
+        if (onx_data_load(ctx, path, ONX_DATA_TENSOR, &data[n], NULL) != ONX_OK) break;
+        if (onx_arg_from_data(data[n], &args[n], NULL) != ONX_OK) {
+            onx_data_free(data[n]);
+            break;
+        }
+    }
+    return n;
+}
+
+bool zoo_load(onx_context *ctx, const char *name, zoo_model *out) {
+    const char *data = getenv("ONX_DATA");
+    char path[1024], folder[1024];
+    onx_diag diag = ONX_INIT(onx_diag);
+    memset(out, 0, sizeof *out);
+    if (!data || !filled(data, name, path, sizeof path)) return false;
+    if (onx_model_load(ctx, path, NULL, &out->model, &diag) != ONX_OK) {
+        fprintf(stderr, "%s: %s\n", path, diag.message);
+        return false;
+    }
+    (void)snprintf(folder, sizeof folder, "%s/%s", data, name);
+    out->n_in = load_args(ctx, folder, "input", out->in_data, out->in);
+    out->n_out = load_args(ctx, folder, "output", out->out_data, out->out);
+    return out->n_in > 0 && out->n_out > 0;
+}
+
+void zoo_free(zoo_model *zoo) {
+    for (size_t i = 0; i < zoo->n_in; i++) {
+        onx_arg_clear(&zoo->in[i]);
+        onx_data_free(zoo->in_data[i]);
+    }
+    for (size_t i = 0; i < zoo->n_out; i++) {
+        onx_arg_clear(&zoo->out[i]);
+        onx_data_free(zoo->out_data[i]);
+    }
+    onx_model_free(zoo->model);
+}
+
+double zoo_distance(const zoo_model *zoo, size_t index, const onx_arg *got) {
+    const onx_arg *want = &zoo->out[index];
+    size_t have = got->bytes / 4, n = want->bytes / 4;
+    double largest = 0, worst = 0;
+    if (got->dtype != ONX_DTYPE_F32 || want->dtype != ONX_DTYPE_F32 || !n || have < n)
+        return HUGE_VAL;
+    size_t stride = have / n;
+    if ((have + stride - 1) / stride != n) return HUGE_VAL;
+    for (size_t i = 0; i < n; i++) {
+        float a, b;
+        memcpy(&a, (const char *)got->data + i * stride * 4, 4);
+        memcpy(&b, (const char *)want->data + i * 4, 4);
+        double d = fabs((double)a - b);
+        if (isnan(d)) return HUGE_VAL;
+        worst = d > worst ? d : worst;
+        largest = fabs((double)b) > largest ? fabs((double)b) : largest;
+    }
+    return largest > 0 ? worst / largest : worst;
+}
