@@ -626,6 +626,32 @@ TEST(residual_and_clamp) {
     }
 }
 
+/* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and so
+ * do those after it. */
+TEST(blocked_not_finite) {
+    const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w, b)";
+    const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";
+    EACH_TIER(t) {
+        for (int i = 0; i < 4; i++) {
+            onx_operand x = filled("3,32,14,13", 1), w = filled("48,32,3,3", 2),
+                        b = filled("48", 3);
+            if (i > 0) ((float *)x.data)[32 * 14 * 13 * (i - 1) + 1000] = i == 2 ? INFINITY : NAN;
+            if (i == 3) ((float *)w.data)[77] = 1e30f; /* too large, but finite */
+            kernel_result want = kernel_run("ref", 22, plain, 3, (onx_operand *[]){&x, &w, &b}, 2);
+            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                                          (onx_operand *[]){&x}, 0);
+            kernel_result got =
+                kernel_run(t->name, 22, node, 3, (onx_operand *[]){&to.out[0], &w, &b}, 2);
+            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                            (onx_operand *[]){&got.out[0]}, 0);
+            if (ran(&want) && ran(&got) && ran(&back))
+                CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
+            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            free(x.data), free(w.data), free(b.data);
+        }
+    }
+}
+
 static const row_case pool_cases[] = {
     {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "2,20,11,9", "", ""},
     {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
@@ -717,5 +743,5 @@ TEST(backend) {
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows)
-                  E(residual_and_clamp) E(pool_rows) E(pool_mistakes) E(max_pool_indices)
-                      E(backend))
+                  E(residual_and_clamp) E(blocked_not_finite) E(pool_rows) E(pool_mistakes)
+                      E(max_pool_indices) E(backend))

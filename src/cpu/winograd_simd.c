@@ -52,39 +52,52 @@ static size_t winograd_weights(const onx_conv *c) {
     return POINTS * ceil_div(c->ic, VF) * VF * ceil_div(c->oc, VF) * VF;
 }
 
+typedef double vd __attribute__((vector_size(VF * sizeof(double)))); /* of VF output channels */
+
 /* u[6] = G w[3], each with its step. */
-static void transform_weights(const double *w, size_t w_step, double *u, size_t u_step) {
-    static const double a = 0.75;
+TILE_INLINE void transform_weights(const vd *w, size_t w_step, vd *u, size_t u_step) {
+    static const double a = 0.75, a4 = a * a * a * a;
     static const double points[IN - 1] = {0, a, -a, 2 * a, -2 * a};
-    static const double scales[IN - 1] = {4 * a * a * a * a, -6 * a * a * a * a, -6 * a * a * a * a,
-                                          24 * a * a * a * a, 24 * a * a * a * a};
-    for (size_t i = 0; i < IN - 1; i++)
-        u[i * u_step] = (w[0] + points[i] * (w[w_step] + points[i] * w[2 * w_step])) / scales[i];
+    static const double scales[IN - 1] = {1 / (4 * a4), -1 / (6 * a4), -1 / (6 * a4), 1 / (24 * a4),
+                                          1 / (24 * a4)};
+    UNROLL for (size_t i = 0; i < IN - 1; i++) {
+        vd high = w[w_step] + points[i] * w[2 * w_step];
+        u[i * u_step] = (w[0] + points[i] * high) * scales[i];
+    }
     u[(IN - 1) * u_step] = w[2 * w_step];
 }
 
-/* w: [3][3], of one pair of channels; u: [6][6]. The sum of magnitudes. */
-static double transform_kernel(const float *w, double u[POINTS]) {
-    double wide[9], half[3 * IN], sum = 0;
-    for (size_t i = 0; i < 9; i++) sum += fabs(wide[i] = (double)load_any(w + i));
-    for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
-    for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, u + y * IN, 1);
-    return sum;
+/* w: [9], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is the sum of
+ * magnitudes small enough for each? */
+static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[POINTS]) {
+    vd wide[9] = {{0}}, half[3 * IN], all[POINTS];
+    bool fit = true;
+    for (size_t o = 0; o < lanes; o++) {
+        double sum = 0;
+        for (size_t i = 0; i < 9; i++) {
+            wide[i][o] = (double)load_any(w + o * w_step + i);
+            sum += fabs(wide[i][o]);
+        }
+        fit &= sum <= LARGEST_W;
+    }
+    UNROLL for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
+    UNROLL for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, all + y * IN, 1);
+    for (size_t i = 0; i < POINTS; i++) u[i] = __builtin_convertvector(all[i], vf);
+    return fit;
 }
 
 static bool winograd_pack(const onx_conv *c, const float *w, float *packed) {
     size_t ic_end = ceil_div(c->ic, VF) * VF, oc_end = ceil_div(c->oc, VF) * VF;
-    double u[POINTS];
     bool fit = true;
-    for (size_t oc = 0; oc < oc_end; oc++) {
+    for (size_t oc = 0; oc < oc_end; oc += VF) {
         size_t pair = oc / (WIDE * VF) * (WIDE * VF), width = smaller(WIDE * VF, oc_end - pair);
+        float *out = packed + pair * ic_end * POINTS + oc - pair;
         for (size_t ic = 0; ic < ic_end; ic++) {
-            memset(u, 0, sizeof u);
-            if (oc < c->oc && ic < c->ic)
-                fit &= transform_kernel(w + (oc * c->ic + ic) * 9, u) <= LARGEST_W;
-            for (size_t i = 0; i < POINTS; i++)
-                packed[pair * ic_end * POINTS + (i * ic_end + ic) * width + oc - pair] =
-                    (float)u[i];
+            vf u[POINTS];
+            size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
+            const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * 9;
+            fit &= transform_kernels(first, c->ic * 9, lanes, u);
+            for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
         }
     }
     return fit;
