@@ -128,7 +128,7 @@ static bool view_strides(size_t rank, const int64_t *dims, const int64_t *result
     for (size_t d = rank; d-- > 0;) {
         if (dims[d] != 1 && dims[d] != result[d]) return false;
         strides[d] = dims[d] == 1 ? 0 : stride;
-        stride *= dims[d];
+        if (!onx_mul_i64(stride, dims[d], &stride)) stride = 0; /* of an empty result: not used */
     }
     return true;
 }
