@@ -39,9 +39,27 @@ void cli_warn(const cli_command *command, const char *what, const onx_diag *diag
     fprintf(stderr, "%s%s\n", what, text);
 }
 
+void cli_note(const cli_command *command, const char *fmt, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fflush(stdout);
+    fprintf(stderr, "onx %s: ", command->name);
+    cli_puts(stderr, text);
+    fputc('\n', stderr);
+}
+
 int cli_fail(const cli_command *command, const onx_diag *diag) {
     cli_warn(command, "", diag);
     return diag->status == ONX_USAGE ? CLI_USAGE : CLI_BAD;
+}
+
+int cli_no_memory(const cli_command *command) {
+    put_prefix(command);
+    fprintf(stderr, "%s\n", onx_status_text(ONX_NO_MEMORY));
+    return CLI_BAD;
 }
 
 /* ── Files ───────────────────────────────────────────────────────────────────────────────────── */

@@ -31,11 +31,18 @@ typedef struct cli_option {
 
 typedef struct cli_command cli_command;
 
+typedef struct cli_given {
+    size_t option; /* its place in the table */
+    const char *value;
+} cli_given;
+
 typedef struct cli_args {
     const cli_command *command;
     const char
         *values[CLI_OPTIONS]; /* of the options, by their place in the table; NULL: not given */
-    char **files;             /* what is not an option */
+    cli_given *given;         /* all of them, as they came */
+    size_t n_given;
+    char **files; /* what is not an option */
     size_t n_files;
 } cli_args;
 
@@ -49,15 +56,20 @@ struct cli_command {
     int (*run)(const cli_args *args);
 };
 
-extern const cli_command cli_info, cli_print, cli_convert, cli_tensor, cli_version, cli_help;
+extern const cli_command cli_info, cli_print, cli_convert, cli_tensor, cli_run, cli_bench, cli_plan,
+    cli_ops, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 
 /* Sort a command line into options and files: CLI_OK, or CLI_USAGE and the reason on stderr.
- * `*help` is set when help was asked for. */
+ * `*help` is set when help was asked for. In any case free `args` in the end. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args, bool *help);
+void cli_args_free(cli_args *args);
 void cli_print_help(const cli_command *command, FILE *out);
 
+/* The values of an option that may be given many times: start with 0 as `*at`; NULL after the
+ * last one. */
+const char *cli_next_value(const cli_args *args, size_t option, size_t *at);
 /* Values of options. False, after saying so, when the value makes no sense; an option that was not
  * given leaves `out` as it is. Numbers may end in k, M or G, for powers of 1024. */
 bool cli_get_number(const cli_args *args, size_t option, uint64_t *out);
@@ -71,8 +83,11 @@ bool cli_get_choice(const cli_args *args, size_t option, const char *const *name
 int cli_usage(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3); /* CLI_USAGE */
 /* Says what is wrong; CLI_USAGE for ONX_USAGE, CLI_BAD for all else. */
 int cli_fail(const cli_command *command, const onx_diag *diag);
+int cli_no_memory(const cli_command *command); /* CLI_BAD */
 /* The same for what is no failure, after a few words that say so. */
 void cli_warn(const cli_command *command, const char *what, const onx_diag *diag);
+/* A line on stderr that is neither: what was chosen, what is going on. */
+void cli_note(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3);
 /* The nearest of the names to what was typed; NULL when none is near. */
 const char *cli_nearest(const char *typed, const char *(*name_at)(const void *, size_t),
                         const void *names);

@@ -10,7 +10,7 @@ static const cli_option options[] = {
 
 static void put_overview(void) {
     printf("usage: onx COMMAND [OPTIONS] ...\n\n"
-           "onx reads, shows and writes ONNX models and tensors.\n\ncommands:\n");
+           "onx reads, shows, writes and runs ONNX models.\n\ncommands:\n");
     const cli_command *c;
     for (size_t i = 0; (c = cli_command_at(i)); i++) printf("  %-9s %s\n", c->name, c->summary);
     printf("\n'onx help COMMAND' or 'onx COMMAND --help' says more about a command.\n"

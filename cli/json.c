@@ -1,6 +1,7 @@
 /* json.c: see json.h. Strings come out as valid JSON whatever bytes they hold. */
 #include "json.h"
 
+#include <math.h>
 #include <string.h>
 
 void json_begin(json *j, FILE *out) {
@@ -65,6 +66,14 @@ void json_number(json *j, const char *key, int64_t n) {
 void json_size(json *j, const char *key, uint64_t n) {
     item(j, key);
     fprintf(j->out, "%llu", (unsigned long long)n);
+}
+
+void json_real(json *j, const char *key, double x) {
+    item(j, key);
+    if (isfinite(x))
+        fprintf(j->out, "%.9g", x);
+    else
+        fputs("null", j->out);
 }
 
 void json_bool(json *j, const char *key, bool b) {

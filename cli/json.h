@@ -26,6 +26,7 @@ void json_close(json *j);
 void json_string(json *j, const char *key, const char *text);
 void json_number(json *j, const char *key, int64_t n);
 void json_size(json *j, const char *key, uint64_t n);
+void json_real(json *j, const char *key, double x); /* null unless finite */
 void json_bool(json *j, const char *key, bool b);
 void json_null(json *j, const char *key);
 

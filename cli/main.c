@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_info,   &cli_print,   &cli_convert,
-                                              &cli_tensor, &cli_version, &cli_help};
+static const cli_command *const commands[] = {&cli_info,    &cli_print, &cli_convert, &cli_tensor,
+                                              &cli_run,     &cli_bench, &cli_plan,    &cli_ops,
+                                              &cli_version, &cli_help};
 
 const cli_command *cli_command_at(size_t index) {
     return index < CLI_COUNT(commands) ? commands[index] : NULL;
@@ -36,10 +37,10 @@ static int run(const cli_command *command, int argc, char **argv) {
     cli_args args;
     bool help;
     int status = cli_parse(command, argc, argv, &args, &help);
-    if (status != CLI_OK) return status;
-    if (!help) return command->run(&args);
-    cli_print_help(command, stdout);
-    return CLI_OK;
+    if (status == CLI_OK && !help) status = command->run(&args);
+    if (status == CLI_OK && help) cli_print_help(command, stdout);
+    cli_args_free(&args);
+    return status;
 }
 
 /* A write to a pipe that nobody reads should fail, not end the program. */

@@ -52,7 +52,9 @@ static int parse_option(cli_args *args, int argc, char **argv, int *at) {
                              o->value);
         value = argv[++*at];
     }
-    args->values[o - args->command->options] = value ? value : "";
+    size_t option = (size_t)(o - args->command->options);
+    args->values[option] = value ? value : "";
+    args->given[args->n_given++] = (cli_given){option, args->values[option]};
     return CLI_OK;
 }
 
@@ -64,6 +66,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args,
     bool options = true;
     *args = (cli_args){.command = command, .files = argv};
     *help = false;
+    args->given = calloc((size_t)argc + 1, sizeof *args->given);
+    if (!args->given) return cli_no_memory(command);
     for (int i = 0; i < argc; i++) {
         if (options && !strcmp(argv[i], "--"))
             options = false;
@@ -82,12 +86,25 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args,
     return CLI_OK;
 }
 
+void cli_args_free(cli_args *args) {
+    free(args->given);
+    args->given = NULL;
+}
+
 /* ── Values ──────────────────────────────────────────────────────────────────────────────────── */
 
 static bool wrong(const cli_args *args, size_t option, const char *wanted) {
     cli_usage(args->command, "--%s needs %s, not '%s'", args->command->options[option].name, wanted,
               args->values[option]);
     return false;
+}
+
+const char *cli_next_value(const cli_args *args, size_t option, size_t *at) {
+    while (*at < args->n_given) {
+        const cli_given *g = &args->given[(*at)++];
+        if (g->option == option) return g->value;
+    }
+    return NULL;
 }
 
 bool cli_get_number(const cli_args *args, size_t option, uint64_t *out) {

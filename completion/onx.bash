@@ -12,7 +12,18 @@ _onx() {
     if ((COMP_CWORD == 1)); then
         words="$("$onx" help --list-options 2>/dev/null) --help --version"
     else
+        [[ ${COMP_WORDS[COMP_CWORD - 3]} == --input ]] && prev=--input # --input NAME=FILE
+        case ${COMP_WORDS[1]}$prev in
+            run--output) return ;;
+            run-o) prev=--output-dir ;;
+        esac
         case $prev in
+            --cpu) words='base avx2 avx512 neon' ;;
+            --level) words='0 1 2' ;;
+            --inputs | --output-dir) files=/ ;; # folders alone
+            --input) files=$data ;;
+            --set | --seed | --threads | --seconds) return ;;
+            --profile) files=json ;;
             --from | --to) words='protobuf onnxtxt json textproto' ;;
             --type) words='tensor sequence map optional sparse' ;;
             --dtype) words='float double float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool' ;;
@@ -24,7 +35,7 @@ _onx() {
             case ${COMP_WORDS[1]} in
                 help) words=$("$onx" help --list-options 2>/dev/null) ;;
                 tensor) files=$data ;;
-                info | print | convert) files=$models ;;
+                info | print | convert | run | bench | plan) files=$models ;;
             esac
         fi
         [[ $cur == -* ]] && words=$("$onx" help --list-options "${COMP_WORDS[1]}" 2>/dev/null) files=

@@ -1,17 +1,17 @@
 /* test_conv.c: convolution and pooling: every instruction set against sums in double, and the rows
  * of the operators against the plain kernels and ONNX's own cases. */
-#include "cpu/cpu.h"
 #include "cpu/pool.h"
+#include "kernel.h"
 #include "test.h"
 
 #include <math.h>
 
-typedef struct tier {
+typedef struct set {
     const char *name;
     const onx_conv_algorithm *direct, *plain, *depthwise;
     const onx_pool_algorithm *max, *average;
     const onx_block_algorithm *block;
-} tier;
+} set;
 #define TIER(isa)                                                                                  \
     {#isa,                                                                                         \
      &onx_conv_direct_##isa,                                                                       \
@@ -20,15 +20,15 @@ typedef struct tier {
      &onx_pool_max_##isa,                                                                          \
      &onx_pool_average_##isa,                                                                      \
      &onx_block_##isa},
-static const tier tiers[] = {ONX_ISAS(TIER)};
+static const set tiers[] = {ONX_ISAS(TIER)};
 
 /* The first that this processor has; those after it, it has too. */
-static const tier *first_tier(void) {
-    const tier *t = tiers;
+static const set *first_tier(void) {
+    const set *t = tiers;
     while (strcmp(t->name, onx_cpu_best())) t++;
     return t;
 }
-#define EACH_TIER(t) for (const tier *t = first_tier(); t < tiers + ONX_COUNT(tiers); t++)
+#define EACH_TIER(t) for (const set *t = first_tier(); t < tiers + ONX_COUNT(tiers); t++)
 
 static uint32_t seed = 1;
 static size_t pick(size_t n) { /* 0 … n-1 */
@@ -56,7 +56,7 @@ static size_t round_up(size_t n, size_t b) {
 }
 
 /* [n*groups][channels][pixels] to blocks, each group beginning a new one; and back. */
-static float *to_blocked(const tier *t, const float *x, size_t groups, size_t channels,
+static float *to_blocked(const set *t, const float *x, size_t groups, size_t channels,
                          size_t pixels) {
     size_t b = t->block->block, wide = round_up(channels, b);
     float *y = room(groups * wide * pixels);
@@ -66,7 +66,7 @@ static float *to_blocked(const tier *t, const float *x, size_t groups, size_t ch
                          pixels, y + (g * wide + c) * pixels);
     return y;
 }
-static float *from_blocked(const tier *t, const float *x, size_t groups, size_t channels,
+static float *from_blocked(const set *t, const float *x, size_t groups, size_t channels,
                            size_t pixels) {
     size_t b = t->block->block, wide = round_up(channels, b);
     float *y = room(groups * channels * pixels);
@@ -136,7 +136,7 @@ static void run_conv(const onx_conv_algorithm *run, const onx_conv *c, const onx
 
 /* One convolution by one algorithm: within the bound that conv.h states, and the same whatever the
  * order of tasks. */
-static void check_conv(const tier *t, const onx_conv_algorithm *run, const onx_conv *c,
+static void check_conv(const set *t, const onx_conv_algorithm *run, const onx_conv *c,
                        bool residual, float lo, float hi) {
     size_t channels = c->groups * c->ic, out = c->groups * c->oc, in_pixels = c->ih * c->iw;
     size_t pixels = c->oh * c->ow, images = c->n * c->groups;
@@ -202,7 +202,7 @@ static onx_conv pick_conv(bool dilated) {
     }
 }
 
-static void check_pair(const tier *t, const onx_conv_algorithm *run, const onx_conv *c) {
+static void check_pair(const set *t, const onx_conv_algorithm *run, const onx_conv *c) {
     check_conv(t, run, c, false, -INFINITY, INFINITY);
     check_conv(t, run, c, true, 0, pick(2) ? 1 : INFINITY);
 }
@@ -301,7 +301,7 @@ static double pool_exact(const onx_conv *c, const onx_pool_args *a, const float 
     return max ? value : value / (double)(n ? n : 1);
 }
 
-static void check_pool(const tier *t, bool max, const onx_conv *c, onx_pool_args *a) {
+static void check_pool(const set *t, bool max, const onx_conv *c, onx_pool_args *a) {
     const onx_pool_algorithm *run = max ? t->max : t->average;
     size_t channels = c->groups, in_pixels = c->ih * c->iw, pixels = c->oh * c->ow, wrong = 0;
     float *x = numbers(c->n * channels * in_pixels);
@@ -334,5 +334,264 @@ TEST(pools) {
     }
 }
 
+/* ── The operators' rows ── */
+
+/* A node with its inputs: dims, "" is absent. */
+typedef struct row_case {
+    const char *node;
+    int opset;
+    const char *x, *w, *b;
+} row_case;
+
+static const row_case conv_cases[] = {
+    {"y = Conv(x, w, b)", 22, "1,3,9,11", "5,3,3,3", "5"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 11, "2,20,7,7", "33,20,3,3", "33"},
+    {"y = Conv<pads=[5,0,0,4], strides=[2,3], dilations=[2,1]>(x, w)", 1, "1,16,9,14", "32,16,3,4",
+     ""},
+    {"y = Conv<group=4, pads=[1,2,0,1]>(x, w, b)", 22, "2,8,6,6", "12,2,2,2", "12"},
+    {"y = Conv<group=40, pads=[1,1,1,1], strides=[2,2]>(x, w, b)", 22, "2,40,13,9", "40,1,3,3",
+     "40"},
+    {"y = Conv<group=2, auto_pad=\"SAME_UPPER\", strides=[2,2]>(x, w)", 11, "1,64,9,10",
+     "96,32,3,3", ""},
+    {"y = Conv<auto_pad=\"SAME_LOWER\", strides=[2,3], dilations=[2,2]>(x, w)", 11, "1,3,9,10",
+     "8,3,3,4", ""},
+    {"y = Conv<auto_pad=\"VALID\", kernel_shape=[3,2]>(x, w)", 11, "1,3,9,10", "8,3,3,2", ""},
+    {"y = Conv<pads=[2,1], strides=[2]>(x, w, b)", 22, "3,17,25", "19,17,4", "19"},
+    {"y = Conv<pads=[1,0,1,0,1,1]>(x, w, b)", 22, "1,2,4,5,6", "3,2,2,3,2", "3"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "0,3,4,4", "5,3,3,3", "5"},
+    {"y = Conv<pads=[2,2,2,2]>(x, w, b)", 22, "2,3,0,4", "5,3,3,3", "5"},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "2,0,4,4", "5,0,3,3", "5"},
+};
+
+static onx_operand filled(const char *dims, uint64_t number_seed) {
+    onx_operand o = kernel_operand(ONX_DTYPE_F32, dims, NULL);
+    o.data = room((size_t)o.count);
+    kernel_fill(o.data, (size_t)o.count, number_seed, -1, 1);
+    return o;
+}
+
+static bool ran(const kernel_result *r) {
+    if (r->status) fprintf(stderr, "    %s\n", r->diag.message);
+    return CHECK(r->status == ONX_OK);
+}
+
+/* All tiers give what the plain kernel gives, with weights constant or not. */
+TEST(conv_rows) {
+    for (size_t i = 0; i < ONX_COUNT(conv_cases); i++) {
+        const row_case *c = &conv_cases[i];
+        onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
+        onx_operand *in[] = {&x, &w, *c->b ? &b : NULL};
+        kernel_result want = kernel_run("ref", c->opset, c->node, 3, in, 0);
+        if (!ran(&want)) continue;
+        for (const char *const *tier = kernel_tiers(); *tier; tier++)
+            for (uint32_t constant = 0; constant < 2; constant++) {
+                kernel_result got = kernel_run(*tier, c->opset, c->node, 3, in, constant << 1);
+                if (ran(&got) && !CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-4))
+                    fprintf(stderr, "    %s [%s]\n", c->node, *tier);
+                kernel_free(&got);
+            }
+        kernel_free(&want);
+        free(x.data), free(w.data), free(b.data);
+    }
+}
+
+TEST(conv_mistakes) {
+    static const row_case cases[] = {
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,4,3,3", "has 3 channels"},
+        {"y = Conv<group=2>(x, w)", 22, "1,4,9,9", "5,2,3,3", "not 2 equal groups"},
+        {"y = Conv<group=0>(x, w)", 22, "1,4,9,9", "5,2,3,3", "group is 0"},
+        {"y = Conv<group=-9223372036854775807>(x, w)", 22, "1,4,9,9", "5,2,3,3", "group is -9"},
+        {"y = Conv<strides=[0,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "not positive"},
+        {"y = Conv<strides=[1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "spatial dimensions"},
+        {"y = Conv<pads=[1,1,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "pads has 3 elements"},
+        {"y = Conv<pads=[-1,0,0,0]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "not 0 or more"},
+        {"y = Conv<dilations=[4294967296,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "below 2^31"},
+        {"y = Conv<dilations=[2147483647,1]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "the window spans"},
+        {"y = Conv<kernel_shape=[2,3]>(x, w)", 22, "1,3,9,9", "5,3,3,3", "the weights 3"},
+        {"y = Conv<auto_pad=\"ALL\">(x, w)", 22, "1,3,9,9", "5,3,3,3", "auto_pad is 'ALL'"},
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,3,3", "weights have 3 dimensions"},
+        {"y = Conv(x, w)", 22, "1,3", "5,3", "the input has 2 dimensions"},
+        {"y = Conv(x, w)", 22, "1,3,9,9", "5,3,0,3", "the kernel is 0"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        const row_case *c = &cases[i];
+        onx_operand x = filled(c->x, 1), w = filled(c->w, 2), *in[] = {&x, &w};
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = kernel_run(*tier, c->opset, c->node, 2, in, 2);
+            CHECK_EQ(r.status, ONX_INVALID);
+            if (!CHECK(strstr(r.diag.message, c->b)))
+                fprintf(stderr, "    %s [%s]: %s\n", c->node, *tier, r.diag.message);
+        }
+        free(x.data), free(w.data);
+    }
+}
+
+/* The blocked forms against the plain ones: the input goes to blocks, the result comes back. */
+static const struct blocked_case {
+    const char *plain, *blocked, *x, *w, *b;
+    bool from_plain; /* the input stays plain */
+} blocked_cases[] = {
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)",
+     "2,32,7,7", "48,32,3,3", "48", false},
+    {"y = Conv<pads=[3,3,3,3], strides=[2,2]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<pads=[3,3,3,3], strides=[2,2]>(x, w, b)", "1,3,31,30",
+     "32,3,7,7", "32", true},
+    {"y = Conv<group=2, dilations=[2,1]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<group=2, dilations=[2,1]>(x, w, b)", "1,64,9,7", "32,32,3,3",
+     "32", false},
+    {"y = Conv<group=48, strides=[1,2]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<group=48, strides=[1,2]>(x, w, b)", "2,48,9,7", "48,1,3,2", "48",
+     false},
+    {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
+     "y = onx.internal.MaxPoolBlocked<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
+     "2,32,9,10", "", "", false},
+    {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], count_include_pad=1, "
+     "pads=[1,0,1,1]>(x)",
+     "y = onx.internal.AveragePoolBlocked<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], "
+     "count_include_pad=1, pads=[1,0,1,1]>(x)",
+     "2,32,9,10", "", "", false},
+    {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,32,7,7", "", "",
+     false},
+};
+
+TEST(blocked_rows) {
+    EACH_TIER(t) {
+        for (size_t i = 0; i < ONX_COUNT(blocked_cases); i++) {
+            const struct blocked_case *c = &blocked_cases[i];
+            onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
+            size_t n = *c->w ? 3 : 1;
+            kernel_result want =
+                kernel_run("ref", 22, c->plain, n, (onx_operand *[]){&x, &w, &b}, 0);
+            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                                          (onx_operand *[]){&x}, 0);
+            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], &w, &b};
+            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, 2), back = {0};
+            bool blocked = got.out[0].layout != ONX_LAYOUT_PLAIN;
+            if (ran(&want) && ran(&got) && blocked) {
+                CHECK_EQ(got.out[0].layout, t->block->block);
+                back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                  (onx_operand *[]){&got.out[0]}, 0);
+            }
+            if (!CHECK(kernel_distance(blocked ? &back.out[0] : &got.out[0], &want.out[0]) < 1e-4))
+                fprintf(stderr, "    %s [%s]\n", c->blocked, t->name);
+            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            free(x.data), free(w.data), free(b.data);
+        }
+    }
+}
+
+/* Residual and clamp: what Conv, Add and Clip give. */
+TEST(residual_and_clamp) {
+    EACH_TIER(t) {
+        onx_operand x = filled("1,32,5,6", 1), w = filled("32,32,3,3", 2), b = filled("32", 3);
+        x.layout = (uint8_t)t->block->block;
+        const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";
+        kernel_result sum = kernel_run(t->name, 22, node, 3, (onx_operand *[]){&x, &w, &b}, 2);
+        REQUIRE(ran(&sum));
+        node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1], lo=-0.5, hi=2.0>(x, w, b, r)";
+        onx_operand *in[] = {&x, &w, &b, &x};
+        kernel_result got = kernel_run(t->name, 22, node, 4, in, 2);
+        REQUIRE(ran(&got));
+        const float *s = sum.out[0].data, *r = x.data, *y = got.out[0].data;
+        size_t wrong = 0;
+        for (size_t i = 0; i < (size_t)x.count; i++)
+            wrong += !(fabsf(y[i] - fminf(2, fmaxf(-0.5f, s[i] + r[i]))) < 1e-4f);
+        CHECK_EQ(wrong, 0);
+        CHECK(got.out[0].layout == x.layout);
+        kernel_free(&sum), kernel_free(&got);
+        free(x.data), free(w.data), free(b.data);
+    }
+}
+
+static const row_case pool_cases[] = {
+    {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "2,20,11,9", "", ""},
+    {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
+     ""},
+    {"y = MaxPool<kernel_shape=[2,2,3], pads=[1,0,1,0,1,1]>(x)", 22, "1,2,4,5,6", "", ""},
+    {"y = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,2,1,0]>(x)", 7, "2,20,11,9", "",
+     ""},
+    {"y = AveragePool<kernel_shape=[3,3], pads=[2,2,2,2], count_include_pad=1>(x)", 22, "1,3,5,5",
+     "", ""},
+    {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,2], dilations=[2,1]>(x)", 22,
+     "1,3,8,7", "", ""},
+    {"y = AveragePool<kernel_shape=[3,2], auto_pad=\"SAME_LOWER\", strides=[2,2]>(x)", 22,
+     "1,3,8,7", "", ""},
+    {"y = GlobalMaxPool(x)", 1, "2,5,7,9", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5,7,9", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5,170", "", ""},
+    {"y = GlobalAveragePool(x)", 22, "2,5", "", ""},
+    {"y = GlobalMaxPool(x)", 22, "0,5,7", "", ""},
+    {"y = GlobalMaxPool(x)", 22, "3,5,0", "", ""},
+};
+
+TEST(pool_rows) {
+    for (size_t i = 0; i < ONX_COUNT(pool_cases); i++) {
+        const row_case *c = &pool_cases[i];
+        onx_operand x = filled(c->x, 1), *in[] = {&x};
+        kernel_result want = kernel_run("ref", c->opset, c->node, 1, in, 0);
+        if (!ran(&want)) continue;
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result got = kernel_run(*tier, c->opset, c->node, 1, in, 0);
+            if (ran(&got) && !CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-5))
+                fprintf(stderr, "    %s [%s]\n", c->node, *tier);
+            kernel_free(&got);
+        }
+        kernel_free(&want);
+        free(x.data);
+    }
+}
+
+TEST(pool_mistakes) {
+    static const row_case cases[] = {
+        {"y = MaxPool(x)", 22, "1,3,9,9", "", "kernel_shape is missing"},
+        {"y = MaxPool<kernel_shape=[3]>(x)", 22, "1,3,9,9", "", "for 1 spatial dimensions"},
+        {"y = AveragePool<kernel_shape=[30,30]>(x)", 22, "1,3,9,9", "", "the window spans 30"},
+        {"y = AveragePool<kernel_shape=[3], strides=[-1]>(x)", 22, "1,3,9", "", "not positive"},
+        {"y = GlobalMaxPool(x)", 22, "5", "", "needs batch and channels"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        const row_case *c = &cases[i];
+        onx_operand x = filled(c->x, 1), *in[] = {&x};
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = kernel_run(*tier, c->opset, c->node, 1, in, 0);
+            CHECK_EQ(r.status, ONX_INVALID);
+            if (!CHECK(strstr(r.diag.message, c->b)))
+                fprintf(stderr, "    %s [%s]: %s\n", c->node, *tier, r.diag.message);
+        }
+        free(x.data);
+    }
+}
+
+/* Ties give the first; NaN wins; the order of indices follows storage_order. */
+TEST(max_pool_indices) {
+    float data[] = {1, 5, 5, 2, NAN, 0, 7, 7, -1};
+    onx_operand x = kernel_operand(ONX_DTYPE_F32, "1,1,3,3", data), *in[] = {&x};
+    const char *node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=0>(x)";
+    kernel_result r = kernel_run("avx2", 12, node, 1, in, 0);
+    REQUIRE(ran(&r));
+    static const int64_t rows[] = {4, 4, 4, 4};
+    CHECK(memcmp(r.out[1].data, rows, sizeof rows) == 0 && isnan(*(float *)r.out[0].data));
+    kernel_free(&r);
+    data[4] = 3;
+    node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=1>(x)";
+    r = kernel_run("avx2", 12, node, 1, in, 0);
+    REQUIRE(ran(&r));
+    static const int64_t columns[] = {3, 3, 2, 5};
+    CHECK(memcmp(r.out[1].data, columns, sizeof columns) == 0);
+    kernel_free(&r);
+}
+
+TEST(backend) {
+    static const char *const prefixes[] = {"conv_",       "basic_conv",    "maxpool",
+                                           "averagepool", "globalaverage", "globalmax"};
+    for (size_t i = 0; i < ONX_COUNT(prefixes); i++) {
+        size_t failed = 0, n = kernel_backend(prefixes[i], "", &failed);
+        if (!getenv("ONX_DATA")) SKIP("ONX_DATA is not set");
+        CHECK(n > 0);
+        CHECK_EQ(failed, 0);
+    }
+}
+
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
-              E(pools))
+              E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows) E(residual_and_clamp)
+                  E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

@@ -7,7 +7,7 @@
 #include <math.h>
 
 TEST(backend) {
-    static const char *const prefixes[] = {"add",         "and",
+    static const char *const prefixes[] = {"add", "cast",         "and",
                                            "bitshift",    "bitwise_and",
                                            "bitwise_or",  "bitwise_xor",
                                            "div",         "equal",

@@ -176,7 +176,9 @@ static void direct_pack(const onx_conv *c, const float *w, size_t group, float *
             for (size_t k = 0; k < taps; k++)
                 for (size_t ic = ic0; ic < ic0 + VF; ic++)
                     for (size_t oc = oc0; oc < smaller(oc0 + WIDE * VF, oc_end); oc++)
-                        *packed++ = ic < c->ic && oc < c->oc ? w[(oc * c->ic + ic) * taps + k] : 0;
+                        *packed++ = ic < c->ic && oc < c->oc
+                                        ? load_any(w + (oc * c->ic + ic) * taps + k)
+                                        : 0;
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_direct) = {

@@ -75,7 +75,7 @@ static void deal_row(const onx_conv *c, const split *s, const float *row, float 
         memset(out, 0, i * sizeof *out);
         if (row)
             for (size_t x = i * c->sw + d - c->left; i < s->columns && x < c->iw; x += c->sw)
-                out[i++] = row[x];
+                out[i++] = load_any(row + x);
         memset(out + i, 0, (s->columns - i) * sizeof *out);
     }
 }
@@ -137,7 +137,7 @@ static void plain_pack(const onx_conv *c, const float *w, size_t group, float *p
     for (size_t oc0 = 0; oc0 < oc_end; oc0 += WIDE * VF)
         for (size_t k = 0; k < taps; k++)
             for (size_t oc = oc0; oc < smaller(oc0 + WIDE * VF, oc_end); oc++)
-                *packed++ = oc < c->oc ? w[oc * taps + k] : 0;
+                *packed++ = oc < c->oc ? load_any(w + oc * taps + k) : 0;
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_plain) = {

@@ -68,6 +68,13 @@ static inline size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
+/* A float that need not be aligned: weights and inputs may lie in a file. */
+static inline float load_any(const float *p) {
+    float v;
+    memcpy(&v, (const void *)p, sizeof v);
+    return v;
+}
+
 /* The ends of a tile of `wide` blocks from output block `block` of group `group` (of all images),
  * beginning at `pixel`. */
 static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, size_t group,

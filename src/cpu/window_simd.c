@@ -5,8 +5,8 @@
  * those columns SPAN neighbouring pixels are made at once, in registers; the others one by one, with
  * the taps that they have. Weights are packed as [groups/b][kh][kw][b].
  */
+#include "cpu/conv_tile.h"
 #include "cpu/pool.h"
-#include "cpu/vec.h"
 
 #include <math.h>
 
@@ -31,13 +31,6 @@ typedef struct range {
     size_t first, last;
 } range;
 
-static size_t ceil_div(size_t a, size_t b) {
-    return a / b + (a % b != 0);
-}
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static range taps_inside(size_t at, size_t pad, size_t n, size_t d, size_t size) {
     range r = {at < pad ? smaller(ceil_div(pad - at, d), n) : 0, n};
     r.last = at < size + pad ? smaller(n, ceil_div(size + pad - at, d)) : 0;
@@ -61,14 +54,12 @@ static inline vf larger_or_nan(vf a, vf b) {
 }
 
 /* `pixels` outputs from (oy, ox), all with the taps ky and kx. */
-static inline __attribute__((always_inline)) void run_span(const plane *f, size_t oy, size_t ox,
-                                                           range ky, range kx, kind op,
-                                                           size_t pixels) {
+TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, range ky, range kx, kind op,
+                          size_t pixels) {
     const onx_conv *c = f->c;
     size_t step = c->sw * VF, out = (oy * c->ow + ox) * VF;
     vf v[SPAN];
-#pragma GCC unroll 8
-    for (size_t p = 0; p < pixels; p++) {
+    UNROLL for (size_t p = 0; p < pixels; p++) {
         v[p] = op == DEPTHWISE ? f->bias : op == MAXIMUM ? vf_set(-INFINITY) : vf_zero();
         if (op == DEPTHWISE && f->add) v[p] += vf_load(f->add + out + p * VF);
     }
@@ -77,8 +68,7 @@ static inline __attribute__((always_inline)) void run_span(const plane *f, size_
         const float *x = f->x + (iy * c->iw + ix) * VF;
         for (size_t k = kx.first; k < kx.last; k++, x += c->dw * VF) {
             vf w = op == DEPTHWISE ? vf_load(f->w + (y * c->kw + k) * VF) : vf_zero();
-#pragma GCC unroll 8
-            for (size_t p = 0; p < pixels; p++) {
+            UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf in = vf_load(x + p * step);
                 v[p] = op == DEPTHWISE ? vf_fma(in, w, v[p])
                        : op == MAXIMUM ? larger_or_nan(v[p], in)
@@ -87,8 +77,7 @@ static inline __attribute__((always_inline)) void run_span(const plane *f, size_
         }
     }
     vf n = op == AVERAGE ? vf_set(divisor(f, oy, ox, ky, kx)) : vf_zero();
-#pragma GCC unroll 8
-    for (size_t p = 0; p < pixels; p++) {
+    UNROLL for (size_t p = 0; p < pixels; p++) {
         if (op == DEPTHWISE) v[p] = vf_min(f->hi, vf_max(f->lo, v[p]));
         if (op == AVERAGE) v[p] = v[p] / n;
         vf_store(f->y + out + p * VF, v[p]);
@@ -96,15 +85,14 @@ static inline __attribute__((always_inline)) void run_span(const plane *f, size_
 }
 
 /* Without taps no address may be made, so the ranges are emptied together. */
-static inline __attribute__((always_inline)) void run_pixel(const plane *f, size_t oy, size_t ox,
-                                                            range ky, kind op) {
+TILE_INLINE void run_pixel(const plane *f, size_t oy, size_t ox, range ky, kind op) {
     const onx_conv *c = f->c;
     range kx = taps_inside(ox * c->sw, c->left, c->kw, c->dw, c->iw);
     if (kx.first == kx.last) ky.last = ky.first;
     run_span(f, oy, ox, ky, kx, op, 1);
 }
 
-static inline __attribute__((always_inline)) void run_row(const plane *f, size_t oy, kind op) {
+TILE_INLINE void run_row(const plane *f, size_t oy, kind op) {
     const onx_conv *c = f->c;
     range ky = taps_inside(oy * c->sh, c->top, c->kh, c->dh, c->ih), all = {0, c->kw};
     size_t reach = (c->kw - 1) * c->dw + 1, ox = 0; /* columns that a window spans */
@@ -182,7 +170,8 @@ static void depthwise_pack(const onx_conv *c, const float *w, size_t group, floa
     if (group % VF) return;
     for (size_t k = 0; k < taps; k++)
         for (size_t i = group; i < group + VF; i++)
-            packed[group * taps + k * VF + (i - group)] = i < c->groups ? w[i * taps + k] : 0;
+            packed[group * taps + k * VF + (i - group)] =
+                i < c->groups ? load_any(w + i * taps + k) : 0;
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_depthwise) = {

@@ -42,9 +42,13 @@ struct onx_op {
 
 /* The rows of one family; ends with a row without a name. */
 typedef const onx_op onx_op_rows[];
-/* All families (registry.c, from families.def); ends with NULL. A program that links its own
+/* All families (registry.c, from families.def); ends with a NULL name. A program that links its own
  * definition of this table gets only those operators. */
-extern const onx_op *const onx_op_table[];
+typedef struct onx_family {
+    const char *name;
+    const onx_op *ops;
+} onx_family;
+extern const onx_family onx_op_table[];
 
 /* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
 const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);
@@ -81,6 +85,14 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
                                onx_diag *diag) ONX_MUST_CHECK;
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
+
+/* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
+typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
+/* Can an operator be given these n inputs: is there none too many, is each that must be there, is it
+ * a tensor where it must be one, and are types equal that share a type variable? INVALID. Whether
+ * the type variable allows the type is left to the checker: kernels may know more types. */
+onx_status onx_op_check(const onx_op *op, size_t n, onx_op_input *input, const void *user,
+                        onx_diag *diag) ONX_MUST_CHECK;
 
 /* Attributes of a node, with the default of the signature when it has none. An attribute of a wrong
  * type counts as missing: the checker reports it. Without either: 0, 0.0f, "", and no elements. */

@@ -4,10 +4,9 @@
 
 enum { MAX_KEY = 4096 }; /* attributes that are larger are not compared */
 
-static bool put_str(onx_buf *key, onx_str s) {
+static void put_str(onx_buf *key, onx_str s) {
     onx_buf_put(key, &s.size, sizeof s.size);
     onx_buf_put(key, s.data, s.size);
-    return !key->failed;
 }
 
 /* Operator, inputs, attributes: what two nodes must have in common. False: it is too long. */
@@ -28,7 +27,8 @@ static onx_status make_key(const onx_node *node, onx_buf *key, bool *fits, onx_d
         ONX_TRY(onx_wire_size(a, &size, diag));
         if (size > MAX_KEY) return ONX_OK;
         onx_buf_put(key, &size, sizeof size);
-        ONX_TRY(onx_wire_encode(a, &writer, diag));
+        onx_status status = onx_wire_encode(a, &writer, diag);
+        if (status && !key->failed) return status;
     }
     *fits = true;
     return key->failed ? onx_fail_nomem(diag) : ONX_OK;

@@ -42,10 +42,12 @@ static bool is_small(const onx_pass_ctx *ctx, const onx_node *node, const onx_te
     return after <= ctx->fold_bytes || after <= before;
 }
 
-/* The tensor of a Constant node that holds one. */
-static const onx_tensor *written(const onx_op *op, const onx_node *node) {
-    const onx_attr *attr = onx_pass_is(op, "Constant") ? onx_node_attr(node, "value") : NULL;
-    return attr && attr->type == ONX_ATTR_TENSOR ? attr->t : NULL;
+/* The tensor of a Constant node, in whichever attribute it is. */
+static const onx_tensor *written(const onx_pass_ctx *ctx, const onx_op *op, const onx_node *node) {
+    if (!onx_pass_is(op, "Constant") || node->output.n != 1) return NULL;
+    const onx_attr *attr = onx_node_attr(node, "value");
+    if (attr && attr->type == ONX_ATTR_TENSOR) return attr->t;
+    return onx_pass_constant(ctx, onx_node_output(node, 0));
 }
 
 static onx_status compute(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *in) {
@@ -63,8 +65,8 @@ static onx_status compute(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *c
 }
 
 static onx_status fold(onx_pass_ctx *ctx, onx_node *node, const onx_op *op) {
-    const onx_tensor *constant = written(op, node);
-    if (constant && node->output.n == 1) return onx_pass_become(ctx, node, &constant);
+    const onx_tensor *constant = written(ctx, op, node);
+    if (constant) return onx_pass_become(ctx, node, &constant);
     const onx_tensor **in = onx_arena_array(&ctx->arena, node->input.n, sizeof(onx_tensor *));
     if (!in) return onx_fail_nomem(ctx->diag);
     if (!ctx->eval || !collect_inputs(ctx, node, in)) return ONX_OK;

@@ -1,7 +1,7 @@
 /* identity.c: nodes that give what they get make way for it. */
 #include "pass/pass.h"
 
-typedef bool noop_test(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op);
+typedef bool noop_test(const onx_pass_ctx *ctx, const onx_node *node);
 
 static const onx_fact *in_fact(const onx_pass_ctx *ctx, const onx_node *node) {
     return onx_pass_fact(ctx, onx_node_input(node, 0));
@@ -10,28 +10,25 @@ static const onx_fact *out_fact(const onx_pass_ctx *ctx, const onx_node *node) {
     return onx_pass_fact(ctx, onx_node_output(node, 0));
 }
 
-static bool always(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    (void)ctx, (void)node, (void)op;
+static bool always(const onx_pass_ctx *ctx, const onx_node *node) {
+    (void)ctx, (void)node;
     return true;
 }
 
-static bool one_input(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    (void)ctx, (void)op;
+static bool one_input(const onx_pass_ctx *ctx, const onx_node *node) {
+    (void)ctx;
     return node->input.n == 1;
 }
 
-static bool same_type(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    (void)op;
+static bool same_type(const onx_pass_ctx *ctx, const onx_node *node) {
     return onx_pass_same_type(in_fact(ctx, node), out_fact(ctx, node));
 }
 
-static bool same_shape(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    (void)op;
+static bool same_shape(const onx_pass_ctx *ctx, const onx_node *node) {
     return onx_pass_same_shape(in_fact(ctx, node), out_fact(ctx, node));
 }
 
-static bool in_order(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    (void)op;
+static bool in_order(const onx_pass_ctx *ctx, const onx_node *node) {
     size_t n = 0;
     const int64_t *perm = onx_op_ints(node, "perm", &n);
     const onx_fact *in = in_fact(ctx, node);
@@ -43,11 +40,13 @@ static bool in_order(const onx_pass_ctx *ctx, const onx_node *node, const onx_op
 
 /* Before version 7 the attribute is_test says that nothing is dropped; from version 12 on the input
  * training_mode must not say otherwise. */
-static bool drops_nothing(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
+static bool drops_nothing(const onx_pass_ctx *ctx, const onx_node *node) {
     const onx_value *mask = onx_node_output(node, 1), *mode = onx_node_input(node, 2);
+    const onx_attr *test = onx_node_attr(node, "is_test");
+    int64_t version = onx_model_opset(ctx->model, "");
     if (mask && (mask->n_uses || onx_pass_held(ctx, mask))) return false;
-    if (op->since < 7) return onx_op_int(op, node, "is_test") == 1;
-    if (!mode || op->since < 12) return true;
+    if (version < 7) return test && onx_attr_int(test) == 1;
+    if (!mode) return true;
     const onx_tensor *constant = onx_pass_constant(ctx, mode);
     uint8_t training = 1;
     return constant && onx_tensor_dtype(constant) == ONX_DTYPE_BOOL &&
@@ -79,11 +78,10 @@ onx_status onx_pass_identity(onx_pass_ctx *ctx, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         onx_value *in = onx_node_input(node, 0), *out = onx_node_output(node, 0);
-        const onx_op *op = onx_pass_op(ctx, node);
         bool done = false;
         for (size_t i = 0; i < ONX_COUNT(rules) && !done; i++)
-            if (onx_pass_is(op, rules[i].op) && can_bypass(ctx, in, out) &&
-                rules[i].is_noop(ctx, node, op))
+            if (onx_pass_named(ctx, node, rules[i].op) && can_bypass(ctx, in, out) &&
+                rules[i].is_noop(ctx, node))
                 ONX_TRY(onx_pass_replace(ctx, out, in, &done));
         if (done) ONX_TRY(onx_pass_remove(ctx, node));
     }

@@ -81,6 +81,8 @@ const onx_tensor *onx_pass_constant(const onx_pass_ctx *ctx, const onx_value *va
 bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value);
 /* Its only use is input `*index` of the node returned; NULL: it is held, or used otherwise. */
 onx_node *onx_pass_only_use(const onx_pass_ctx *ctx, const onx_value *value, size_t *index);
+/* Is it a node of that operator of ai.onnx, with or without a row, and not a function? */
+bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *name);
 /* The row of the node's operator; NULL where it is not known, or is a function of the model. */
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
 bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */

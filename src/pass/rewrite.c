@@ -67,12 +67,19 @@ onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, b
 
 /* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
 
+static bool is_function(const onx_pass_ctx *ctx, const onx_node *node) {
+    return ctx->model->functions.count &&
+           onx_model_function_find(ctx->model, onx_node_domain(node), onx_node_op(node),
+                                   onx_node_overload(node));
+}
+
+bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *name) {
+    return onx_str_is(node->op_type, name) && onx_domain_plain(node->domain).size == 0 &&
+           !is_function(ctx, node);
+}
+
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node) {
-    if (ctx->model->functions.count &&
-        onx_model_function_find(ctx->model, onx_node_domain(node), onx_node_op(node),
-                                onx_node_overload(node)))
-        return NULL;
-    return onx_op_of(node);
+    return is_function(ctx, node) ? NULL : onx_op_of(node);
 }
 
 bool onx_pass_is(const onx_op *op, const char *name) {

@@ -10,7 +10,7 @@ static const onx_slot *input_slot(const onx_program *p, const onx_step *step, ui
 }
 
 static bool is_object(const onx_slot *slot) {
-    return slot->constant.kind != ONX_TYPE_TENSOR || slot->constant.dtype == ONX_DTYPE_STRING;
+    return onx_operand_is_object(&slot->constant);
 }
 
 /* Known: `early` is used for it until the steps that really run early are chosen. */

@@ -230,7 +230,7 @@ static onx_status choose(builder *b, onx_step *step, onx_call *call) {
 static onx_status pack(builder *b, onx_step *step, onx_call *call) {
     onx_run run = {.engine = b->build->engine, .diag = b->build->diag};
     call->run = &run;
-    ONX_TRY(onx_store_pack(b->build->engine->store, call, &step->holds));
+    ONX_TRY(onx_store_pack(b->build->engine->store, call, step->provider, &step->holds));
     if (step->holds) step->packed = onx_packed_data(step->holds);
     step->state = call->state;
     step->plan_bytes = call->plan_bytes;
@@ -260,6 +260,8 @@ static onx_status init_step(builder *b, const onx_node *node, onx_step *step) {
                      .in = edges,
                      .out = edges + step->n_in};
     ONX_TRY(choose(b, step, &call));
+    for (uint32_t o = 0; o < step->n_out; o++)
+        if (call.out[o]) b->program->slots[step->out[o]].constant.layout = call.out[o]->layout;
     return pack(b, step, &call);
 }
 

@@ -32,7 +32,7 @@ enum { ONX_DEVICES = 4 };
 
 typedef struct onx_program onx_program;
 typedef struct onx_frame onx_frame;
-typedef struct onx_pool onx_pool;
+typedef struct onx_blocks onx_blocks;
 typedef struct onx_block onx_block;
 typedef struct onx_packed onx_packed;
 
@@ -150,34 +150,35 @@ onx_store *onx_store_retain(onx_store *store);
 void onx_store_release(void *store); /* NULL is fine */
 /* What the call's kernel makes of its constant inputs: made now, or shared. `*out` stays NULL when
  * there is nothing to pack. */
-onx_status onx_store_pack(onx_store *store, onx_call *call, onx_packed **out) ONX_MUST_CHECK;
+onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
+                          onx_packed **out) ONX_MUST_CHECK;
 const void *onx_packed_data(const onx_packed *packed);
 size_t onx_packed_bytes(const onx_packed *packed);
 void onx_packed_release(onx_store *store, onx_packed *packed);
 
-/* ─ Blocks (pool.c) ──────────────────────────────────────────────────────────────────────────── */
+/* ─ Blocks (blocks.c) ──────────────────────────────────────────────────────────────────────────── */
 
 /* Memory of one device, taken and given back within a run, kept for the next one. For one thread. */
 struct onx_block {
     size_t refs;
     size_t bytes;
     void *data;
-    onx_pool *pool;
+    onx_blocks *pool;
     onx_block *next; /* while it is free */
 };
-struct onx_pool {
+struct onx_blocks {
     onx_context *ctx;
     const onx_provider *provider;
     onx_block *free;
     size_t used, held; /* bytes in blocks handed out, and in all */
 };
-void onx_pool_init(onx_pool *pool, onx_context *ctx, const onx_provider *provider);
-void onx_pool_fini(onx_pool *pool); /* all blocks have come back */
-onx_status onx_pool_take(onx_pool *pool, size_t bytes, onx_block **out, onx_diag *diag)
+void onx_blocks_init(onx_blocks *pool, onx_context *ctx, const onx_provider *provider);
+void onx_blocks_fini(onx_blocks *pool); /* all blocks have come back */
+onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_diag *diag)
     ONX_MUST_CHECK;
 void onx_block_release(onx_block *block); /* NULL is fine */
 /* Give free blocks back to the system. */
-void onx_pool_trim(onx_pool *pool);
+void onx_blocks_trim(onx_blocks *pool);
 
 onx_status onx_device_alloc(const onx_provider *provider, onx_context *ctx, size_t bytes,
                             void **out, onx_diag *diag) ONX_MUST_CHECK;
@@ -216,7 +217,7 @@ struct onx_frame {
     const onx_program *program;
     onx_context *ctx;
     onx_run *run;        /* while it runs */
-    onx_pool *pools;     /* one per device, of the outermost frame */
+    onx_blocks *pools;   /* one per device, of the outermost frame */
     onx_operand *values; /* one per slot */
     onx_place *places;   /* one per slot */
     onx_block **blocks;  /* one per slot: what holds its bytes; NULL: nothing to release */
@@ -238,7 +239,7 @@ struct onx_frame {
     onx_arena arena;
     onx_frame *next; /* in the session's list of idle frames */
 };
-onx_status onx_frame_new(const onx_program *program, onx_pool *pools, onx_frame **out,
+onx_status onx_frame_new(const onx_program *program, onx_blocks *pools, onx_frame **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_frame_free(onx_frame *frame); /* NULL is fine */
 /* bind.c: places and plans for the inputs and captures in frame->values. Nothing happens when it is

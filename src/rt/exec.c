@@ -8,7 +8,7 @@
 static onx_status copy_view(onx_call *call) {
     const onx_operand *in = call->in[0];
     onx_operand *out = call->out[0];
-    if (in->object) return onx_call_object(call, 0, onx_object_retain(in->object));
+    if (onx_operand_is_object(in)) return onx_call_object(call, 0, onx_object_retain(in->object));
     if (out->bytes && out->data != in->data) memcpy(out->data, in->data, out->bytes);
     return ONX_OK;
 }

@@ -49,7 +49,7 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
            frame->signature;
 }
 
-onx_status onx_frame_new(const onx_program *program, onx_pool *pools, onx_frame **out,
+onx_status onx_frame_new(const onx_program *program, onx_blocks *pools, onx_frame **out,
                          onx_diag *diag) {
     onx_context *ctx = program->engine->ctx;
     onx_frame *frame = onx_mem_alloc(ctx, sizeof *frame);
@@ -121,8 +121,8 @@ onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) {
     frame->blocks[slot] = NULL;
     value->data = NULL;
     if (!value->bytes) return ONX_OK;
-    onx_pool *pool = &frame->pools[frame->program->slots[slot].device];
-    ONX_TRY(onx_pool_take(pool, value->bytes, &frame->blocks[slot], diag));
+    onx_blocks *pool = &frame->pools[frame->program->slots[slot].device];
+    ONX_TRY(onx_blocks_take(pool, value->bytes, &frame->blocks[slot], diag));
     value->data = frame->blocks[slot]->data;
     return ONX_OK;
 }

@@ -456,7 +456,7 @@ static onx_status direct_outputs(onx_session *s, onx_variant *v, onx_lane *lane,
 }
 
 static onx_status deliver(onx_session *s, const onx_operand *value, onx_arg *arg, onx_diag *diag) {
-    if (value->object) {
+    if (value->object && onx_operand_is_object(value)) {
         onx_data *made = NULL;
         ONX_TRY(onx_data_of_object(s->home, value->object, &made, diag));
         arg->value = made;

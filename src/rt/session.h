@@ -14,7 +14,7 @@
 #include "rt/engine.h"
 
 typedef struct onx_lane {
-    onx_pool pools[ONX_DEVICES];
+    onx_blocks pools[ONX_DEVICES];
     onx_frame *frame;
     onx_wanted *wanted; /* one per pin of a subgraph */
     struct onx_lane *next;

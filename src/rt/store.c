@@ -11,6 +11,7 @@ struct onx_packed {
     const onx_kernel *kernel;
     uint64_t format;
     const void *from[INPUTS_MAX]; /* data of the inputs that are packed */
+    const onx_provider *provider; /* whose memory it is in */
     void *data;
     size_t bytes;
     onx_packed *next;
@@ -21,7 +22,8 @@ struct onx_store {
     onx_mutex lock;
     onx_packed *all;
 };
-static const onx_provider host = {.host = true};
+/* All sessions have a host of their own, but its memory is one. */
+static const onx_provider host_memory = {.host = true};
 
 onx_status onx_store_new(onx_context *ctx, onx_store **out, onx_diag *diag) {
     onx_store *store = onx_mem_alloc(ctx, sizeof *store);
@@ -49,8 +51,8 @@ void onx_store_release(void *user) {
 }
 
 static bool same(const onx_packed *a, const onx_packed *b) {
-    return a->kernel == b->kernel && a->format == b->format && a->bytes == b->bytes &&
-           memcmp(a->from, b->from, sizeof a->from) == 0;
+    return a->kernel == b->kernel && a->provider == b->provider && a->format == b->format &&
+           a->bytes == b->bytes && memcmp(a->from, b->from, sizeof a->from) == 0;
 }
 
 static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, onx_packed **out) {
@@ -58,10 +60,11 @@ static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, 
     if (!packed) return onx_fail_nomem(call->diag);
     *packed = *key;
     packed->refs = 1;
-    onx_status status = onx_device_alloc(&host, store->ctx, key->bytes, &packed->data, call->diag);
+    onx_status status =
+        onx_device_alloc(key->provider, store->ctx, key->bytes, &packed->data, call->diag);
     if (status == ONX_OK) {
         status = call->kernel->pack(call, packed->data);
-        if (status != ONX_OK) onx_device_free(&host, store->ctx, packed->data, key->bytes);
+        if (status != ONX_OK) onx_device_free(key->provider, store->ctx, packed->data, key->bytes);
     }
     if (status != ONX_OK) {
         onx_mem_free(store->ctx, packed, sizeof *packed);
@@ -73,13 +76,18 @@ static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, 
     return ONX_OK;
 }
 
-onx_status onx_store_pack(onx_store *store, onx_call *call, onx_packed **out) {
+onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
+                          onx_packed **out) {
     if (!call->kernel->pack_bytes) return ONX_OK;
-    onx_packed key = {.kernel = call->kernel, .format = call->pack_format};
+    onx_packed key = {.kernel = call->kernel,
+                      .format = call->pack_format,
+                      .provider = provider->host ? &host_memory : provider};
     key.bytes = call->kernel->pack_bytes(call);
     if (!key.bytes) return ONX_OK;
+    size_t n = 0;
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
-        if (call->kernel->packs >> i & 1 && call->in[i]) key.from[i] = call->in[i]->data;
+        if (call->kernel->packs >> i & 1 && call->in[i]) key.from[i] = call->in[i]->data, n++;
+    if (!n) return onx_fail(call->diag, ONX_USAGE, "a kernel packs inputs that it does not name");
     onx_mutex_lock(&store->lock);
     onx_packed *found = store->all;
     while (found && !same(found, &key)) found = found->next;
@@ -107,7 +115,7 @@ void onx_packed_release(onx_store *store, onx_packed *packed) {
         onx_packed **at = &store->all;
         while (*at != packed) at = &(*at)->next;
         *at = packed->next;
-        onx_device_free(&host, store->ctx, packed->data, packed->bytes);
+        onx_device_free(packed->provider, store->ctx, packed->data, packed->bytes);
         onx_mem_free(store->ctx, packed, sizeof *packed);
     }
     onx_mutex_unlock(&store->lock);

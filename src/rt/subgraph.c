@@ -51,8 +51,8 @@ onx_status onx_call_temporary(onx_call *call, onx_dtype dtype, size_t rank, cons
     if (!onx_operand_shape(&result->operand, dtype, rank, dims))
         status = onx_call_fail(call, ONX_LIMIT, "a value inside is too large for this machine");
     else if (result->operand.bytes)
-        status = onx_pool_take(&frame->pools[frame->program->engine->host], result->operand.bytes,
-                               &result->block, call->diag);
+        status = onx_blocks_take(&frame->pools[frame->program->engine->host], result->operand.bytes,
+                                 &result->block, call->diag);
     if (status != ONX_OK) {
         onx_call_release(call, &result->operand);
         return status;

@@ -159,7 +159,7 @@ onx_status onx_variant_new(onx_session *session, size_t n, const char *const *na
 
 static void free_lane(onx_session *session, onx_lane *lane) {
     onx_frame_free(lane->frame);
-    for (size_t d = 0; d < session->engine.n_providers; d++) onx_pool_fini(&lane->pools[d]);
+    for (size_t d = 0; d < session->engine.n_providers; d++) onx_blocks_fini(&lane->pools[d]);
     onx_mem_free(session->ctx, lane, sizeof *lane);
 }
 
@@ -197,7 +197,7 @@ static onx_status new_lane(onx_session *session, onx_variant *variant, onx_lane 
     if (!lane) return onx_fail_nomem(diag);
     *lane = (onx_lane){.next = NULL};
     for (size_t d = 0; d < session->engine.n_providers; d++)
-        onx_pool_init(&lane->pools[d], session->ctx, session->engine.providers[d]);
+        onx_blocks_init(&lane->pools[d], session->ctx, session->engine.providers[d]);
     onx_status status = onx_frame_new(variant->program, lane->pools, &lane->frame, diag);
     if (status == ONX_OK) {
         lane->wanted = onx_arena_array(&lane->frame->arena, variant->n_pins, sizeof *lane->wanted);

@@ -4,6 +4,9 @@ $ sh complete.sh onx ''
 |print
 |convert
 |tensor
+|run
+|bench
+|plan
 |version
 |help
 |--help
@@ -39,14 +42,30 @@ $ sh complete.sh onx print su
 |sub
 $ sh complete.sh onx info no
 |none.textproto
+$ sh complete.sh onx run --level ''
+|0
+|1
+|2
+$ sh complete.sh onx bench --cpu = av
+|avx2
+|avx512
+$ sh complete.sh onx run --inputs su
+|sub
+$ sh complete.sh onx run -o te
+$ sh complete.sh onx run --input house = te
+|tensor.npy
+$ sh complete.sh onx plan mo
+|model.onnx
 # Every command and option is offered.
 $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c); do sh complete.sh onx $c $o; done; done | sort -u
 |--align
 |--all
+|--all-values
 |--atol
 |--attributes
 |--color
 |--compare
+|--cpu
 |--dtype
 |--external
 |--external-many
@@ -55,14 +74,25 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--graph
 |--help
 |--inline
+|--input
+|--inputs
 |--json
+|--level
 |--list-options
 |--max-elements
 |--name
 |--no-color
+|--ops
 |--output
+|--output-dir
+|--profile
+|--random
 |--rtol
+|--seconds
+|--seed
+|--set
 |--stats
+|--threads
 |--threshold
 |--to
 |--touch

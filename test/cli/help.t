@@ -2,13 +2,16 @@
 $ onx
 |usage: onx COMMAND [OPTIONS] ...
 |
-|onx reads, shows and writes ONNX models and tensors.
+|onx reads, shows, writes and runs ONNX models.
 |
 |commands:
 |  info      what is in a model: versions, inputs and outputs, operators, parameters
 |  print     a listing of a model, to be read by people
 |  convert   a model from any format to any other, with its data inside or beside it
 |  tensor    tensors and other data: shown, compared, converted
+|  run       a model: compute its outputs, or any of its values
+|  bench     a model, measured: time to load it, time of a run, memory
+|  plan      how a model would be run: its steps and kernels, and where values lie in memory
 |  version   version, ONNX versions known, optional libraries, compiler
 |  help      the commands, or more about one of them
 |

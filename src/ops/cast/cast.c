@@ -1,7 +1,116 @@
-/* cast.c: element types: Cast, CastLike: meaning. */
-#include "ops/op.h"
+/* cast.c: Cast, CastLike: meaning. */
+#include "ops/cast/cast.h"
 
+/* Cast 1 has the name of the type in TensorProto: "FLOAT". */
+static onx_dtype named(onx_str name) {
+    char text[32];
+    size_t i = 0;
+    for (; i < name.size && i + 1 < sizeof text; i++) {
+        char c = name.data[i];
+        text[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    text[i] = 0;
+    return i == name.size ? onx_dtype_from_name(text) : ONX_DTYPE_NONE;
+}
+
+onx_dtype onx_cast_to(const onx_op *op, const onx_node *node) {
+    if (op->since < 6) return named(onx_op_string(op, node, "to"));
+    int64_t to = onx_op_int(op, node, "to");
+    return to > 0 && to < ONX_DTYPE_COUNT ? (onx_dtype)to : ONX_DTYPE_NONE;
+}
+
+/* A known integer survives where it fits. A size that is not known yet fits in int32, for
+ * dimensions that large cannot be computed with anyway. */
+static const onx_sym *cast_elem(onx_infer *in, const onx_sym *elem, onx_dtype to) {
+    int64_t value;
+    if (!elem || to == ONX_DTYPE_I64) return elem;
+    bool known = onx_sym_is_int(elem, &value);
+    if (to == ONX_DTYPE_BOOL) return known ? onx_sym_int(onx_infer_syms(in), value != 0) : NULL;
+    return !known || (value >= INT32_MIN && value <= INT32_MAX) ? elem : NULL;
+}
+
+static onx_status cast_to(onx_infer *in, onx_dtype to) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    ONX_TRY(onx_infer_same(in));
+    onx_infer_out(in, 0)->dtype = to;
+    bool small = to == ONX_DTYPE_I64 || to == ONX_DTYPE_I32 || to == ONX_DTYPE_BOOL;
+    if (!small || !x->elems || x->n_elems == 0) return ONX_OK;
+    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), x->n_elems, sizeof *elems);
+    if (!elems) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < x->n_elems; i++) elems[i] = cast_elem(in, x->elems[i], to);
+    return onx_infer_elems(in, 0, x->n_elems, elems);
+}
+
+static onx_status infer_cast(onx_infer *in) {
+    onx_dtype to = onx_cast_to(onx_infer_op(in), onx_infer_node(in));
+    if (to == ONX_DTYPE_NONE) return onx_infer_fail(in, "the attribute 'to' names no type");
+    return cast_to(in, to);
+}
+static onx_status infer_cast_like(onx_infer *in) {
+    return cast_to(in, onx_infer_in(in, 1)->dtype);
+}
+
+#define OP(name, since, signature, infer)                                                          \
+    { name, since, signature, infer, NULL, NULL }
 extern onx_op_rows onx_ops_cast;
 onx_op_rows onx_ops_cast = {
+    OP("Cast", 1, "(input:T1) -> (output:T2) {to:string} [T1:n0|bool, T2:n0|bool]", infer_cast),
+    OP("Cast", 6, "(input:T1) -> (output:T2) {to:int} [T1:n0|bool, T2:n0|bool]", infer_cast),
+    OP("Cast", 9, "(input:T1) -> (output:T2) {to:int} [T1:n0|bool|string, T2:n0|bool|string]",
+       infer_cast),
+    OP("Cast", 13, "(input:T1) -> (output:T2) {to:int} [T1:n|bool|string, T2:n|bool|string]",
+       infer_cast),
+    OP("Cast", 19,
+       "(input:T1) -> (output:T2) {saturate:int=1, to:int} [T1:n|f8|bool|string, "
+       "T2:n|f8|bool|string]",
+       infer_cast),
+    OP("Cast", 21,
+       "(input:T1) -> (output:T2) {saturate:int=1, to:int} [T1:n|f8|i4|bool|string, "
+       "T2:n|f8|i4|bool|string]",
+       infer_cast),
+    OP("Cast", 23,
+       "(input:T1) -> (output:T2) {saturate:int=1, to:int} [T1:n|f8|i4|string|bool|float4e2m1, "
+       "T2:n|f8|i4|string|bool|float4e2m1]",
+       infer_cast),
+    OP("Cast", 24,
+       "(input:T1) -> (output:T2) {round_mode:string=\"up\", saturate:int=1, to:int} "
+       "[T1:n|f8|i4|string|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|i4|string|bool|float4e2m1|float8e8m0]",
+       infer_cast),
+    OP("Cast", 25,
+       "(input:T1) -> (output:T2) {round_mode:string=\"up\", saturate:int=1, to:int} "
+       "[T1:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0]",
+       infer_cast),
+    OP("Cast", 28,
+       "(input:T1) -> (output:T2) {round_mode:string=\"up\", saturate:int=1, to:int} "
+       "[T1:n|f8|i4|i2|f6|string|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|i4|i2|f6|string|bool|float4e2m1|float8e8m0]",
+       infer_cast),
+    OP("CastLike", 15,
+       "(input:T1, target_type:T2) -> (output:T2) [T1:n|bool|string, T2:n|bool|string]",
+       infer_cast_like),
+    OP("CastLike", 19,
+       "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} [T1:n|f8|bool|string, "
+       "T2:n|f8|bool|string]",
+       infer_cast_like),
+    OP("CastLike", 21,
+       "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} [T1:n|f8|i4|string|bool, "
+       "T2:n|f8|i4|string|bool]",
+       infer_cast_like),
+    OP("CastLike", 23,
+       "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} "
+       "[T1:n|f8|i4|string|bool|float4e2m1, T2:n|f8|i4|string|bool|float4e2m1]",
+       infer_cast_like),
+    OP("CastLike", 24,
+       "(input:T1, target_type:T2) -> (output:T2) {round_mode:string=\"up\", saturate:int=1} "
+       "[T1:n|f8|i4|string|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|i4|string|bool|float4e2m1|float8e8m0]",
+       infer_cast_like),
+    OP("CastLike", 25,
+       "(input:T1, target_type:T2) -> (output:T2) {round_mode:string=\"up\", saturate:int=1} "
+       "[T1:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0]",
+       infer_cast_like),
     {0},
 };

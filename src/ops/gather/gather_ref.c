@@ -1,7 +1,386 @@
-/* gather_ref.c: Gather and its kin: plain loops. */
-#include "rt/kernel.h"
+/* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot, Compress,
+ * NonZero: kernels. An index out of range fails; negative ones count from the end. */
+#include "ops/view/move_ref.h"
+
+typedef struct gather {
+    int64_t axis;  /* as written */
+    int64_t batch; /* batch_dims of GatherND */
+    bool has_axis; /* of Compress */
+} gather;
+
+static onx_status gather_init(onx_call *call) {
+    gather *state = onx_call_state(call, sizeof *state);
+    if (!state) return onx_fail_nomem(call->diag);
+    *state = (gather){onx_call_int(call, "axis"), onx_call_int(call, "batch_dims"),
+                      onx_op_has(call->node, "axis")};
+    return ONX_OK;
+}
+
+static size_t axis_at(const onx_call *call, size_t rank) {
+    size_t axis = 0;
+    (void)onx_axis(((const gather *)call->state)->axis, rank, &axis);
+    return axis;
+}
+
+static onx_status bad_index(const onx_call *call, int64_t index, int64_t size) {
+    return onx_call_fail(call, ONX_INVALID, "index %lld is out of range for a dimension of %lld",
+                         (long long)index, (long long)size);
+}
+
+/* Are all indices within [-size, size)? */
+static onx_status check_indices(const onx_call *call, int64_t size) {
+    const onx_operand *indices = call->in[1];
+    for (int64_t i = 0; i < indices->count; i++) {
+        int64_t index = onx_operand_int(indices, i);
+        if (index < -size || index >= size) return bad_index(call, index, size);
+    }
+    return ONX_OK;
+}
+
+/* ── Gather ──────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status gather_bind(onx_call *call) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    int64_t dims[2 * ONX_RANK_MAX];
+    size_t axis, n = 0;
+    ONX_TRY(onx_axis_of(call, ((const gather *)call->state)->axis, data->rank, &axis));
+    for (size_t i = 0; i < axis; i++) dims[n++] = data->dims[i];
+    for (size_t i = 0; i < indices->rank; i++) dims[n++] = indices->dims[i];
+    for (size_t i = axis + 1; i < data->rank; i++) dims[n++] = data->dims[i];
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)data->dtype, n, dims));
+    return onx_move_bind(call);
+}
+
+/* Blocks of `bytes`, each from a place of its own: shared by the kernels that move such. */
+typedef struct blocks {
+    const char *from;
+    char *to;
+    int64_t bytes, count, per_task;
+    /* Gather: [outer][size] blocks in, [outer][n] out. GatherND: index rows of `depth`. */
+    int64_t size, n, depth;
+    const int64_t *strides; /* of GatherND, in blocks; and sizes */
+    const int64_t *sizes;
+    int64_t batch_blocks, batch_rows; /* of GatherND: blocks in, and rows of indices, per batch */
+} blocks;
+
+static onx_status run_blocks(onx_call *call, blocks *b, onx_task *task) {
+    b->per_task = 1 + 65536 / (b->bytes ? b->bytes : 1);
+    if (!b->from || !b->to) return ONX_OK;
+    return onx_call_parallel(call, (size_t)((b->count + b->per_task - 1) / b->per_task), task, b);
+}
+
+static onx_status gather_task(void *user, onx_call *call, size_t task, void *scratch) {
+    const blocks *b = user;
+    const onx_operand *indices = call->in[1];
+    int64_t first = (int64_t)task * b->per_task, end = first + b->per_task;
+    (void)scratch;
+    for (int64_t i = first; i < end && i < b->count; i++) {
+        int64_t index = onx_operand_int(indices, i % b->n);
+        if (index < 0) index += b->size;
+        memcpy(b->to + i * b->bytes, b->from + (i / b->n * b->size + index) * b->bytes,
+               (size_t)b->bytes);
+    }
+    return ONX_OK;
+}
+
+static onx_status gather_run(onx_call *call) {
+    const onx_operand *data = call->in[0], *out = call->out[0];
+    size_t axis = axis_at(call, data->rank), size = onx_move_size((onx_dtype)data->dtype);
+    ONX_TRY(check_indices(call, data->dims[axis]));
+    onx_mover mover = onx_move_begin(call);
+    blocks b = {.from = onx_move_in(&mover, 0),
+                .to = onx_move_out(&mover, 0),
+                .bytes = onx_inner_count(data, axis + 1) * (int64_t)size,
+                .size = data->dims[axis],
+                .n = call->in[1]->count};
+    if (out->count) {
+        b.count = out->count * (int64_t)size / b.bytes;
+        ONX_TRY(run_blocks(call, &b, gather_task));
+    }
+    return onx_move_end(call, 0, b.to);
+}
+
+/* ── GatherElements ──────────────────────────────────────────────────────────────────────────── */
+
+static onx_status elements_bind(onx_call *call) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    size_t axis;
+    ONX_TRY(onx_axis_of(call, ((const gather *)call->state)->axis, data->rank, &axis));
+    bool fit = indices->rank == data->rank;
+    for (size_t i = 0; fit && i < data->rank; i++)
+        fit = i == axis || indices->dims[i] <= data->dims[i];
+    if (!fit)
+        return onx_call_fail(call, ONX_INVALID, "the shape of indices does not fit that of data");
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)data->dtype, indices->rank, indices->dims));
+    return onx_move_bind(call);
+}
+
+/* Row `index` of the output: all dimensions but the last. */
+static void element_row(const onx_call *call, const blocks *b, int64_t index) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    size_t last = (size_t)(data->rank - 1), axis = axis_at(call, data->rank);
+    int64_t strides[ONX_RANK_MAX], width = indices->dims[last], at = index * width, row = 0;
+    onx_strides(data, strides);
+    for (size_t i = last; i-- > 0; index /= indices->dims[i])
+        if (i != axis) row += index % indices->dims[i] * strides[i];
+    for (int64_t i = 0; i < width; i++) {
+        int64_t k = onx_operand_int(indices, at + i), from = row;
+        if (k < 0) k += data->dims[axis];
+        from += k * strides[axis] + (axis == last ? 0 : i);
+        memcpy(b->to + (at + i) * b->size, b->from + from * b->size, (size_t)b->size);
+    }
+}
+
+static onx_status elements_task(void *user, onx_call *call, size_t task, void *scratch) {
+    const blocks *b = user;
+    int64_t first = (int64_t)task * b->per_task, end = first + b->per_task;
+    (void)scratch;
+    for (int64_t i = first; i < end && i < b->count; i++) element_row(call, b, i);
+    return ONX_OK;
+}
+
+static onx_status elements_run(onx_call *call) {
+    const onx_operand *data = call->in[0], *out = call->out[0];
+    ONX_TRY(check_indices(call, data->dims[axis_at(call, data->rank)]));
+    onx_mover mover = onx_move_begin(call);
+    blocks b = {.from = onx_move_in(&mover, 0),
+                .to = onx_move_out(&mover, 0),
+                .size = (int64_t)onx_move_size((onx_dtype)data->dtype)};
+    if (out->count) {
+        b.bytes = out->dims[out->rank - 1] * b.size;
+        b.count = out->count / out->dims[out->rank - 1];
+        ONX_TRY(run_blocks(call, &b, elements_task));
+    }
+    return onx_move_end(call, 0, b.to);
+}
+
+/* ── GatherND ────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status nd_bind(onx_call *call) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    int64_t batch = ((const gather *)call->state)->batch, dims[2 * ONX_RANK_MAX];
+    size_t n = 0;
+    if (!data->rank || !indices->rank || batch < 0 || batch >= data->rank || batch >= indices->rank)
+        return onx_call_fail(call, ONX_INVALID, "batch_dims %lld is out of range",
+                             (long long)batch);
+    int64_t depth = indices->dims[indices->rank - 1];
+    if (depth < 1 || depth > data->rank - batch)
+        return onx_call_fail(call, ONX_INVALID, "indices of length %lld do not fit rank %u",
+                             (long long)depth, (unsigned)data->rank);
+    for (size_t i = 0; i < (size_t)batch; i++)
+        if (indices->dims[i] != data->dims[i])
+            return onx_call_fail(call, ONX_INVALID, "dimension %zu of the batch is %lld and %lld",
+                                 i, (long long)data->dims[i], (long long)indices->dims[i]);
+    for (size_t i = 0; i + 1 < indices->rank; i++) dims[n++] = indices->dims[i];
+    for (size_t i = (size_t)(batch + depth); i < data->rank; i++) dims[n++] = data->dims[i];
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)data->dtype, n, dims));
+    return onx_move_bind(call);
+}
+
+/* The block that row `row` of the indices means; false: it is out of range. */
+static bool nd_block(const onx_call *call, const blocks *b, int64_t row, int64_t *block,
+                     int64_t *bad) {
+    *block = row / b->batch_rows * b->batch_blocks;
+    for (int64_t i = 0; i < b->depth; i++) {
+        int64_t index = onx_operand_int(call->in[1], row * b->depth + i);
+        *bad = index;
+        if (index < -b->sizes[i] || index >= b->sizes[i]) return false;
+        *block += (index < 0 ? index + b->sizes[i] : index) * b->strides[i];
+    }
+    return true;
+}
+
+static onx_status nd_task(void *user, onx_call *call, size_t task, void *scratch) {
+    const blocks *b = user;
+    int64_t first = (int64_t)task * b->per_task, end = first + b->per_task, block, bad;
+    (void)scratch;
+    for (int64_t i = first; i < end && i < b->count; i++)
+        if (nd_block(call, b, i, &block, &bad))
+            memcpy(b->to + i * b->bytes, b->from + block * b->bytes, (size_t)b->bytes);
+    return ONX_OK;
+}
+
+static onx_status nd_run(onx_call *call) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    size_t batch = (size_t)((const gather *)call->state)->batch;
+    int64_t strides[ONX_RANK_MAX], depth = indices->dims[indices->rank - 1], block, bad;
+    size_t inner = batch + (size_t)depth;
+    int64_t width = onx_inner_count(data, inner);
+    onx_strides(data, strides);
+    for (size_t i = 0; i < inner; i++) strides[i] = width ? strides[i] / width : 0;
+    onx_mover mover = onx_move_begin(call);
+    blocks b = {.from = onx_move_in(&mover, 0),
+                .to = onx_move_out(&mover, 0),
+                .bytes = width * (int64_t)onx_move_size((onx_dtype)data->dtype),
+                .count = indices->count / depth,
+                .depth = depth,
+                .strides = strides + batch,
+                .sizes = data->dims + batch};
+    b.batch_rows = onx_inner_count(indices, batch) / depth;
+    b.batch_blocks = width ? onx_inner_count(data, batch) / width : 0;
+    for (int64_t i = 0; i < b.count; i++)
+        if (!nd_block(call, &b, i, &block, &bad))
+            return onx_call_fail(call, ONX_INVALID, "index %lld in row %lld is out of range",
+                                 (long long)bad, (long long)i);
+    ONX_TRY(run_blocks(call, &b, nd_task));
+    return onx_move_end(call, 0, b.to);
+}
+
+/* ── OneHot ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* One number of any type, as an integer. */
+static int64_t number_at(const onx_operand *operand, int64_t at) {
+    int64_t value = 0;
+    onx_dtype dtype = (onx_dtype)operand->dtype;
+    const char *p = (const char *)operand->data + at * (onx_dtype_bits(dtype) / 8);
+    (void)onx_dtype_convert(dtype, p, ONX_DTYPE_I64, &value, 1, true);
+    return value;
+}
+
+static onx_status onehot_bind(onx_call *call) {
+    const onx_operand *indices = call->in[0], *depth = call->in[1], *values = call->in[2];
+    int64_t dims[ONX_RANK_MAX + 1];
+    size_t axis;
+    ONX_TRY(
+        onx_axis_of(call, ((const gather *)call->state)->axis, (size_t)indices->rank + 1, &axis));
+    if (depth->count != 1 || !depth->data || number_at(depth, 0) < 0)
+        return onx_call_fail(call, ONX_INVALID, "depth is not one size");
+    if (values->count != 2)
+        return onx_call_fail(call, ONX_INVALID, "values are %lld, not an off and an on value",
+                             (long long)values->count);
+    for (size_t i = 0; i < axis; i++) dims[i] = indices->dims[i];
+    dims[axis] = number_at(depth, 0);
+    for (size_t i = axis; i < indices->rank; i++) dims[i + 1] = indices->dims[i];
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)values->dtype, (size_t)indices->rank + 1, dims));
+    return onx_move_bind(call);
+}
+
+/* Everything off, then one element on for each index: [outer][depth][inner] */
+static onx_status onehot_run(onx_call *call) {
+    const onx_operand *indices = call->in[0], *out = call->out[0];
+    size_t axis = axis_at(call, out->rank), size = onx_move_size((onx_dtype)out->dtype);
+    int64_t depth = out->dims[axis], inner = onx_inner_count(out, axis + 1);
+    onx_mover mover = onx_move_begin(call);
+    const char *values = onx_move_in(&mover, 2);
+    char *to = onx_move_out(&mover, 0);
+    onx_copy fill = onx_copy_begin(size);
+    onx_copy_dim(&fill, out->count, 0, 1);
+    ONX_TRY(onx_copy_run(call, &fill, values, to));
+    for (int64_t i = 0; to && i < indices->count; i++) {
+        int64_t index = number_at(indices, i), at = i / inner * depth;
+        if (index < -depth || index >= depth) continue;
+        at += index < 0 ? index + depth : index;
+        memcpy(to + (at * inner + i % inner) * (int64_t)size, values + size, size);
+    }
+    return onx_move_end(call, 0, to);
+}
+
+/* ── Compress ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Slices along the axis, or elements, whose condition is true; a short condition ends in false. */
+static onx_status compress_run(onx_call *call) {
+    const onx_operand *in = call->in[0], *condition = call->in[1];
+    const gather *state = call->state;
+    const uint8_t *wanted = condition->data;
+    size_t axis = 0, rank = state->has_axis ? in->rank : 1;
+    int64_t dims[ONX_RANK_MAX], kept = 0, to_row = 0;
+    if (state->has_axis) ONX_TRY(onx_axis_of(call, state->axis, in->rank, &axis));
+    for (size_t i = 0; i < in->rank; i++) dims[i] = in->dims[i];
+    int64_t size = state->has_axis ? in->dims[axis] : in->count;
+    int64_t n = condition->count < size ? condition->count : size;
+    int64_t inner = state->has_axis ? onx_inner_count(in, axis + 1) : 1;
+    for (int64_t i = 0; i < n; i++) kept += wanted[i] != 0;
+    dims[axis] = kept;
+    ONX_TRY(onx_call_output(call, 0, (onx_dtype)in->dtype, rank, dims));
+    if (!in->count || !kept) return ONX_OK;
+    int64_t bytes = inner * (int64_t)onx_move_size((onx_dtype)in->dtype);
+    char *to = call->out[0]->data;
+    for (int64_t row = 0; row < in->count / (size * inner); row++)
+        for (int64_t i = 0; i < n; i++)
+            if (wanted[i])
+                memcpy(to + bytes * to_row++, (const char *)in->data + (row * size + i) * bytes,
+                       (size_t)bytes);
+    return ONX_OK;
+}
+
+/* ── NonZero ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Floats: -0 is zero, too. */
+static bool is_zero(const onx_operand *in, int64_t at) {
+    size_t size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
+    uint8_t flag = 0;
+    (void)onx_dtype_convert((onx_dtype)in->dtype, (const char *)in->data + (size_t)at * size,
+                            ONX_DTYPE_BOOL, &flag, 1, true);
+    return !flag;
+}
+
+/* out: [rank][count]. A scalar counts as one dimension of size 1 and gives [0][count]. */
+static onx_status nonzero_run(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    int64_t dims[2] = {in->rank, 0}, at = 0;
+    for (int64_t i = 0; i < in->count; i++) dims[1] += !is_zero(in, i);
+    ONX_TRY(onx_call_output(call, 0, ONX_DTYPE_I64, 2, dims));
+    int64_t *out = call->out[0]->data;
+    for (int64_t i = 0; i < in->count && in->rank && dims[1]; i++) {
+        if (is_zero(in, i)) continue;
+        int64_t rest = i;
+        for (size_t d = in->rank; d-- > 0; rest /= in->dims[d])
+            out[(int64_t)d * dims[1] + at] = rest % in->dims[d];
+        at++;
+    }
+    return ONX_OK;
+}
+
+#define DENSE (~(ONX_T(STRING) | ONX_T(U4) | ONX_T(I4) | ONX_T(F4E2M1) | ONX_T(U2) | ONX_T(I2)))
+#define NUMBER (ONX_T_NUMBERS | ONX_T(BOOL))
 
 extern onx_kernel_rows onx_kernels_gather_ref;
 onx_kernel_rows onx_kernels_gather_ref = {
+    {.op = "Gather",
+     .first = 1,
+     .types = {0, ONX_T_INDEX},
+     .name = "gather",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = gather_init,
+     .bind = gather_bind,
+     .run = gather_run},
+    {.op = "GatherElements",
+     .first = 11,
+     .types = {0, ONX_T_INDEX},
+     .name = "gather_elements",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = gather_init,
+     .bind = elements_bind,
+     .run = elements_run},
+    {.op = "GatherND",
+     .first = 11,
+     .types = {0, ONX_T(I64)},
+     .name = "gather_nd",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = gather_init,
+     .bind = nd_bind,
+     .run = nd_run},
+    {.op = "OneHot",
+     .first = 9,
+     .types = {NUMBER, NUMBER, 0},
+     .name = "one_hot",
+     .flags = ONX_KERNEL_OBJECTS,
+     .host = 2,
+     .init = gather_init,
+     .bind = onehot_bind,
+     .run = onehot_run},
+    {.op = "Compress",
+     .first = 9,
+     .types = {DENSE, ONX_T(BOOL)},
+     .name = "compress",
+     .flags = ONX_KERNEL_LATE,
+     .init = gather_init,
+     .run = compress_run},
+    {.op = "NonZero",
+     .first = 9,
+     .types = {DENSE},
+     .name = "non_zero",
+     .flags = ONX_KERNEL_LATE,
+     .run = nonzero_run},
     {0},
 };

@@ -1,7 +1,75 @@
-/* pool.c: pooling: meaning. */
-#include "ops/op.h"
+/* pool.c: MaxPool, AveragePool and the global pools, and what the engine makes of them in the
+ * blocked layout: meaning. */
+#include "ops/conv/window.h"
+
+static onx_status infer_pool(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    const onx_sym *dims[ONX_RANK_MAX] = {NULL};
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_window window;
+    onx_syms *syms = onx_infer_syms(in);
+    if (onx_window_read(onx_infer_op(in), onx_infer_node(in), &window, &diag))
+        return onx_infer_fail(in, "%s", diag.message);
+    if (!window.sized) return onx_infer_fail(in, "attribute kernel_shape is missing");
+    if (onx_window_fit(&window, x->ranked ? x->rank : window.axes + 2, &diag))
+        return onx_infer_fail(in, "%s", diag.message);
+    for (size_t i = 0; i < window.axes + 2 && x->ranked; i++) dims[i] = x->dims[i];
+    for (size_t i = 0; i < window.axes; i++) {
+        int64_t size;
+        onx_span span;
+        bool fixed = dims[i + 2] && onx_sym_is_int(dims[i + 2], &size);
+        if (fixed && onx_window_span(&window, i, size, &span, &diag))
+            return onx_infer_fail(in, "%s", diag.message);
+        dims[i + 2] = fixed ? onx_sym_int(syms, span.out)
+                            : onx_window_out(&window, i, syms, dims[i + 2],
+                                             onx_sym_int(syms, window.kernel[i]));
+    }
+    ONX_TRY(onx_infer_tensor(in, 0, x->dtype, window.axes + 2, dims));
+    return onx_infer_tensor(in, 1, ONX_DTYPE_I64, window.axes + 2, dims);
+}
+
+static onx_status infer_global(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    const onx_sym *dims[ONX_RANK_MAX];
+    if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
+    if (x->rank < 2 || x->rank > ONX_RANK_MAX)
+        return onx_infer_fail(in, "the input has %zu dimensions; it needs batch and channels",
+                              x->rank);
+    for (size_t i = 0; i < x->rank; i++)
+        dims[i] = i < 2 ? x->dims[i] : onx_sym_int(onx_infer_syms(in), 1);
+    return onx_infer_tensor(in, 0, x->dtype, x->rank, dims);
+}
+
+#define ONE "(X:T) -> (Y:T) "
+#define TWO "(X:T) -> (Y:T, Indices?:I) "
+#define BASE "auto_pad:string=\"NOTSET\", kernel_shape:ints, pads?:ints, strides?:ints"
+#define MAX8 TWO "{" BASE ", storage_order:int=0} "
+#define MAX10 TWO "{" BASE ", storage_order:int=0, ceil_mode:int=0, dilations?:ints} "
+#define AVERAGE7 ONE "{" BASE ", count_include_pad:int=0} "
+#define AVERAGE10 ONE "{" BASE ", count_include_pad:int=0, ceil_mode:int=0} "
+#define AVERAGE19 ONE "{" BASE ", count_include_pad:int=0, ceil_mode:int=0, dilations?:ints} "
+#define INTERNAL .domain = "onx.internal"
 
 extern onx_op_rows onx_ops_pool;
 onx_op_rows onx_ops_pool = {
+    {"MaxPool", 1, ONE "{" BASE "} [T:f0]", .infer = infer_pool},
+    {"MaxPool", 8, MAX8 "[T:f0, I:int64]", .infer = infer_pool},
+    {"MaxPool", 10, MAX10 "[T:f0, I:int64]", .infer = infer_pool},
+    {"MaxPool", 11, MAX10 "[T:f0, I:int64]", .infer = infer_pool},
+    {"MaxPool", 12, MAX10 "[T:f0|int8|uint8, I:int64]", .infer = infer_pool},
+    {"MaxPool", 22, MAX10 "[T:f|int8|uint8, I:int64]", .infer = infer_pool},
+    {"AveragePool", 1, ONE "{" BASE "} [T:f0]", .infer = infer_pool},
+    {"AveragePool", 7, AVERAGE7 "[T:f0]", .infer = infer_pool},
+    {"AveragePool", 10, AVERAGE10 "[T:f0]", .infer = infer_pool},
+    {"AveragePool", 11, AVERAGE10 "[T:f0]", .infer = infer_pool},
+    {"AveragePool", 19, AVERAGE19 "[T:f0]", .infer = infer_pool},
+    {"AveragePool", 22, AVERAGE19 "[T:f]", .infer = infer_pool},
+    {"GlobalAveragePool", 1, ONE "[T:f0]", .infer = infer_global},
+    {"GlobalAveragePool", 22, ONE "[T:f]", .infer = infer_global},
+    {"GlobalMaxPool", 1, ONE "[T:f0]", .infer = infer_global},
+    {"GlobalMaxPool", 22, ONE "[T:f]", .infer = infer_global},
+    {"MaxPoolBlocked", 1, MAX10 "[T:float, I:int64]", .infer = infer_pool, INTERNAL},
+    {"AveragePoolBlocked", 1, AVERAGE19 "[T:float]", .infer = infer_pool, INTERNAL},
+    {"GlobalAveragePoolBlocked", 1, ONE "[T:float]", .infer = infer_global, INTERNAL},
     {0},
 };

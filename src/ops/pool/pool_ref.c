@@ -1,7 +1,229 @@
-/* pool_ref.c: pooling: plain loops. */
-#include "rt/kernel.h"
+/* pool_ref.c: pooling: plain loops, for any number of dimensions. NaN wins every maximum; that of
+ * nothing is -inf (integers: the lowest) with index -1, and the average of nothing is 0. */
+#include "ops/pool/pool_ref.h"
 
+#include <math.h>
+
+/* ── Sizes ── */
+
+onx_status onx_pooling_init(onx_call *call) {
+    if (call->n_in < 1 || !call->in[0]) return onx_call_fail(call, ONX_INVALID, "X is missing");
+    onx_pooling_state *state = onx_call_state(call, sizeof *state);
+    if (!state) return onx_fail_nomem(call->diag);
+    state->count_padding = onx_call_int(call, "count_include_pad") != 0;
+    state->columns = onx_call_int(call, "storage_order") != 0;
+    ONX_TRY(onx_window_read(call->op, call->node, &state->window, call->diag));
+    if (!state->window.sized)
+        return onx_call_fail(call, ONX_INVALID, "attribute kernel_shape is missing");
+    return ONX_OK;
+}
+
+onx_status onx_pooling_bind(onx_call *call, onx_images *out) {
+    const onx_pooling_state *state = call->state;
+    const onx_operand *x = call->in[0];
+    int64_t dims[ONX_RANK_MAX];
+    *out = (onx_images){.window = state->window, .ic = 1, .oc = 1};
+    ONX_TRY(onx_window_fit(&out->window, x->rank, call->diag));
+    ONX_TRY(onx_images_place(call, out, dims));
+    out->batch = (size_t)(dims[0] = x->dims[0]);
+    out->groups = (size_t)(dims[1] = x->dims[1]);
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)x->dtype, x->rank, dims));
+    return onx_call_shape(call, 1, ONX_DTYPE_I64, x->rank, dims);
+}
+
+onx_status onx_global_bind(onx_call *call) {
+    const onx_operand *x = call->n_in ? call->in[0] : NULL;
+    int64_t dims[ONX_RANK_MAX];
+    if (!x) return onx_call_fail(call, ONX_INVALID, "X is missing");
+    if (x->rank < 2)
+        return onx_call_fail(call, ONX_INVALID,
+                             "the input has %d dimensions; it needs batch and channels",
+                             (int)x->rank);
+    for (size_t i = 0; i < x->rank; i++) dims[i] = i < 2 ? x->dims[i] : 1;
+    return onx_call_shape(call, 0, (onx_dtype)x->dtype, x->rank, dims);
+}
+
+onx_planes onx_planes_of(const onx_operand *x) {
+    onx_planes p = {(size_t)(x->dims[0] * x->dims[1]), 0}; /* the output has as many elements */
+    if (x->count) p.pixels = (size_t)x->count / p.count;
+    return p;
+}
+
+/* ── One output ── */
+
+typedef struct job job;
+typedef struct found {
+    double value;
+    int64_t index; /* in all of X */
+} found;
+struct job {
+    const onx_images *images;
+    const onx_pooling_state *state;
+    onx_wide x;
+    size_t outputs, task;
+    found (*at)(const job *j, size_t at);
+};
+
+/* Position `at` in a plane, counted with the first dimension as the fastest. */
+static size_t by_columns(const onx_images *m, size_t at) {
+    size_t index = 0;
+    for (size_t i = m->window.axes; i-- > 0;) {
+        index = index * m->in[i] + at % m->in[i];
+        at /= m->in[i];
+    }
+    return index;
+}
+
+static found max_at(const job *j, size_t at) {
+    const onx_images *m = j->images;
+    size_t plane = at / m->out_pixels * m->in_pixels, in, best = 0;
+    found f = {-INFINITY, -1};
+    bool any = false;
+    for (size_t tap = 0; tap < m->taps; tap++) {
+        if (!onx_images_at(m, at % m->out_pixels, tap, &in)) continue;
+        double v = onx_wide_at(j->x, plane + in);
+        if (any && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
+        any = true;
+        f.value = v;
+        best = in;
+    }
+    if (any) f.index = (int64_t)(plane + (j->state->columns ? by_columns(m, best) : best));
+    return f;
+}
+
+/* Does the tap fall on the input or its padding? */
+static bool on_padded(const onx_images *m, size_t pixel, size_t tap) {
+    const onx_window *w = &m->window;
+    for (size_t i = w->axes; i-- > 0;) {
+        size_t o = pixel % m->out[i], k = tap % (size_t)w->kernel[i];
+        size_t end = m->in[i] + (size_t)m->span[i].before + (size_t)m->span[i].after;
+        if (o * (size_t)w->stride[i] + k * (size_t)w->dilation[i] >= end) return false;
+        pixel /= m->out[i];
+        tap /= (size_t)w->kernel[i];
+    }
+    return true;
+}
+
+static found average_at(const job *j, size_t at) {
+    const onx_images *m = j->images;
+    size_t plane = at / m->out_pixels * m->in_pixels, pixel = at % m->out_pixels, in, n = 0;
+    double sum = 0;
+    for (size_t tap = 0; tap < m->taps; tap++) {
+        bool inside = onx_images_at(m, pixel, tap, &in);
+        if (inside) sum += onx_wide_at(j->x, plane + in);
+        n += inside || (j->state->count_padding && on_padded(m, pixel, tap));
+    }
+    return (found){n ? sum / (double)n : 0, -1};
+}
+
+/* ── All outputs ── */
+
+enum { CHUNK = 64 };
+
+static onx_status pool_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const job *j = user;
+    onx_operand *y = call->out[0], *where = call->n_out > 1 ? call->out[1] : NULL;
+    size_t first = index * j->task;
+    size_t last = j->outputs - first < j->task ? j->outputs : first + j->task;
+    size_t size = onx_dtype_bits((onx_dtype)call->in[0]->dtype) / 8;
+    double values[CHUNK];
+    for (size_t at = first; at < last; at += CHUNK) {
+        size_t n = last - at < CHUNK ? last - at : CHUNK;
+        for (size_t i = 0; i < n; i++) {
+            found f = j->at(j, at + i);
+            values[i] = f.value;
+            if (where) memcpy((char *)where->data + (at + i) * sizeof f.index, &f.index, 8);
+        }
+        if (y)
+            (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)y->dtype,
+                                    (char *)y->data + at * size, n, false);
+    }
+    (void)scratch;
+    return ONX_OK;
+}
+
+static onx_status bind_pool(onx_call *call) {
+    ONX_TRY(onx_pooling_bind(call, call->plan));
+    if (onx_wide_bytes(call->in[0], &call->scratch_bytes)) return ONX_OK;
+    return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
+}
+
+static onx_status run_pool(onx_call *call, found (*at)(const job *j, size_t at)) {
+    const onx_images *m = call->plan;
+    char *scratch = call->scratch;
+    job j = {.images = m, .state = call->state, .at = at};
+    j.outputs = m->out_pixels ? m->batch * m->groups * m->out_pixels : 0;
+    j.x = onx_wide_of(call->in[0], &scratch);
+    j.task = ((size_t)1 << 15) / m->taps + 1;
+    return onx_call_parallel(call, j.outputs / j.task + (j.outputs % j.task != 0), pool_task, &j);
+}
+static onx_status run_max(onx_call *call) {
+    return run_pool(call, max_at);
+}
+static onx_status run_average(onx_call *call) {
+    return run_pool(call, average_at);
+}
+
+/* ── Global ── */
+
+static onx_status bind_global(onx_call *call) {
+    ONX_TRY(onx_global_bind(call));
+    if (onx_wide_bytes(call->in[0], &call->scratch_bytes)) return ONX_OK;
+    return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
+}
+
+static onx_status run_global(onx_call *call, bool max) {
+    char *scratch = call->scratch;
+    onx_operand *y = call->out[0];
+    onx_wide x = onx_wide_of(call->in[0], &scratch);
+    onx_planes p = onx_planes_of(call->in[0]);
+    for (size_t i = 0; y && i < p.count; i++) {
+        double v = max ? -INFINITY : 0;
+        ONX_TRY(onx_call_check(call));
+        for (size_t k = 0; k < p.pixels; k++) {
+            double e = onx_wide_at(x, i * p.pixels + k);
+            v = !max ? v + e : e > v || isnan(e) ? e : v;
+        }
+        if (!max) v /= (double)p.pixels;
+        (void)onx_dtype_convert(ONX_DTYPE_F64, &v, (onx_dtype)y->dtype,
+                                (char *)y->data + i * (y->bytes / p.count), 1, false);
+    }
+    return ONX_OK;
+}
+static onx_status run_global_max(onx_call *call) {
+    return run_global(call, true);
+}
+static onx_status run_global_average(onx_call *call) {
+    return run_global(call, false);
+}
+
+#define WINDOW .plan_bytes = sizeof(onx_images), .init = onx_pooling_init, .bind = bind_pool
+#define BYTES (ONX_T(I8) | ONX_T(U8))
 extern onx_kernel_rows onx_kernels_pool_ref;
 onx_kernel_rows onx_kernels_pool_ref = {
+    {.op = "MaxPool",
+     .first = 1,
+     .types = {ONX_T_FLOATS | BYTES},
+     .name = "max_pool",
+     WINDOW,
+     .run = run_max},
+    {.op = "AveragePool",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "average_pool",
+     WINDOW,
+     .run = run_average},
+    {.op = "GlobalMaxPool",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "global_max_pool",
+     .bind = bind_global,
+     .run = run_global_max},
+    {.op = "GlobalAveragePool",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "global_average_pool",
+     .bind = bind_global,
+     .run = run_global_average},
     {0},
 };

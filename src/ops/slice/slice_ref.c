@@ -1,7 +1,292 @@
-/* slice_ref.c: Slice, Pad: plain loops. */
-#include "rt/kernel.h"
+/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Pad: kernels. */
+#include "ops/slice/slice.h"
+#include "ops/view/move_ref.h"
+
+/* Which axes a list of n entries is for: those of `axes`, or the first n. */
+static onx_status axes_for(const onx_call *call, const onx_ints *axes, size_t n, size_t rank,
+                           size_t out[ONX_RANK_MAX]) {
+    uint32_t seen = 0;
+    if (axes->given ? axes->n != n : n > rank)
+        return onx_call_fail(call, ONX_INVALID, "there are %zu entries for %zu axes", n,
+                             axes->given ? axes->n : rank);
+    if (n > rank)
+        return onx_call_fail(call, ONX_INVALID, "%zu axes are listed for rank %zu", n, rank);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = i;
+        if (axes->given) ONX_TRY(onx_axis_of(call, axes->v[i], rank, &out[i]));
+        if (seen >> out[i] & 1)
+            return onx_call_fail(call, ONX_INVALID, "axis %zu is listed twice", out[i]);
+        seen |= 1u << out[i];
+    }
+    return ONX_OK;
+}
+
+/* ── Slice ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct slice_lists { /* the attributes of opset 1; inputs 1 to 4 later */
+    onx_ints starts, ends, axes, steps;
+} slice_lists;
+
+typedef struct slice_plan {
+    int64_t first[ONX_RANK_MAX], step[ONX_RANK_MAX];
+} slice_plan;
+
+static onx_status slice_init(onx_call *call) {
+    slice_lists *lists = onx_call_state(call, sizeof *lists);
+    if (!lists) return onx_fail_nomem(call->diag);
+    ONX_TRY(onx_ints_attr(call, "starts", &lists->starts));
+    ONX_TRY(onx_ints_attr(call, "ends", &lists->ends));
+    return onx_ints_attr(call, "axes", &lists->axes);
+}
+
+static onx_status slice_lists_of(const onx_call *call, slice_lists *lists) {
+    *lists = *(const slice_lists *)call->state;
+    if (call->op->since > 1) {
+        ONX_TRY(onx_ints_input(call, 1, &lists->starts));
+        ONX_TRY(onx_ints_input(call, 2, &lists->ends));
+        ONX_TRY(onx_ints_input(call, 3, &lists->axes));
+        ONX_TRY(onx_ints_input(call, 4, &lists->steps));
+    }
+    size_t n = lists->starts.n;
+    if (lists->ends.n == n && (!lists->steps.given || lists->steps.n == n)) return ONX_OK;
+    return onx_call_fail(call, ONX_INVALID, "starts, ends and steps differ in length");
+}
+
+static onx_status slice_bind(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    slice_plan *plan = call->plan;
+    slice_lists lists;
+    int64_t dims[ONX_RANK_MAX];
+    size_t axes[ONX_RANK_MAX];
+    ONX_TRY(slice_lists_of(call, &lists));
+    ONX_TRY(axes_for(call, &lists.axes, lists.starts.n, in->rank, axes));
+    for (size_t i = 0; i < in->rank; i++) {
+        dims[i] = in->dims[i];
+        plan->first[i] = 0;
+        plan->step[i] = 1;
+    }
+    for (size_t i = 0; i < lists.starts.n; i++) {
+        size_t axis = axes[i];
+        int64_t step = lists.steps.given ? lists.steps.v[i] : 1;
+        if (step == 0) return onx_call_fail(call, ONX_INVALID, "step %zu is 0", i);
+        dims[axis] = onx_slice_range(in->dims[axis], lists.starts.v[i], lists.ends.v[i], step,
+                                     &plan->first[axis]);
+        plan->step[axis] = dims[axis] > 1 ? step : 0; /* a lone element takes no step */
+    }
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, dims));
+    return onx_move_bind(call);
+}
+
+static onx_status slice_run(onx_call *call) {
+    const onx_operand *in = call->in[0], *out = call->out[0];
+    const slice_plan *plan = call->plan;
+    int64_t from[ONX_RANK_MAX], to[ONX_RANK_MAX];
+    onx_strides(in, from);
+    onx_strides(out, to);
+    onx_copy box = onx_copy_begin(onx_move_size((onx_dtype)in->dtype));
+    for (size_t i = 0; i < in->rank && out->count; i++) {
+        box.from_at += plan->first[i] * from[i];
+        onx_copy_dim(&box, out->dims[i], from[i] * plan->step[i], to[i]);
+    }
+    onx_mover mover = onx_move_begin(call);
+    const char *data = onx_move_in(&mover, 0);
+    char *result = onx_move_out(&mover, 0);
+    ONX_TRY(onx_copy_run(call, &box, data, result));
+    return onx_move_end(call, 0, result);
+}
+
+/* ── Pad ─────────────────────────────────────────────────────────────────────────────────────── */
+
+#define PAD_MAX (INT64_MAX / 4) /* so that positions beyond a border can be counted */
+
+typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode;
+
+typedef struct pad_state {
+    pad_mode mode;
+    float value; /* the attribute of opsets 1 and 2 */
+    onx_ints pads;
+} pad_state;
+
+typedef struct pad_plan {
+    int64_t before[ONX_RANK_MAX]; /* how far the input is moved in; negative: cut off */
+} pad_plan;
+
+static onx_status pad_init(onx_call *call) {
+    static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
+    pad_state *state = onx_call_state(call, sizeof *state);
+    if (!state) return onx_fail_nomem(call->diag);
+    onx_str mode = onx_call_string(call, "mode");
+    size_t i = 0;
+    while (i < ONX_COUNT(modes) && !onx_str_is(mode, modes[i])) i++;
+    if (i == ONX_COUNT(modes))
+        return onx_call_fail(call, ONX_INVALID, "there is no mode '%.*s'", ONX_FMT(mode));
+    state->mode = (pad_mode)i;
+    state->value = onx_call_float(call, "value");
+    return onx_ints_attr(call, call->op->since == 1 ? "paddings" : "pads", &state->pads);
+}
+
+/* Can a border be made of what is there? */
+static onx_status check_border(const onx_call *call, size_t axis, int64_t size) {
+    const pad_state *state = call->state;
+    if (state->mode == PAD_CONSTANT || call->in[0]->dims[axis] || !size) return ONX_OK;
+    return onx_call_fail(call, ONX_INVALID, "dimension %zu is empty: it has no border to repeat",
+                         axis);
+}
+
+static onx_status pad_bind(onx_call *call) {
+    const onx_operand *in = call->in[0], *value = call->n_in > 2 ? call->in[2] : NULL;
+    onx_ints pads = ((const pad_state *)call->state)->pads, axes = {.given = false};
+    pad_plan *plan = call->plan;
+    int64_t dims[ONX_RANK_MAX];
+    size_t at[ONX_RANK_MAX];
+    if (call->op->since > 2) ONX_TRY(onx_ints_input(call, 1, &pads));
+    if (call->op->since > 2) ONX_TRY(onx_ints_input(call, 3, &axes));
+    if (pads.n % 2 || (!axes.given && pads.n != 2 * (size_t)in->rank))
+        return onx_call_fail(call, ONX_INVALID, "%zu pads are listed for rank %u", pads.n,
+                             (unsigned)in->rank);
+    if (value && (value->dtype != in->dtype || value->count > 1))
+        return onx_call_fail(call, ONX_INVALID,
+                             "constant_value is not one element of the type of"
+                             " data");
+    ONX_TRY(axes_for(call, &axes, pads.n / 2, in->rank, at));
+    for (size_t i = 0; i < in->rank; i++) {
+        dims[i] = in->dims[i];
+        plan->before[i] = 0;
+    }
+    for (size_t i = 0; i < pads.n / 2; i++) {
+        int64_t before = pads.v[i], after = pads.v[i + pads.n / 2], *size = &dims[at[i]];
+        plan->before[at[i]] = before;
+        if (before < -PAD_MAX || before > PAD_MAX || after < -PAD_MAX || after > PAD_MAX)
+            return onx_call_fail(call, ONX_INVALID, "the pads of axis %zu are out of range", at[i]);
+        if (!onx_add_i64(*size, before, size) || !onx_add_i64(*size, after, size) || *size < 0)
+            return onx_call_fail(call, ONX_INVALID,
+                                 "pads %lld and %lld of axis %zu leave no tensor",
+                                 (long long)before, (long long)after, at[i]);
+        ONX_TRY(check_border(call, at[i], *size));
+    }
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, dims));
+    return onx_move_bind(call);
+}
+
+/* Fill all of the output with one element, then copy what of the input lies inside. */
+static onx_status pad_constant(onx_call *call, const char *value, const char *from, char *to) {
+    const onx_operand *in = call->in[0], *out = call->out[0];
+    const pad_plan *plan = call->plan;
+    size_t size = onx_move_size((onx_dtype)in->dtype);
+    int64_t from_step[ONX_RANK_MAX], to_step[ONX_RANK_MAX];
+    onx_copy fill = onx_copy_begin(size), box = onx_copy_begin(size);
+    onx_copy_dim(&fill, out->count, 0, 1);
+    ONX_TRY(onx_copy_run(call, &fill, value, to));
+    onx_strides(in, from_step);
+    onx_strides(out, to_step);
+    for (size_t i = 0; i < in->rank; i++) {
+        int64_t before = plan->before[i], begin = before > 0 ? before : 0, end;
+        if (!onx_add_i64(in->dims[i], before, &end) || end > out->dims[i]) end = out->dims[i];
+        int64_t n = end > begin ? end - begin : 0;
+        if (n) box.to_at += begin * to_step[i];
+        if (n) box.from_at += (begin - before) * from_step[i];
+        onx_copy_dim(&box, n, from_step[i], to_step[i]);
+    }
+    return onx_copy_run(call, &box, from, to);
+}
+
+/* Where position `at` of the padded dimension comes from in one of `size` > 0. */
+static int64_t source_of(pad_mode mode, int64_t at, int64_t size) {
+    if (at >= 0 && at < size) return at;
+    if (mode == PAD_EDGE) return at < 0 ? 0 : size - 1;
+    int64_t period = mode == PAD_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
+    at %= period;
+    if (at < 0) at += period;
+    return at < size ? at : period - at;
+}
+
+typedef struct border {
+    const char *from;
+    char *to;
+    size_t size;
+    int64_t rows, per_task;
+} border;
+
+/* Row `index` of the output: all dimensions but the last. */
+static void pad_row(const onx_call *call, const border *b, int64_t index) {
+    const onx_operand *in = call->in[0], *out = call->out[0];
+    const pad_plan *plan = call->plan;
+    pad_mode mode = ((const pad_state *)call->state)->mode;
+    size_t last = (size_t)(out->rank - 1);
+    int64_t width = out->dims[last], n = in->dims[last], row = 0, step = 1, size = (int64_t)b->size;
+    char *to = b->to + index * width * size;
+    for (size_t i = last; i-- > 0; index /= out->dims[i]) {
+        row += step * source_of(mode, index % out->dims[i] - plan->before[i], in->dims[i]);
+        step *= in->dims[i];
+    }
+    const char *from = b->from + row * n * size;
+    for (int64_t i = 0; i < width;) {
+        int64_t at = i - plan->before[last], run = 1;
+        if (at >= 0 && at < n) run = n - at < width - i ? n - at : width - i;
+        memcpy(to + i * size, from + source_of(mode, at, n) * size, (size_t)(run * size));
+        i += run;
+    }
+}
+
+static onx_status pad_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const border *b = user;
+    int64_t first = (int64_t)index * b->per_task, end = first + b->per_task;
+    (void)scratch;
+    for (int64_t i = first; i < end && i < b->rows; i++) pad_row(call, b, i);
+    return ONX_OK;
+}
+
+static onx_status pad_border(onx_call *call, const char *from, char *to) {
+    const onx_operand *out = call->out[0];
+    size_t size = onx_move_size((onx_dtype)out->dtype);
+    if (!out->count) return ONX_OK;
+    if (!out->rank) {
+        memcpy(to, from, size);
+        return ONX_OK;
+    }
+    int64_t width = out->dims[out->rank - 1], rows = out->count / width;
+    border b = {from, to, size, rows, 1 + 65536 / (width * (int64_t)size)};
+    return onx_call_parallel(call, (size_t)((rows + b.per_task - 1) / b.per_task), pad_task, &b);
+}
+
+static onx_status pad_run(onx_call *call) {
+    const pad_state *state = call->state;
+    const onx_operand *in = call->in[0];
+    onx_dtype dtype = (onx_dtype)in->dtype;
+    onx_mover mover = onx_move_begin(call);
+    const char *from = onx_move_in(&mover, 0), *value = onx_move_in(&mover, 2);
+    char *to = onx_move_out(&mover, 0), zero[16] = {0};
+    if (state->mode != PAD_CONSTANT) {
+        ONX_TRY(pad_border(call, from, to));
+        return onx_move_end(call, 0, to);
+    }
+    if (call->op->since < 11)
+        ONX_TRY(onx_dtype_convert(ONX_DTYPE_F32, &state->value, dtype, zero, 1, true));
+    ONX_TRY(pad_constant(call, value ? value : zero, from, to));
+    return onx_move_end(call, 0, to);
+}
 
 extern onx_kernel_rows onx_kernels_slice_ref;
 onx_kernel_rows onx_kernels_slice_ref = {
+    {.op = "Slice",
+     .first = 1,
+     .types = {0, ONX_T_INDEX, ONX_T_INDEX, ONX_T_INDEX, ONX_T_INDEX},
+     .name = "slice",
+     .flags = ONX_KERNEL_OBJECTS,
+     .host = 2 | 4 | 8 | 16,
+     .plan_bytes = sizeof(slice_plan),
+     .init = slice_init,
+     .bind = slice_bind,
+     .run = slice_run},
+    {.op = "Pad",
+     .first = 1,
+     .types = {0, ONX_T_INDEX, 0, ONX_T_INDEX},
+     .name = "pad",
+     .flags = ONX_KERNEL_OBJECTS,
+     .host = 2 | 8,
+     .plan_bytes = sizeof(pad_plan),
+     .init = pad_init,
+     .bind = pad_bind,
+     .run = pad_run},
     {0},
 };

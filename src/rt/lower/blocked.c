@@ -17,6 +17,7 @@
 #include "rt/lower/lower.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct blocked {
     onx_pass_ctx *ctx;
@@ -33,15 +34,22 @@ static onx_status set_twin(blocked *b, const onx_value *value, onx_value *twin) 
     return put ? onx_pass_inherit(b->ctx, twin, value) : onx_fail_nomem(b->ctx->diag);
 }
 
+static onx_status take_name(blocked *b, onx_node *node, const onx_node *from) {
+    onx_status status = onx_node_set_name(node, from->name.size ? onx_node_name(from) : NULL);
+    return status ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
+}
+
 /* A node of onx.internal before `before`, with its name and its attributes when `like` is true,
  * whose output is the twin of `value`. */
 static onx_status add_twin(blocked *b, const onx_value *value, const char *op, size_t n_in,
                            onx_value *const *in, onx_node *before, bool like) {
     onx_graph *graph = before->graph;
-    const char *name = onx_graph_new_name(graph, onx_value_name(value));
+    char hint[220];
+    (void)snprintf(hint, sizeof hint, "%.200s_c%zu", onx_value_name(value), b->ctx->block);
+    const char *name = onx_graph_new_name(graph, hint);
     onx_node *node = name ? onx_graph_add_node(graph, op, n_in, in, 1, &name) : NULL;
-    if (!node || onx_node_set_name(node, onx_node_name(before)) || onx_node_move(node, before))
-        return onx_fail_nomem(b->ctx->diag);
+    if (!node || onx_node_move(node, before)) return onx_fail_nomem(b->ctx->diag);
+    ONX_TRY(take_name(b, node, before));
     for (const onx_attr *a = onx_node_attr_first(before); a && like; a = onx_attr_next(a))
         ONX_TRY(onx_node_set_attr(node, a, b->ctx->diag));
     b->ctx->changes++;
@@ -62,9 +70,9 @@ static onx_status way_back(blocked *b, onx_node *node, onx_value *twin) {
 }
 
 static onx_status replace(blocked *b, onx_node *node, const char *op, size_t n_in,
-                          onx_value *const *in) {
+                          onx_value *const *in, bool like) {
     const onx_value *out = onx_node_output(node, 0);
-    ONX_TRY(add_twin(b, out, op, n_in, in, node, true));
+    ONX_TRY(add_twin(b, out, op, n_in, in, node, like));
     return way_back(b, node, twin_of(b, out));
 }
 
@@ -105,18 +113,26 @@ static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool 
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
     if (!plain) ONX_TRY(need_twin(b, in[0], node, &in[0]));
     *done = true;
-    return replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in);
+    return replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true);
 }
 
-/* The convolution that computes the twin of `value`, if only `user` wants it and nothing but the sum
- * is done in it yet. */
+/* The convolution that computes the twin of `value`, if only `user` wants it, plain or blocked, and
+ * nothing but the sum is done in it yet. */
 static onx_node *open_conv(const blocked *b, const onx_value *value, const onx_node *user) {
     size_t index;
     const onx_value *twin = twin_of(b, value);
     onx_node *conv = twin ? twin->def : NULL;
-    if (!conv || !onx_lower_is(conv, "ConvBlocked")) return NULL;
+    if (!conv || !onx_lower_is(conv, "ConvBlocked") || twin->n_uses != 1) return NULL;
     if (onx_pass_only_use(b->ctx, value, &index) != user) return NULL;
     return onx_op_has(conv, "lo") || onx_op_has(conv, "hi") ? NULL : conv;
+}
+
+/* What `node` makes of `value` is now done by the convolution. */
+static onx_status join(blocked *b, onx_node *node, onx_node *conv, const onx_value *value) {
+    onx_node *back = value->def;
+    ONX_TRY(way_back(b, node, onx_node_output(conv, 0)));
+    ONX_TRY(take_name(b, conv, node));
+    return onx_pass_remove(b->ctx, back);
 }
 
 static bool clamp_of(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, float *lo,
@@ -141,26 +157,20 @@ static onx_status visit_clamp(blocked *b, onx_node *node, const onx_op *op, bool
     onx_node *conv = open_conv(b, onx_node_input(node, 0), node);
     if (!conv || !clamp_of(b->ctx, node, op, &lo, &hi) || !(lo <= hi)) return ONX_OK;
     if ((lo > -INFINITY && onx_node_set_float(conv, "lo", lo)) ||
-        (hi < INFINITY && onx_node_set_float(conv, "hi", hi)) ||
-        onx_node_set_name(conv, onx_node_name(node)))
+        (hi < INFINITY && onx_node_set_float(conv, "hi", hi)))
         return onx_fail_nomem(b->ctx->diag);
     *done = true;
-    return way_back(b, node, onx_node_output(conv, 0));
+    return join(b, node, conv, onx_node_input(node, 0));
 }
 
 /* The convolution moves to where the residual is there, too. */
-static onx_status add_residual(blocked *b, onx_node *node, onx_node *conv, onx_value *sum,
+static onx_status add_residual(blocked *b, onx_node *node, onx_node *conv, const onx_value *sum,
                                onx_value *residual) {
-    onx_value *twin = onx_node_output(conv, 0);
     ONX_TRY(need_twin(b, residual, node, &residual));
-    onx_node *back = sum->def;
-    ONX_TRY(way_back(b, node, twin));
-    ONX_TRY(onx_pass_remove(b->ctx, back));
+    ONX_TRY(join(b, node, conv, sum));
     if (conv->input.n < 3) ONX_TRY(onx_node_set_input(conv, 2, NULL, b->ctx->diag));
     ONX_TRY(onx_node_set_input(conv, 3, residual, b->ctx->diag));
-    if (onx_node_set_name(conv, onx_node_name(node)) || onx_node_move(conv, node))
-        return onx_fail_nomem(b->ctx->diag);
-    return ONX_OK;
+    return onx_node_move(conv, node);
 }
 
 static onx_status visit_add(blocked *b, onx_node *node, const onx_op *op, bool *done) {
@@ -179,6 +189,23 @@ static onx_status visit_add(blocked *b, onx_node *node, const onx_op *op, bool *
 
 /* ─ Nodes between convolutions ───────────────────────────────────────────────────────────────── */
 
+/* ReduceMean over height and width that leaves their dimensions is a GlobalAveragePool. */
+static bool is_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
+    int64_t read[2];
+    size_t n = 0;
+    if (!onx_pass_is(op, "ReduceMean") || !onx_op_int(op, node, "keepdims")) return false;
+    const int64_t *axes = op->since < 18 ? onx_op_ints(node, "axes", &n) : read;
+    const onx_tensor *constant =
+        op->since < 18 ? NULL : onx_pass_constant(ctx, onx_node_input(node, 1));
+    if (constant && onx_tensor_rank(constant) == 1 && onx_tensor_dim(constant, 0) == 2 &&
+        onx_tensor_read_as(constant, ONX_DTYPE_I64, read, sizeof read, NULL) == ONX_OK)
+        n = 2;
+    if (!axes || n != 2) return false;
+    size_t first, second;
+    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 5 &&
+           (first == 2 || second == 2);
+}
+
 static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool *done) {
     static const struct {
         const char *op, *blocked;
@@ -187,13 +214,14 @@ static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool 
         {"AveragePool", ONX_INTERNAL "::AveragePoolBlocked"},
         {"GlobalAveragePool", ONX_INTERNAL "::GlobalAveragePoolBlocked"},
     };
+    bool mean = is_spatial_mean(b->ctx, node, op);
     onx_value *x = twin_of(b, onx_node_input(node, 0));
-    if (!x || node->input.n != 1 || node->output.n != 1) return ONX_OK;
+    if (!x || node->output.n != 1) return ONX_OK;
     for (size_t i = 0; i < ONX_COUNT(pools); i++) {
-        if (!onx_pass_is(op, pools[i].op)) continue;
+        if (!onx_pass_is(op, pools[i].op) && !(mean && i == 2)) continue;
         if (!onx_lower_has(b->ctx, pools[i].blocked + strlen(ONX_INTERNAL "::"))) return ONX_OK;
         *done = true;
-        return replace(b, node, pools[i].blocked, 1, &x);
+        return replace(b, node, pools[i].blocked, 1, &x, !mean);
     }
     return ONX_OK;
 }
@@ -212,7 +240,7 @@ static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op
         in[i] = twin ? twin : value;
     }
     *done = true;
-    return replace(b, node, op->name, node->input.n, in);
+    return replace(b, node, op->name, node->input.n, in, true);
 }
 
 typedef onx_status visitor(blocked *b, onx_node *node, const onx_op *op, bool *done);

@@ -11,6 +11,7 @@
 
 #include "ops/tile/tile.h"
 #include "pass/pass.h"
+#include "rt/provider.h"
 
 #define ONX_INTERNAL "onx.internal"
 
@@ -24,6 +25,11 @@ bool onx_lower_is(const onx_node *node, const char *op);
 bool onx_lower_has(const onx_pass_ctx *ctx, const char *op); /* is there a kernel? */
 /* The number that the value always is, if it is one element; false: it is not. `rank`: its rank. */
 bool onx_lower_scalar(const onx_pass_ctx *ctx, const onx_value *value, float *out, size_t *rank);
+
+/* fold_eval.c: for onx_pass_ctx.eval: the node computed by the kernels of a provider. */
+onx_status onx_lower_eval(onx_context *ctx, const onx_provider *provider, const onx_node *node,
+                          size_t n_in, const onx_tensor *const *in, size_t n_out, onx_tensor **out)
+    ONX_MUST_CHECK;
 
 /* lower_tile.c: elementwise nodes of one graph as one program. */
 typedef struct onx_tile_member {

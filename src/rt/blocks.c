@@ -1,4 +1,4 @@
-/* pool.c: memory of a device: plain allocations, and the pool of blocks that runs draw from.
+/* blocks.c: memory of a device: plain allocations, and the pool of blocks that runs draw from.
  *
  * A free block is handed out again when it is large enough and not more than twice too large; what
  * a steady sequence of runs needs is found without allocating. */
@@ -34,11 +34,11 @@ void onx_device_free(const onx_provider *provider, onx_context *ctx, void *data,
     onx_mem_free(ctx, p.start, p.bytes);
 }
 
-void onx_pool_init(onx_pool *pool, onx_context *ctx, const onx_provider *provider) {
-    *pool = (onx_pool){.ctx = ctx, .provider = provider};
+void onx_blocks_init(onx_blocks *pool, onx_context *ctx, const onx_provider *provider) {
+    *pool = (onx_blocks){.ctx = ctx, .provider = provider};
 }
 
-void onx_pool_trim(onx_pool *pool) {
+void onx_blocks_trim(onx_blocks *pool) {
     while (pool->free) {
         onx_block *block = pool->free;
         pool->free = block->next;
@@ -48,12 +48,12 @@ void onx_pool_trim(onx_pool *pool) {
     }
 }
 
-void onx_pool_fini(onx_pool *pool) {
-    onx_pool_trim(pool);
+void onx_blocks_fini(onx_blocks *pool) {
+    onx_blocks_trim(pool);
 }
 
 /* The smallest free block that will do, taken out of the list; NULL: none. */
-static onx_block *find(onx_pool *pool, size_t bytes) {
+static onx_block *find(onx_blocks *pool, size_t bytes) {
     onx_block **best = NULL;
     for (onx_block **at = &pool->free; *at; at = &(*at)->next)
         if ((*at)->bytes >= bytes && (!best || (*at)->bytes < (*best)->bytes)) best = at;
@@ -63,7 +63,7 @@ static onx_block *find(onx_pool *pool, size_t bytes) {
     return block;
 }
 
-onx_status onx_pool_take(onx_pool *pool, size_t bytes, onx_block **out, onx_diag *diag) {
+onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_diag *diag) {
     size_t wanted = onx_align_up(bytes ? bytes : 1);
     if (wanted < bytes) return onx_fail_nomem(diag);
     onx_block *block = find(pool, wanted);
@@ -87,7 +87,7 @@ onx_status onx_pool_take(onx_pool *pool, size_t bytes, onx_block **out, onx_diag
 
 void onx_block_release(onx_block *block) {
     if (!block || --block->refs) return;
-    onx_pool *pool = block->pool;
+    onx_blocks *pool = block->pool;
     pool->used -= block->bytes;
     block->next = pool->free;
     pool->free = block;

@@ -1,0 +1,48 @@
+/* runner.h: what the commands that run models share: their first options, the model, its session.
+ *
+ *     static const cli_option options[] = {RUNNER_ROWS, {"mine", …}, {NULL, 0, NULL, NULL}}; */
+#ifndef CLI_RUNNER_H
+#define CLI_RUNNER_H
+
+#include "cli.h"
+
+enum {
+    RUNNER_INPUTS,
+    RUNNER_INPUT,
+    RUNNER_SET,
+    RUNNER_SEED,
+    RUNNER_THREADS,
+    RUNNER_CPU,
+    RUNNER_LEVEL,
+    RUNNER_OPTIONS, /* a command's own ones begin here */
+};
+#define RUNNER_ROWS                                                                                \
+    {"inputs", 0, "DIR", "inputs are the files input_0.pb (or .npy) … of a folder, in order"},     \
+        {"input", 0, "NAME=FILE", "one input; may be given many times"},                           \
+        {"set", 0, "DIM=N", "size of a symbolic dimension; may be given many times"},              \
+        {"seed", 0, "N", "of random inputs (1)"},                                                  \
+        {"threads", 0, "N", "as many threads (as many as the process may use)"},                   \
+        {"cpu", 0, "ISA", "at most this instruction set: base, avx2, avx512, neon"}, {             \
+        "level", 0, "N", "optimization: 0 none, 1 portable rewrites, 2 all (2)"                    \
+    }
+
+typedef struct runner {
+    const cli_args *args;
+    onx_model *model;
+    onx_session *session;
+    size_t n_sizes;
+    onx_size *sizes; /* of --set */
+    double load_ms;  /* to load the model and to make the session */
+} runner;
+
+/* The model of the first file, and a session for it. CLI_OK, or an exit status, after saying why;
+ * close in any case. */
+int runner_open(const cli_args *args, bool pin_all, runner *out);
+void runner_close(runner *r);
+/* Of --set; -1: not given. */
+int64_t runner_size(const runner *r, const char *dim);
+double runner_now(void); /* milliseconds */
+/* Says what went wrong, and in which file. */
+int runner_fail(const runner *r, onx_diag *diag);
+
+#endif

@@ -1,0 +1,53 @@
+/* conv_ref.h: what the kernels of Conv and of the pools have in common: sizes, and elements of any
+ * type as doubles. */
+#ifndef ONX_CONV_REF_H
+#define ONX_CONV_REF_H
+
+#include "ops/conv/window.h"
+#include "rt/kernel.h"
+
+/* A window over images of any number of spatial dimensions. */
+typedef struct onx_images {
+    onx_window window;
+    size_t batch, groups, ic, oc;       /* ic, oc: channels per group; pools: 1 */
+    size_t in_pixels, out_pixels, taps; /* of one channel */
+    size_t in[ONX_RANK_MAX], out[ONX_RANK_MAX];
+    onx_span span[ONX_RANK_MAX];
+} onx_images;
+
+/* init: the attributes, into the state of the call. */
+typedef struct onx_conv_state {
+    onx_window window;
+    int64_t groups;
+    float lo, hi; /* the result is clamped to these, in ConvBlocked */
+} onx_conv_state;
+onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;
+/* bind: checks X, W and B, gives output 0 its shape, and tells the sizes. */
+onx_status onx_conv_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
+/* bind: the spatial sizes for input 0; dims: of the output, its spatial part is filled. LIMIT: a
+ * size cannot be counted. */
+onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) ONX_MUST_CHECK;
+
+/* The elements that output `pixel` sees through tap `tap`: false in the padding; else where it is in
+ * its channel. */
+bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *at);
+
+/* Elements of float or double as doubles; other types are widened to float in scratch. */
+typedef struct onx_wide {
+    const char *data; /* may be unaligned */
+    bool is_double;
+} onx_wide;
+
+static inline double onx_wide_at(onx_wide wide, size_t i) {
+    double d;
+    float f;
+    if (wide.is_double) return memcpy(&d, wide.data + i * sizeof d, sizeof d), d;
+    memcpy(&f, wide.data + i * sizeof f, sizeof f);
+    return (double)f;
+}
+/* Scratch that widening takes; to be added to *bytes. False: it cannot be counted. */
+bool onx_wide_bytes(const onx_operand *operand, size_t *bytes) ONX_MUST_CHECK;
+/* Takes what it needs of *scratch. */
+onx_wide onx_wide_of(const onx_operand *operand, char **scratch);
+
+#endif

@@ -1,0 +1,23 @@
+/* pool_ref.h: what the kernels of the pools have in common. */
+#ifndef ONX_POOL_REF_H
+#define ONX_POOL_REF_H
+
+#include "ops/conv/conv_ref.h"
+
+typedef struct onx_pooling_state {
+    onx_window window;
+    bool count_padding; /* count_include_pad */
+    bool columns;       /* storage_order: the first spatial dimension is the fastest in indices */
+} onx_pooling_state;
+
+/* For MaxPool and AveragePool. The images have `batch` times `groups` planes, one per channel. */
+onx_status onx_pooling_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_pooling_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
+/* For the global pools: the output's shape; how many planes of how many pixels. */
+onx_status onx_global_bind(onx_call *call) ONX_MUST_CHECK;
+typedef struct onx_planes {
+    size_t count, pixels;
+} onx_planes;
+onx_planes onx_planes_of(const onx_operand *x);
+
+#endif

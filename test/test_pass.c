@@ -1,0 +1,69 @@
+/* test_pass.c: the portable passes, by models before and after (test/pass). */
+#include "test.h"
+
+#include "pass_case.h"
+
+static onx_status run(onx_pass_ctx *ctx, const char *name) {
+    return strcmp(name, "all") == 0 ? onx_passes_run(ctx, ONX_LEVEL_BASIC)
+                                    : onx_passes_run_one(ctx, name);
+}
+
+static void check_file(const char *file, size_t least) {
+    size_t count = 0;
+    CHECK_EQ(pass_case_file(file, run, &count), 0);
+    CHECK(count >= least);
+}
+
+TEST(identity) {
+    check_file("identity.txt", 12);
+}
+TEST(fold) {
+    check_file("fold.txt", 8);
+}
+TEST(shape) {
+    check_file("shape.txt", 4);
+}
+TEST(cse_dce) {
+    check_file("cse_dce.txt", 7);
+}
+
+TEST(unknown_pass) {
+    onx_model *model = onx_model_new(NULL, "g", 13);
+    onx_pass_ctx ctx = {.model = model};
+    CHECK_EQ(onx_passes_run_one(&ctx, "nothing"), ONX_NOT_FOUND);
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_ALL), ONX_OK); /* an empty graph */
+    onx_model_free(model);
+}
+
+/* A model with training information stays as it is. */
+TEST(training) {
+    onx_model *model = onx_model_new(NULL, "g", 13);
+    onx_graph *graph = onx_model_graph(model);
+    onx_value *x = onx_graph_add_input(graph, "x", "float[4]");
+    onx_value *y =
+        onx_graph_add_op(graph, "Relu", "y", onx_graph_add_op(graph, "Identity", "a", x));
+    onx_graph_add_output(graph, y, "float[4]");
+    REQUIRE(onx_model_add_training(model) != NULL);
+    onx_pass_ctx ctx = {.model = model};
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_ALL), ONX_OK);
+    CHECK_EQ(onx_graph_node_count(graph), 2);
+    CHECK_EQ(onx_training_remove(onx_model_training_first(model)), ONX_OK);
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_ALL), ONX_OK);
+    CHECK_EQ(onx_graph_node_count(graph), 1);
+    onx_model_free(model);
+}
+
+/* A cycle is no graph. */
+TEST(cycle) {
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+                               "g (float x) => (float y) { y = Add(x, z) z = Neg(y) }";
+    onx_load_options options = ONX_INIT(onx_load_options);
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_pass_ctx ctx = {.diag = &diag};
+    options.format = ONX_FORMAT_TEXT;
+    REQUIRE(!onx_model_load_memory(NULL, text, strlen(text), &options, &ctx.model, &diag));
+    CHECK_EQ(onx_passes_run(&ctx, ONX_LEVEL_BASIC), ONX_INVALID);
+    onx_model_free(ctx.model);
+}
+
+TEST_MAIN(E(identity) E(fold) E(shape) E(cse_dce) E(unknown_pass) E(training) E(cycle))
