@@ -8,14 +8,14 @@ TEST(backend) {
     static const struct {
         const char *prefix, *except;
     } sets[] = {
-        {"reshape_", NULL},     {"slice", NULL},        {"concat_", NULL},
-        {"split_", "sequence"}, {"expand_", NULL},      {"tile", NULL},
-        {"constant", NULL},     {"edge_pad", NULL},     {"reflect_pad", NULL},
-        {"wrap_pad", NULL},     {"gather", NULL},       {"transpose_", NULL},
-        {"range_", "expanded"}, {"shape", NULL},        {"size", NULL},
-        {"squeeze", NULL},      {"unsqueeze", NULL},    {"flatten", NULL},
-        {"identity", NULL},     {"onehot", NULL},       {"compress", NULL},
-        {"nonzero", NULL},      {"eyelike", NULL},
+        {"reshape_", NULL},     {"slice", NULL},    {"concat_", NULL},  {"split_", "sequence"},
+        {"expand_", NULL},      {"tile", NULL},     {"constant", NULL}, {"edge_pad", NULL},
+        {"reflect_pad", NULL},  {"wrap_pad", NULL}, {"gather", NULL},   {"transpose_", NULL},
+        {"range_", "expanded"}, {"shape", NULL},    {"size", NULL},     {"squeeze", NULL},
+        {"unsqueeze", NULL},    {"flatten", NULL},  {"identity", NULL}, {"onehot", NULL},
+        {"compress", NULL},     {"nonzero", NULL},  {"scatter", NULL},  {"top_k", NULL},
+        {"tril", NULL},         {"triu", NULL},     {"cumsum", NULL},   {"depthtospace", NULL},
+        {"spacetodepth", NULL}, {"eyelike", NULL},
     };
     if (!getenv("ONX_DATA")) SKIP("ONX_DATA is not set");
     size_t total = 0;

@@ -1,4 +1,4 @@
-/* slice.c: parts of a tensor, and a tensor with a border: Slice, Pad: meaning. */
+/* slice.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: meaning. */
 #include "ops/slice/slice.h"
 #include "ops/op.h"
 
@@ -190,5 +190,7 @@ onx_op_rows onx_ops_slice = {
     {"Pad", 23, PAD_18 "[T:all23, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 24, PAD_18 "[T:all24, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 25, PAD_18 "[T:all25, Tind:int32|int64]", .infer = infer_pad},
+    {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
+     .infer = onx_infer_same},
     {0},
 };
