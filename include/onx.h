@@ -849,6 +849,21 @@ ONX_API const onx_type *onx_session_output_type(const onx_session *session, size
 ONX_API size_t onx_session_threads(const onx_session *session);
 ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruction set: "avx512" */
 
+/* The C source of a table of the families of operators that the session uses. A static program that
+ * links it before libonx.a has only these, and is small. */
+ONX_API onx_status onx_session_table(const onx_session *session, const onx_writer *writer,
+                                     onx_diag *diag);
+
+/* Operators that this library knows: every version of each. False after the last one. */
+typedef struct onx_op_info {
+    const char *domain; /* "" is ai.onnx */
+    const char *name;
+    int64_t since;
+    const char *signature; /* "(X:T) -> (Y:T) [T:f]": inputs, outputs, attributes, types */
+    const char *family;
+} onx_op_info;
+ONX_API bool onx_op_info_at(size_t index, onx_op_info *out);
+
 /* What a data file holds, as an argument: its bytes in place where they lie densely, else a copy;
  * strings and everything but tensors as `value`. `data` must outlive it. Clear it in the end. */
 ONX_API onx_status onx_arg_from_data(onx_data *data, onx_arg *out, onx_diag *diag);

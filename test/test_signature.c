@@ -103,8 +103,8 @@ static bool same_operator(const onx_op *a, const onx_op *b) {
 
 /* Every row of the library: it can be read, its versions rise, and it is found. */
 TEST(table) {
-    for (const onx_op *const *family = onx_op_table; *family; family++) {
-        for (const onx_op *op = *family; op->name; op++) {
+    for (const onx_family *family = onx_op_table; family->name; family++) {
+        for (const onx_op *op = family->ops; op->name; op++) {
             onx_op row = *op;
             onx_signature s;
             onx_diag diag = ONX_INIT(onx_diag);

@@ -21,8 +21,8 @@ const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset) {
     domain = onx_domain_plain(domain);
     if (!name.size || memchr(name.data, '\0', name.size)) return NULL;
     const onx_op *best = NULL;
-    for (const onx_op *const *family = onx_op_table; *family && !best; family++) {
-        for (const onx_op *op = *family; op->name; op++)
+    for (const onx_family *family = onx_op_table; family->name && !best; family++) {
+        for (const onx_op *op = family->ops; op->name; op++)
             if (is_named(op, name) && is_in_domain(op, domain) && op->since <= opset) best = op;
     }
     return best;

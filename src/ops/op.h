@@ -42,9 +42,13 @@ struct onx_op {
 
 /* The rows of one family; ends with a row without a name. */
 typedef const onx_op onx_op_rows[];
-/* All families (registry.c, from families.def); ends with NULL. A program that links its own
+/* All families (registry.c, from families.def); ends with a NULL name. A program that links its own
  * definition of this table gets only those operators. */
-extern const onx_op *const onx_op_table[];
+typedef struct onx_family {
+    const char *name;
+    const onx_op *ops;
+} onx_family;
+extern const onx_family onx_op_table[];
 
 /* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
 const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);

@@ -113,6 +113,9 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
         return onx_fail(diag, ONX_INVALID, "'%.*s' is declared as %s, but it is %s",
                         ONX_FMT(slot->name), onx_dtype_name((onx_dtype)known->dtype),
                         onx_dtype_name((onx_dtype)value->dtype));
+    if (known->layout != value->layout)
+        return onx_fail(diag, ONX_INVALID, "'%.*s' has another layout than was planned",
+                        ONX_FMT(slot->name));
     if (known->kind != ONX_TYPE_TENSOR || known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
     if (known->rank != value->rank)
         return onx_fail(diag, ONX_INVALID, "'%.*s' should have %d dimensions, but it has %d",
@@ -189,7 +192,7 @@ static uint32_t block_to_overwrite(const onx_frame *frame, uint32_t index, size_
 /* Views of blocks share them; so do views of what stays where it is during the whole run. */
 static bool share_block(onx_frame *frame, uint32_t from, uint32_t to) {
     const onx_slot *slot = &frame->program->slots[from];
-    bool stays = slot->role != ONX_ROLE_TEMP;
+    bool stays = slot->role != ONX_ROLE_TEMP && !frame->program->slots[to].output;
     if (!frame->blocks[from] && !stays) return false;
     onx_block_release(frame->blocks[to]);
     frame->blocks[to] = frame->blocks[from];

@@ -260,6 +260,8 @@ static onx_status init_step(builder *b, const onx_node *node, onx_step *step) {
                      .in = edges,
                      .out = edges + step->n_in};
     ONX_TRY(choose(b, step, &call));
+    for (uint32_t o = 0; o < step->n_out; o++)
+        if (call.out[o]) b->program->slots[step->out[o]].constant.layout = call.out[o]->layout;
     return pack(b, step, &call);
 }
 

@@ -27,7 +27,12 @@
  *   8. A row with ONX_KERNEL_LATE cannot tell its outputs' shapes from the inputs' shapes: it may
  *      have no `bind`, and makes its outputs in `run` with onx_call_output or onx_call_object.
  *   9. Work is cut by shape, never by the number of threads, so that results do not depend on it.
- *  10. No allocation in `run`, except through the functions below, and in LATE rows.
+ *  10. Layouts are settled before binding: `init` sees those of the inputs and sets out[i]->layout
+ *      where it is not plain. Rows of ai.onnx get plain operands only, but where they have
+ *      ONX_KERNEL_LAYOUTS.
+ *  11. What `init` knows of types and sizes is checked against the operands of every run before
+ *      `run`: rows may rely on it.
+ *  12. No allocation in `run`, except through the functions below, and in LATE rows.
  */
 #ifndef ONX_KERNEL_H
 #define ONX_KERNEL_H
@@ -90,6 +95,8 @@ typedef enum onx_kernel_flags {
     ONX_KERNEL_SHAPE = 2,
     ONX_KERNEL_LATE = 4,
     ONX_KERNEL_OBJECTS = 8, /* understands operands that are objects (else it is never given any) */
+    ONX_KERNEL_LAYOUTS =
+        16, /* element by element: any layout, and output 0 has that of the inputs */
 } onx_kernel_flags;
 
 #define ONX_T(dtype) (1u << ONX_DTYPE_##dtype)

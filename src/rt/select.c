@@ -9,6 +9,7 @@ static bool takes_types(const onx_kernel *row, const onx_call *call) {
         bool object = in->kind != ONX_TYPE_TENSOR || in->dtype == ONX_DTYPE_STRING;
         if (object && !(row->flags & ONX_KERNEL_OBJECTS)) return false;
         uint32_t mask = row->types[i < ONX_COUNT(row->types) ? i : ONX_COUNT(row->types) - 1];
+        if (in->layout && !row->domain && !(row->flags & ONX_KERNEL_LAYOUTS)) return false;
         if (mask && in->kind == ONX_TYPE_TENSOR && !(mask >> in->dtype & 1)) return false;
     }
     return true;
@@ -35,6 +36,11 @@ static onx_status no_row(const onx_call *call) {
                     call->op->name, (int)call->op->since, types);
 }
 
+static void pass_layout(onx_call *call) {
+    for (size_t i = 0; i < call->n_in && call->n_out && call->out[0]; i++)
+        if (call->in[i] && call->in[i]->layout) call->out[0]->layout = call->in[i]->layout;
+}
+
 static bool input_of(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype) {
     const onx_operand *in = ((const onx_call *)user)->in[index];
     if (!in) return false;
@@ -54,6 +60,7 @@ onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const
             call->plan_bytes = row->plan_bytes;
             onx_status status = row->init ? row->init(call) : ONX_OK;
             if (status == ONX_UNSUPPORTED) continue;
+            if (row->flags & ONX_KERNEL_LAYOUTS) pass_layout(call);
             *tier = provider->tiers[t];
             return status;
         }

@@ -5,8 +5,8 @@
 #define ROW(op_, type_, name_, overwrite_)                                                         \
     {                                                                                              \
         .op = op_, .first = 1, .types = {ONX_T(type_), ONX_T(type_), ONX_T(type_)}, .name = name_, \
-        .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan), .init = onx_tile_init,       \
-        .bind = onx_tile_bind_call, .run = ONX_TIER(onx_tile_run)                                  \
+        .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan), \
+        .init = onx_tile_init, .bind = onx_tile_bind_call, .run = ONX_TIER(onx_tile_run)           \
     }
 #define FLOATS(op, name) ROW(op, F32, name, 1)
 

@@ -21,11 +21,9 @@ static bool may_be_plain(const onx_conv *c) {
     return c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
 }
 
-static const onx_conv_algorithm *choose(const onx_call *call, const onx_conv *c) {
-    bool blocked = call->kernel->domain; /* ConvBlocked: the input's layout decides */
-    if (blocked ? !call->in[0]->layout : !is_depthwise(c) && c->ic < VF && may_be_plain(c))
-        return &ONX_TIER(onx_conv_plain);
-    return is_depthwise(c) ? &ONX_TIER(onx_conv_depthwise) : &ONX_TIER(onx_conv_direct);
+static const onx_conv_algorithm *choose(const onx_conv *c) {
+    if (is_depthwise(c)) return &ONX_TIER(onx_conv_depthwise);
+    return c->ic < VF && may_be_plain(c) ? &ONX_TIER(onx_conv_plain) : &ONX_TIER(onx_conv_direct);
 }
 
 /* What weights and attributes say: enough for `choose` and for packing. False: not for this file, or
@@ -54,7 +52,7 @@ static onx_status init_conv(onx_call *call) {
     onx_conv c;
     ONX_TRY(onx_conv_init(call));
     if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
-    const onx_conv_algorithm *algorithm = choose(call, &c);
+    const onx_conv_algorithm *algorithm = choose(&c);
     call->pack_format = c.groups * 4 + (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
                         (algorithm == &ONX_TIER(onx_conv_depthwise));
     return ONX_OK;
@@ -66,13 +64,13 @@ static size_t pack_bytes(const onx_call *call) {
     onx_conv c;
     const onx_operand *w = call->in[1];
     if (!w->constant || !w->data || !weights_conv(call, &c)) return 0;
-    return choose(call, &c)->weights(&c) * sizeof(float);
+    return choose(&c)->weights(&c) * sizeof(float);
 }
 
 static onx_status pack(onx_call *call, void *out) {
     onx_conv c;
     if (!weights_conv(call, &c)) return ONX_OK;
-    for (size_t g = 0; g < c.groups; g++) choose(call, &c)->pack(&c, call->in[1]->data, g, out);
+    for (size_t g = 0; g < c.groups; g++) choose(&c)->pack(&c, call->in[1]->data, g, out);
     return ONX_OK;
 }
 
@@ -108,7 +106,7 @@ static onx_status bind_common(onx_call *call, plan *p) {
     c->ow = m.out[last];
     c->top = last ? (size_t)m.span[0].before : 0;
     c->left = (size_t)m.span[last].before;
-    p->algorithm = choose(call, c);
+    p->algorithm = choose(c);
     p->w_floats = pack_bytes(call) ? 0 : p->algorithm->weights(c);
     call->scratch_each = c->oh && c->ow ? p->algorithm->scratch(c) : 0;
     return ONX_OK;
@@ -128,13 +126,19 @@ static blocks blocks_out(const onx_conv *c) {
                     .pixels = c->oh * c->ow};
 }
 
-static onx_status bind_conv(onx_call *call) {
+/* Scratch: the input and the output in blocks, where the tensors are plain. */
+static void plan_scratch(onx_call *call, bool y_plain) {
     plan *p = call->plan;
-    ONX_TRY(bind_common(call, p));
     blocks in = blocks_in(&p->conv), out = blocks_out(&p->conv);
-    p->x_floats = p->algorithm == &ONX_TIER(onx_conv_plain) ? 0 : blocks_floats(&in);
-    p->y_floats = blocks_floats(&out);
+    bool reads_plain = p->algorithm == &ONX_TIER(onx_conv_plain);
+    p->x_floats = !call->in[0]->layout && !reads_plain ? blocks_floats(&in) : 0;
+    p->y_floats = y_plain ? blocks_floats(&out) : 0;
     call->scratch_bytes = (p->x_floats + p->y_floats + p->w_floats) * sizeof(float);
+}
+
+static onx_status bind_conv(onx_call *call) {
+    ONX_TRY(bind_common(call, call->plan));
+    plan_scratch(call, true);
     return ONX_OK;
 }
 
@@ -146,10 +150,10 @@ static onx_status conv_task(void *user, onx_call *call, size_t index, void *scra
     return ONX_OK;
 }
 
-/* Without any input there are only bias and residual; y has `block` channels together. */
-static void run_empty(const onx_call *call, const onx_conv_args *a, size_t block) {
+/* Without any input there are only bias and residual. */
+static void run_empty(const onx_call *call, const onx_conv_args *a) {
     const onx_operand *y = call->out[0];
-    size_t pixels = 1;
+    size_t pixels = 1, block = y->layout ? y->layout : 1;
     for (size_t i = 2; i < y->rank; i++) pixels *= (size_t)y->dims[i];
     for (size_t i = 0; i < (size_t)y->count; i++) {
         size_t channel = i / (pixels * block) % ((size_t)y->dims[1] / block) * block + i % block;
@@ -172,55 +176,45 @@ static onx_status run_conv(onx_call *call) {
     const plan *p = call->plan;
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     onx_conv_args a = args_of(call);
-    if (!call->in[0]->count) return run_empty(call, &a, 1), ONX_OK;
+    if (!call->in[0]->count) return run_empty(call, &a), ONX_OK;
     float *x = call->scratch, *y = x + p->x_floats, *w = y + p->y_floats;
     ONX_TRY(get_weights(call, w, &a.w));
     if (p->x_floats) {
         ONX_TRY(blocks_to(call, blocks_in(&p->conv), a.x, x));
         a.x = x;
     }
-    a.y = y;
+    if (p->y_floats) a.y = y;
     ONX_TRY(onx_call_parallel(call, p->algorithm->tasks(&p->conv), conv_task, &a));
-    return blocks_from(call, blocks_out(&p->conv), y, call->out[0]->data);
+    return p->y_floats ? blocks_from(call, blocks_out(&p->conv), y, call->out[0]->data) : ONX_OK;
 }
 
 /* ── ConvBlocked ── */
 
 static onx_status init_blocked(onx_call *call) {
-    onx_conv_state *s;
     onx_conv c;
     ONX_TRY(init_conv(call));
-    s = call->state;
+    onx_conv_state *s = call->state;
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
-    const onx_operand *x = call->in[0];
-    if (!weights_conv(call, &c) || (x->layout && x->layout != VF)) return ONX_UNSUPPORTED;
-    if (!x->layout) return may_be_plain(&c) && c.oc % VF == 0 ? ONX_OK : ONX_UNSUPPORTED;
-    if (is_depthwise(&c)) return c.groups % VF ? ONX_UNSUPPORTED : ONX_OK;
-    return c.ic % VF || c.oc % VF ? ONX_UNSUPPORTED : ONX_OK;
+    if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
+    bool blocked = call->in[0]->layout;
+    size_t in = is_depthwise(&c) ? c.groups : c.ic, out = is_depthwise(&c) ? c.groups : c.oc;
+    if (out % VF || (blocked && (call->in[0]->layout != VF || in % VF))) return ONX_UNSUPPORTED;
+    if (call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
 }
 
 static onx_status bind_blocked(onx_call *call) {
-    plan *p = call->plan;
     const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
-    ONX_TRY(bind_common(call, p));
+    ONX_TRY(bind_common(call, call->plan));
+    plan_scratch(call, false);
     onx_operand *y = call->out[0];
-    call->scratch_bytes = p->w_floats * sizeof(float);
     if (!y) return ONX_OK;
     y->layout = VF;
     if (r && (r->rank != y->rank || r->layout != VF ||
               memcmp(r->dims, y->dims, y->rank * sizeof *y->dims)))
         return onx_call_fail(call, ONX_INVALID, "R must have shape and layout of the result");
     return ONX_OK;
-}
-
-static onx_status run_blocked(onx_call *call) {
-    const plan *p = call->plan;
-    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    onx_conv_args a = args_of(call);
-    if (!call->in[0]->count) return run_empty(call, &a, VF), ONX_OK;
-    ONX_TRY(get_weights(call, call->scratch, &a.w));
-    return onx_call_parallel(call, p->algorithm->tasks(&p->conv), conv_task, &a);
 }
 
 /* ── ToBlocked, FromBlocked ── */
@@ -231,6 +225,10 @@ static onx_status bind_reorder(onx_call *call, bool to) {
         return onx_call_fail(call, ONX_INVALID, "the layout of the input cannot be changed so");
     ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, x->rank, x->dims));
     if (call->out[0]) call->out[0]->layout = to ? VF : ONX_LAYOUT_PLAIN;
+    return ONX_OK;
+}
+static onx_status init_to(onx_call *call) {
+    if (call->out[0]) call->out[0]->layout = VF;
     return ONX_OK;
 }
 static onx_status bind_to(onx_call *call) {
@@ -280,12 +278,13 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
      .pack_bytes = pack_bytes,
      .pack = pack,
      .bind = bind_blocked,
-     .run = run_blocked},
+     .run = run_conv},
     {.op = "ToBlocked",
      .first = 1,
      .types = {F32},
      .name = "to_blocked_f32",
      .domain = "onx.internal",
+     .init = init_to,
      .bind = bind_to,
      .run = run_to},
     {.op = "FromBlocked",

@@ -7,9 +7,9 @@
 #define BIT ONX_T(BOOL)
 #define ROW(op_, types_, name_, overwrite_)                                                        \
     {                                                                                              \
-        .op = op_, .first = 1, .types = types_, .name = name_, .overwrite = overwrite_,            \
-        .plan_bytes = sizeof(onx_tile_plan), .init = onx_tile_init, .bind = onx_tile_bind_call,    \
-        .run = ONX_TIER(onx_tile_run)                                                              \
+        .op = op_, .first = 1, .types = types_, .name = name_, .flags = ONX_KERNEL_LAYOUTS,        \
+        .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan), .init = onx_tile_init,       \
+        .bind = onx_tile_bind_call, .run = ONX_TIER(onx_tile_run)                                  \
     }
 #define FLOATS                                                                                     \
     { F32, F32, F32, F32, F32, F32 }

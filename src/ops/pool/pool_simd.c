@@ -21,8 +21,13 @@ static onx_status init_pool(onx_call *call) {
     const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
     if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
-    if (!is_blocked(call)) return ONX_OK;
-    return call->in[0]->layout == VF ? ONX_OK : ONX_UNSUPPORTED;
+    if (is_blocked(call) && call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
+}
+
+static onx_status check_layout(const onx_call *call) {
+    bool ours = call->n_in && call->in[0] && call->in[0]->layout == VF;
+    return ours ? ONX_OK : onx_call_fail(call, ONX_INVALID, "X must be in blocks");
 }
 
 static blocks blocks_in(const onx_conv *c) {
@@ -56,6 +61,7 @@ static onx_status bind_pool(onx_call *call, const onx_pool_algorithm *algorithm)
     const onx_pooling_state *s = call->state;
     plan *p = call->plan;
     onx_images m;
+    if (is_blocked(call)) ONX_TRY(check_layout(call));
     ONX_TRY(onx_pooling_bind(call, &m));
     if (!blocks_fit(m.batch, 1, m.groups, m.in_pixels) ||
         !blocks_fit(m.batch, 1, m.groups, m.out_pixels))
@@ -174,15 +180,17 @@ static onx_status run_global_max(onx_call *call) {
     return run_global(call, max_task);
 }
 
-/* One window over the whole image. With one pixel, blocked and plain are the same. */
+/* One window over the whole image. */
 static onx_status init_global_blocked(onx_call *call) {
-    bool ours = call->n_in && call->in[0] && call->in[0]->layout == VF;
-    return ours ? ONX_OK : ONX_UNSUPPORTED;
+    if (call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
 }
 static onx_status bind_global_blocked(onx_call *call) {
     const onx_operand *x = call->in[0];
     plan *p = call->plan;
+    ONX_TRY(check_layout(call));
     ONX_TRY(onx_global_bind(call));
+    if (call->out[0]) call->out[0]->layout = VF;
     size_t pixels = onx_planes_of(x).pixels;
     p->algorithm = &ONX_TIER(onx_pool_average);
     p->conv = (onx_conv){.n = (size_t)x->dims[0],

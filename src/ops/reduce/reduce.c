@@ -1,7 +1,219 @@
-/* reduce.c: reductions and ArgMax: meaning. */
+/* reduce.c: ReduceSum, ArgMax and others: meaning. */
 #include "ops/op.h"
 
+/* The axes, by attribute or input; false: not known before the run. */
+static bool axes_of(onx_infer *in, size_t *n, const int64_t **axes) {
+    *n = 0;
+    if (onx_infer_has_in(in, 1)) return onx_infer_ints(in, 1, n, axes);
+    *axes = onx_op_ints(onx_infer_node(in), "axes", n);
+    return true;
+}
+
+/* The shape without the dimensions in `gone`, or with 1 in their place. */
+static onx_status infer_shape(onx_infer *in, onx_dtype dtype, const bool *gone, bool keepdims) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    const onx_sym *one = onx_sym_int(onx_infer_syms(in), 1);
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), x->rank + 1, sizeof *dims);
+    size_t rank = 0;
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t d = 0; d < x->rank; d++)
+        if (!gone[d] || keepdims) dims[rank++] = gone[d] ? one : x->dims[d];
+    return onx_infer_tensor(in, 0, dtype, rank, dims);
+}
+
+/* Sizes of a shape are multiplied (and more) to make others. */
+static onx_status infer_elems(onx_infer *in, const bool *gone) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_syms *syms = onx_infer_syms(in);
+    const char *op = onx_infer_op(in)->name;
+    if (!x->elems || x->n_elems == 0 || x->rank != 1 || !gone[0] || x->dtype != ONX_DTYPE_I64)
+        return ONX_OK;
+    const onx_sym *all = x->elems[0];
+    for (size_t i = 1; i < x->n_elems && all; i++) {
+        const onx_sym *next = x->elems[i];
+        if (strcmp(op, "ReduceProd") == 0)
+            all = onx_sym_mul(syms, all, next);
+        else if (strcmp(op, "ReduceSum") == 0)
+            all = onx_sym_add(syms, all, next);
+        else if (strcmp(op, "ReduceMax") == 0)
+            all = next ? onx_sym_max(syms, all, next) : NULL;
+        else if (strcmp(op, "ReduceMin") == 0)
+            all = next ? onx_sym_min(syms, all, next) : NULL;
+        else
+            return ONX_OK;
+    }
+    return all && x->n_elems > 1 ? onx_infer_elems(in, 0, 1, &all) : ONX_OK;
+}
+
+static onx_status infer_reduce(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    const int64_t *axes = NULL;
+    size_t n;
+    bool keepdims = onx_infer_int(in, "keepdims") != 0;
+    ONX_TRY(onx_infer_unranked(in, 0, x->dtype));
+    if (!x->ranked) return ONX_OK;
+    bool *gone = onx_arena_array(onx_infer_arena(in), x->rank + 1, sizeof *gone);
+    if (!gone) return ONX_NO_MEMORY;
+    if (!axes_of(in, &n, &axes)) {
+        const onx_sym **dims = onx_arena_array(onx_infer_arena(in), x->rank + 1, sizeof *dims);
+        if (!dims) return ONX_NO_MEMORY;
+        return keepdims ? onx_infer_tensor(in, 0, x->dtype, x->rank, dims) : ONX_OK;
+    }
+    bool all = n == 0 && onx_infer_int(in, "noop_with_empty_axes") == 0;
+    for (size_t d = 0; d < x->rank; d++) gone[d] = all;
+    for (size_t i = 0; i < n; i++) {
+        size_t d;
+        if (!onx_axis(axes[i], x->rank, &d))
+            return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu",
+                                  (long long)axes[i], x->rank);
+        gone[d] = true;
+    }
+    ONX_TRY(infer_shape(in, x->dtype, gone, keepdims));
+    return infer_elems(in, gone);
+}
+
+static onx_status infer_arg(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    int64_t axis = onx_infer_int(in, "axis");
+    size_t d;
+    ONX_TRY(onx_infer_unranked(in, 0, ONX_DTYPE_I64));
+    if (!x->ranked || x->rank == 0) return ONX_OK;
+    if (!onx_axis(axis, x->rank, &d))
+        return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu", (long long)axis,
+                              x->rank);
+    bool *gone = onx_arena_array(onx_infer_arena(in), x->rank, sizeof *gone);
+    if (!gone) return ONX_NO_MEMORY;
+    gone[d] = true;
+    return infer_shape(in, ONX_DTYPE_I64, gone, onx_infer_int(in, "keepdims") != 0);
+}
+
+#define OP(name, since, signature, infer)                                                          \
+    { name, since, signature, infer, NULL, NULL }
 extern onx_op_rows onx_ops_reduce;
 onx_op_rows onx_ops_reduce = {
+    OP("ArgMax", 1, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),
+    OP("ArgMax", 11, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),
+    OP("ArgMax", 12,
+       "(data:T) -> (reduced:int64) {select_last_index:int=0, keepdims:int=1, axis:int=0} [T:n0]",
+       infer_arg),
+    OP("ArgMax", 13,
+       "(data:T) -> (reduced:int64) {select_last_index:int=0, keepdims:int=1, axis:int=0} [T:n]",
+       infer_arg),
+    OP("ArgMin", 1, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),
+    OP("ArgMin", 11, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),
+    OP("ArgMin", 12,
+       "(data:T) -> (reduced:int64) {select_last_index:int=0, keepdims:int=1, axis:int=0} [T:n0]",
+       infer_arg),
+    OP("ArgMin", 13,
+       "(data:T) -> (reduced:int64) {select_last_index:int=0, keepdims:int=1, axis:int=0} [T:n]",
+       infer_arg),
+    OP("ReduceL1", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceL1", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceL1", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceL1", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceL2", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceL2", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceL2", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceL2", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceLogSum", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceLogSum", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceLogSum", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceLogSum", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceLogSum", 28,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f]",
+       infer_reduce),
+    OP("ReduceLogSumExp", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceLogSumExp", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceLogSumExp", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceLogSumExp", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceLogSumExp", 28,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f]",
+       infer_reduce),
+    OP("ReduceMax", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMax", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMax", 12, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMax", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMax", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} "
+       "[T:f|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMax", 20,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} "
+       "[T:f|w|uint8|int8|bool]",
+       infer_reduce),
+    OP("ReduceMean", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMean", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMean", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceMean", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceMin", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMin", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceMin", 12, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMin", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMin", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} "
+       "[T:f|w|uint8|int8]",
+       infer_reduce),
+    OP("ReduceMin", 20,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} "
+       "[T:f|w|uint8|int8|bool]",
+       infer_reduce),
+    OP("ReduceProd", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceProd", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceProd", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceProd", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceSum", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceSum", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceSum", 13,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceSumSquare", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceSumSquare", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
+       infer_reduce),
+    OP("ReduceSumSquare", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
+       infer_reduce),
+    OP("ReduceSumSquare", 18,
+       "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
+       infer_reduce),
     {0},
 };

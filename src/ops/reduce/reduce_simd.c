@@ -1,8 +1,157 @@
-/* reduce_simd.c: reductions and ArgMax: vectors. */
-#include "cpu/vec.h"
-#include "rt/kernel.h"
+/* reduce_simd.c: ReduceSum and others over float: vectors.
+ *
+ * Where the reduced elements lie together, a result is a few rows (row_simd.h). Where results lie
+ * together, they are made VF at a time, down the reduced axes: within blocks of COLUMN_BLOCK, then
+ * over the blocks. Both orders are fixed by the shapes. */
+#include "ops/reduce/reduce_ref.h"
+#include "ops/reduce/row_simd.h"
+
+enum { COLUMN_BLOCK = 64 };
+
+typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, KINDS } kind;
+static const char *const names[KINDS] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
+                                         "ReduceL1",  "ReduceL2",   "ReduceSumSquare"};
+
+static kind kind_of(const onx_call *call) {
+    kind k = SUM;
+    while (strcmp(names[k], call->op->name) != 0) k++;
+    return k;
+}
+
+static double row(kind k, const float *p, size_t n) {
+    switch (k) {
+    case MAX: return (double)row_max(p, n);
+    case MIN: return (double)row_min(p, n);
+    case L1: return row_sum_abs(p, n, 0);
+    case L2:
+    case SUM_SQUARE: return row_sum_square(p, n, 0);
+    default: return row_sum(p, n, 0);
+    }
+}
+
+static double start(kind k) {
+    return k == MAX ? -INFINITY : k == MIN ? INFINITY : 0;
+}
+static double join(kind k, double a, double b) {
+    if (k == MAX) return a != a || a > b ? a : b;
+    if (k == MIN) return a != a || a < b ? a : b;
+    return a + b;
+}
+static double finish(kind k, double a, double n) {
+    return k == MEAN ? a / n : k == L2 ? sqrt(a) : a;
+}
+
+/* One result whose elements are rows of the innermost reduced size. */
+static void reduce_rows(const onx_call *call, kind k, int64_t at) {
+    const onx_reduce_plan *plan = call->plan;
+    const float *in = call->in[0]->data;
+    onx_reduce_axes outer = plan->reduced;
+    int64_t n = outer.n ? outer.dims[--outer.n] : 1;
+    int64_t base = onx_reduce_offset(&plan->kept, at);
+    double all = start(k);
+    for (int64_t r = 0; n && r < plan->reduced.count / n; r++)
+        all = join(k, all, row(k, in + base + onx_reduce_offset(&outer, r), (size_t)n));
+    float result = (float)finish(k, all, (double)plan->reduced.count);
+    memcpy((char *)call->out[0]->data + (size_t)at * sizeof result, &result, sizeof result);
+}
+
+static inline vf column_step(kind k, vf sum, vf x) {
+    switch (k) {
+    case MAX: return vf_max_nan(sum, x);
+    case MIN: return vf_min_nan(sum, x);
+    case L1: return sum + vf_abs(x);
+    case L2:
+    case SUM_SQUARE: return sum + x * x;
+    default: return sum + x;
+    }
+}
+static inline vf column_join(kind k, vf a, vf b) {
+    return k == MAX ? vf_max_nan(a, b) : k == MIN ? vf_min_nan(a, b) : a + b;
+}
+
+/* `lanes` results that lie together, from `at` on; `k` is a constant where it is called. */
+static inline __attribute__((always_inline)) void columns(const onx_call *call, kind k, int64_t at,
+                                                          size_t lanes) {
+    const onx_reduce_plan *plan = call->plan;
+    onx_reduce_axes outer = plan->reduced;
+    int64_t n = outer.dims[--outer.n], stride = outer.strides[outer.n];
+    int64_t base = onx_reduce_offset(&plan->kept, at);
+    vf none = vf_set((float)start(k)), all = none;
+    for (int64_t r = 0; n && r < plan->reduced.count / n; r++) {
+        const float *in = (const float *)call->in[0]->data + base + onx_reduce_offset(&outer, r);
+        for (int64_t i = 0; i < n;) {
+            vf some = none;
+            for (int64_t end = n - i < COLUMN_BLOCK ? n : i + COLUMN_BLOCK; i < end; i++)
+                some = column_step(k, some, vf_load_n(in + i * stride, lanes));
+            all = column_join(k, all, some);
+        }
+    }
+    if (k == MEAN) all /= vf_set((float)plan->reduced.count);
+    if (k == L2) all = vf_sqrt(all);
+    vf_store_n((float *)call->out[0]->data + at, all, lanes);
+}
+
+static void reduce_columns(const onx_call *call, kind k, int64_t at, size_t lanes) {
+    switch (k) {
+    case SUM: columns(call, SUM, at, lanes); break;
+    case MEAN: columns(call, MEAN, at, lanes); break;
+    case MAX: columns(call, MAX, at, lanes); break;
+    case MIN: columns(call, MIN, at, lanes); break;
+    case L1: columns(call, L1, at, lanes); break;
+    case L2: columns(call, L2, at, lanes); break;
+    default: columns(call, SUM_SQUARE, at, lanes);
+    }
+}
+
+/* Are elements of one result next to each other? */
+static bool by_rows(const onx_reduce_plan *plan) {
+    const onx_reduce_axes *reduced = &plan->reduced;
+    return reduced->n == 0 || plan->kept.n == 0 || reduced->strides[reduced->n - 1] == 1;
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user, (void)scratch;
+    const onx_reduce_plan *plan = call->plan;
+    kind k = kind_of(call);
+    int64_t grain = onx_reduce_grain(plan, VF), at = (int64_t)index * grain;
+    int64_t end = at + grain < plan->kept.count ? at + grain : plan->kept.count;
+    if (by_rows(plan)) {
+        for (; at < end; at++) reduce_rows(call, k, at);
+        return ONX_OK;
+    }
+    int64_t inner = plan->kept.dims[plan->kept.n - 1];
+    while (at < end) {
+        int64_t lanes = inner - at % inner;
+        if (lanes > end - at) lanes = end - at;
+        if (lanes > VF) lanes = VF;
+        reduce_columns(call, k, at, (size_t)lanes);
+        at += lanes;
+    }
+    return ONX_OK;
+}
+
+static onx_status run(onx_call *call) {
+    const onx_reduce_plan *plan = call->plan;
+    int64_t grain = onx_reduce_grain(plan, VF);
+    if (call->out[0]->count == 0) return ONX_OK;
+    return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), task, NULL);
+}
+
+#define ROW(op_, name_)                                                                            \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F32), ONX_T_INDEX}, .name = name_, .host = 2,       \
+        .plan_bytes = sizeof(onx_reduce_plan), .init = onx_reduce_init, .bind = onx_reduce_bind,   \
+        .run = run                                                                                 \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_reduce);
 onx_kernel_rows ONX_TIER(onx_kernels_reduce) = {
+    ROW("ReduceL1", "reduce_l1_f32"),
+    ROW("ReduceL2", "reduce_l2_f32"),
+    ROW("ReduceMax", "reduce_max_f32"),
+    ROW("ReduceMean", "reduce_mean_f32"),
+    ROW("ReduceMin", "reduce_min_f32"),
+    ROW("ReduceSum", "reduce_sum_f32"),
+    ROW("ReduceSumSquare", "reduce_sum_square_f32"),
     {0},
 };

@@ -211,7 +211,10 @@ static void add_biases(pass *t) {
         both = 2 * (size_t)t->plan->rnn.hidden;
         t->rb = rb + both;
     }
-    for (size_t i = 0; i < n; i++) t->bias[i] = i < both ? wb[i] + rb[i] : wb[i];
+    for (size_t i = 0; i < n; i += VF) { /* inputs need not be aligned, not even as floats */
+        size_t left = n - i < VF ? n - i : VF, sums = i < both ? both - i : 0;
+        store(t->bias + i, load(wb + i, left) + vf_load_n(rb + i, sums < left ? sums : left), left);
+    }
 }
 
 /* Between [B, H] and where a state lies in the operand: to it or from it. */

@@ -1,8 +1,123 @@
-/* softmax_simd.c: Softmax, LogSoftmax: vectors. */
-#include "cpu/vec.h"
-#include "rt/kernel.h"
+/* softmax_simd.c: Softmax, LogSoftmax of floats: vectors. Rows that lie together go through three
+ * passes in the cache: largest element, exponentials and their sum, scaling. Along other axes,
+ * VF columns go through the same side by side. */
+#include "cpu/vec_math.h"
+#include "ops/reduce/row_simd.h"
+#include "ops/softmax/softmax_ref.h"
+
+/* y = exp(x - max); their sum, which is taken in the order of row_sum. */
+static double exp_row(const float *x, float *y, size_t n, float max) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) vf_store(y + i, vf_exp(vf_load(x + i) - max));
+    if (i < n) vf_store_n(y + i, vf_exp(vf_load_n(x + i, n - i) - max), n - i);
+    return row_sum(y, n, 0);
+}
+
+static void scale_row(float *y, size_t n, float a) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) vf_store(y + i, vf_load(y + i) * a);
+    if (i < n) vf_store_n(y + i, vf_load_n(y + i, n - i) * a, n - i);
+}
+
+/* y = x - a - b, in this order, for a is near x. */
+static void shift_row(const float *x, float *y, size_t n, float a, float b) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) vf_store(y + i, vf_load(x + i) - a - b);
+    if (i < n) vf_store_n(y + i, vf_load_n(x + i, n - i) - a - b, n - i);
+}
+
+/* The sum of exp(x - max), which are not kept. */
+static double sum_exp(const float *x, size_t n, float max) {
+    float y[256];
+    double sum = 0;
+    for (size_t at = 0; at < n; at += 256)
+        sum += exp_row(x + at, y, n - at < 256 ? n - at : 256, max);
+    return sum;
+}
+
+static void softmax_row(const float *x, float *y, size_t n, bool log_) {
+    float max = row_max(x, n);
+    if (log_)
+        shift_row(x, y, n, max, (float)log(sum_exp(x, n, max)));
+    else
+        scale_row(y, n, (float)(1 / exp_row(x, y, n, max)));
+}
+
+/* x, y: [n] rows, `stride` apart, of `lanes` columns. */
+static void softmax_columns(const float *x, float *y, int64_t n, int64_t stride, size_t lanes,
+                            bool log_) {
+    vf max = vf_set(-INFINITY), sum = vf_zero();
+    for (int64_t i = 0; i < n; i++) max = vf_max(max, vf_load_n(x + i * stride, lanes));
+    for (int64_t i = 0; i < n; i++) {
+        vf e = vf_exp(vf_load_n(x + i * stride, lanes) - max);
+        if (!log_) vf_store_n(y + i * stride, e, lanes);
+        sum += e;
+    }
+    vf scale = 1.0f / sum, shift = vf_log(sum);
+    for (int64_t i = 0; i < n; i++) {
+        vf v = log_ ? vf_load_n(x + i * stride, lanes) - max - shift
+                    : vf_load_n(y + i * stride, lanes) * scale;
+        vf_store_n(y + i * stride, v, lanes);
+    }
+}
+
+/* The work is cut into units: a row, or some columns of one outer index; a task is enough of them to
+ * make 32K elements. */
+typedef struct cut {
+    int64_t width, across, units, grain; /* across: units of one outer index */
+} cut;
+
+static cut cut_of(const onx_softmax_plan *plan) {
+    cut c = {.width = 1};
+    if (plan->inner > 1) c.width = VF * (1 + 32768 / VF / plan->n);
+    if (c.width > plan->inner) c.width = plan->inner;
+    c.across = (plan->inner + c.width - 1) / c.width;
+    c.units = plan->outer * c.across;
+    c.grain = 1 + 32768 / c.width / plan->n;
+    return c;
+}
+
+static void unit(const onx_call *call, const onx_softmax_plan *plan, cut c, int64_t index) {
+    const onx_softmax_state *st = call->state;
+    int64_t column = index % c.across * c.width, end = column + c.width;
+    int64_t base = index / c.across * plan->n * plan->inner;
+    const float *x = (const float *)call->in[0]->data + base;
+    float *y = (float *)call->out[0]->data + base;
+    if (plan->inner == 1) {
+        softmax_row(x, y, (size_t)plan->n, st->log);
+        return;
+    }
+    if (end > plan->inner) end = plan->inner;
+    for (; column < end; column += VF) {
+        size_t lanes = (size_t)(end - column < VF ? end - column : VF);
+        softmax_columns(x + column, y + column, plan->n, plan->inner, lanes, st->log);
+    }
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user, (void)scratch;
+    cut c = cut_of(call->plan);
+    int64_t first = (int64_t)index * c.grain;
+    for (int64_t i = first; i < first + c.grain && i < c.units; i++) unit(call, call->plan, c, i);
+    return ONX_OK;
+}
+
+static onx_status run(onx_call *call) {
+    if (call->out[0]->count == 0) return ONX_OK;
+    cut c = cut_of(call->plan);
+    return onx_call_parallel(call, (size_t)((c.units + c.grain - 1) / c.grain), task, NULL);
+}
+
+#define ROW(op_, name_)                                                                            \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F32)}, .name = name_, .overwrite = 1,               \
+        .plan_bytes = sizeof(onx_softmax_plan), .init = onx_softmax_init,                          \
+        .bind = onx_softmax_bind, .run = run                                                       \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_softmax);
 onx_kernel_rows ONX_TIER(onx_kernels_softmax) = {
+    ROW("LogSoftmax", "log_softmax_f32"),
+    ROW("Softmax", "softmax_f32"),
     {0},
 };

@@ -128,7 +128,7 @@ static bool view_strides(size_t rank, const int64_t *dims, const int64_t *result
     for (size_t d = rank; d-- > 0;) {
         if (dims[d] != 1 && dims[d] != result[d]) return false;
         strides[d] = dims[d] == 1 ? 0 : stride;
-        stride *= dims[d];
+        if (!onx_mul_i64(stride, dims[d], &stride)) stride = 0; /* of an empty result: not used */
     }
     return true;
 }
@@ -309,8 +309,9 @@ static onx_status run_tile(onx_call *call) {
 #define ROW(name_, init_, overwrite_)                                                              \
     {                                                                                              \
         .op = "Tile", .first = 1, .types = {TYPES, TYPES, TYPES, TYPES, TYPES, TYPES},             \
-        .name = name_, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),               \
-        .domain = "onx.internal", .init = init_, .bind = onx_tile_bind_call, .run = run_tile       \
+        .name = name_, .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_,                       \
+        .plan_bytes = sizeof(onx_tile_plan), .domain = "onx.internal", .init = init_,              \
+        .bind = onx_tile_bind_call, .run = run_tile                                                \
     }
 
 extern onx_kernel_rows onx_kernels_tile_ref;

@@ -202,9 +202,9 @@ onx_status ONX_TIER(onx_tile_run)(onx_call *call) {
 #define ROW(name_, init_, overwrite_)                                                              \
     {                                                                                              \
         .op = "Tile", .first = 1, .types = {TYPES, TYPES, TYPES, TYPES, TYPES, TYPES},             \
-        .name = name_, .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),               \
-        .domain = "onx.internal", .init = init_, .bind = onx_tile_bind_call,                       \
-        .run = ONX_TIER(onx_tile_run)                                                              \
+        .name = name_, .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_,                       \
+        .plan_bytes = sizeof(onx_tile_plan), .domain = "onx.internal", .init = init_,              \
+        .bind = onx_tile_bind_call, .run = ONX_TIER(onx_tile_run)                                  \
     }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_tile);

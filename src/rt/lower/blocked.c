@@ -116,15 +116,23 @@ static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool 
     return replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true);
 }
 
-/* The convolution that computes the twin of `value`, if only `user` wants it and nothing but the sum
- * is done in it yet. */
+/* The convolution that computes the twin of `value`, if only `user` wants it, plain or blocked, and
+ * nothing but the sum is done in it yet. */
 static onx_node *open_conv(const blocked *b, const onx_value *value, const onx_node *user) {
     size_t index;
     const onx_value *twin = twin_of(b, value);
     onx_node *conv = twin ? twin->def : NULL;
-    if (!conv || !onx_lower_is(conv, "ConvBlocked")) return NULL;
+    if (!conv || !onx_lower_is(conv, "ConvBlocked") || twin->n_uses != 1) return NULL;
     if (onx_pass_only_use(b->ctx, value, &index) != user) return NULL;
     return onx_op_has(conv, "lo") || onx_op_has(conv, "hi") ? NULL : conv;
+}
+
+/* What `node` makes of `value` is now done by the convolution. */
+static onx_status join(blocked *b, onx_node *node, onx_node *conv, const onx_value *value) {
+    onx_node *back = value->def;
+    ONX_TRY(way_back(b, node, onx_node_output(conv, 0)));
+    ONX_TRY(take_name(b, conv, node));
+    return onx_pass_remove(b->ctx, back);
 }
 
 static bool clamp_of(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, float *lo,
@@ -151,22 +159,17 @@ static onx_status visit_clamp(blocked *b, onx_node *node, const onx_op *op, bool
     if ((lo > -INFINITY && onx_node_set_float(conv, "lo", lo)) ||
         (hi < INFINITY && onx_node_set_float(conv, "hi", hi)))
         return onx_fail_nomem(b->ctx->diag);
-    ONX_TRY(take_name(b, conv, node));
     *done = true;
-    return way_back(b, node, onx_node_output(conv, 0));
+    return join(b, node, conv, onx_node_input(node, 0));
 }
 
 /* The convolution moves to where the residual is there, too. */
-static onx_status add_residual(blocked *b, onx_node *node, onx_node *conv, onx_value *sum,
+static onx_status add_residual(blocked *b, onx_node *node, onx_node *conv, const onx_value *sum,
                                onx_value *residual) {
-    onx_value *twin = onx_node_output(conv, 0);
     ONX_TRY(need_twin(b, residual, node, &residual));
-    onx_node *back = sum->def;
-    ONX_TRY(way_back(b, node, twin));
-    ONX_TRY(onx_pass_remove(b->ctx, back));
+    ONX_TRY(join(b, node, conv, sum));
     if (conv->input.n < 3) ONX_TRY(onx_node_set_input(conv, 2, NULL, b->ctx->diag));
     ONX_TRY(onx_node_set_input(conv, 3, residual, b->ctx->diag));
-    ONX_TRY(take_name(b, conv, node));
     return onx_node_move(conv, node);
 }
 

@@ -1,0 +1,91 @@
+/* table.c: the C source of a table of operators, for programs that run one model and link no more
+ * than it needs. The table stands in for ops/registry.c and cpu/kernels.c, by their names. */
+#include "base/out.h"
+#include "rt/session.h"
+
+#include "ops/families.def"
+
+static const struct {
+    const char *name;
+    bool simd;
+} families[] = {
+#define PLAIN_FAMILY(name) {#name, false},
+#define SIMD_FAMILY(name) {#name, true},
+    ONX_FAMILIES(PLAIN_FAMILY, SIMD_FAMILY)};
+
+static bool is_simd(const char *name) {
+    for (size_t i = 0; i < ONX_COUNT(families); i++)
+        if (strcmp(families[i].name, name) == 0) return families[i].simd;
+    return false;
+}
+
+/* Programs are nested at most as deep as build.c allows. */
+static bool uses(const onx_program *program, const onx_family *family) {
+    for (size_t s = 0; s < program->n_steps; s++) {
+        const onx_step *step = &program->steps[s];
+        for (const onx_op *op = family->ops; op->name; op++)
+            if (op == step->op) return true;
+        for (uint32_t c = 0; c < step->n_children; c++)
+            if (uses(step->children[c], family)) return true;
+    }
+    return false;
+}
+
+static const onx_family *next_used(const onx_program *program, const onx_family *family) {
+    while (family->name && !uses(program, family)) family++;
+    return family->name ? family : NULL;
+}
+
+#define EACH_USED(family, program)                                                                 \
+    for (const onx_family *family = next_used(program, onx_op_table); family;                      \
+         family = next_used(program, family + 1))
+
+static void put_tier(onx_buf *out, const onx_program *program, const char *guard,
+                     const char *const *tiers) {
+    onx_buf_printf(out, "#%s\n", guard);
+    EACH_USED(family, program)
+    for (const char *const *t = tiers; *t && is_simd(family->name); t++)
+        onx_buf_printf(out, "TIER(%s, %s)\n", family->name, *t);
+}
+
+static void put_tiers(onx_buf *out, const onx_program *program) {
+    static const char *const x86[] = {"avx512", "avx2", "base", NULL},
+                             *const arm[] = {"neon", NULL}, *const other[] = {"base", NULL};
+    put_tier(out, program, "if defined(__x86_64__)", x86);
+    put_tier(out, program, "elif defined(__aarch64__)", arm);
+    put_tier(out, program, "else", other);
+    onx_buf_puts(out, "#endif\n");
+    EACH_USED(family, program) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
+}
+
+static void put_table(onx_buf *out, const onx_program *program) {
+    onx_buf_puts(out,
+                 "/* Operators for one model. Link it before libonx.a. */\n"
+                 "#include <stddef.h>\n\n"
+                 "struct onx_table_row {\n    const char *name;\n    const void *rows;\n};\n\n");
+    EACH_USED(family, program) onx_buf_printf(out, "extern const char onx_ops_%s;\n", family->name);
+    onx_buf_puts(out,
+                 "#define TIER(family, tier) extern const char onx_kernels_##family##_##tier;\n");
+    put_tiers(out, program);
+    onx_buf_puts(out, "#undef TIER\n\nextern const struct onx_table_row onx_op_table[], "
+                      "onx_cpu_table[];\nconst struct onx_table_row onx_op_table[] = {\n");
+    EACH_USED(family, program)
+    onx_buf_printf(out, "    {\"%s\", &onx_ops_%s},\n", family->name, family->name);
+    onx_buf_puts(out, "    {NULL, NULL},\n};\nconst struct onx_table_row onx_cpu_table[] = {\n"
+                      "#define TIER(family, tier) {#tier, &onx_kernels_##family##_##tier},\n");
+    put_tiers(out, program);
+    onx_buf_puts(out, "    {NULL, NULL},\n};\n");
+}
+
+onx_status onx_session_table(const onx_session *session, const onx_writer *writer, onx_diag *diag) {
+    onx_buf out;
+    if (!session || !writer || !writer->write)
+        return onx_fail(diag, ONX_USAGE, "a session and a writer are needed");
+    onx_buf_init(&out, session->ctx);
+    put_table(&out, session->variants->program);
+    onx_status status = out.failed ? onx_fail_nomem(diag) : ONX_OK;
+    if (status == ONX_OK && writer->write(writer->user, out.data, out.size) != 0)
+        status = onx_fail(diag, ONX_IO, "the table could not be written");
+    onx_buf_fini(&out);
+    return status;
+}
