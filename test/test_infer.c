@@ -142,7 +142,7 @@ TEST(slices) {
                     "  zero = Constant<value_ints = [0]> ()\n"
                     "  three = Constant<value_ints = [3]> ()\n"
                     "  big = Constant<value_ints = [9223372036854775807]> ()\n"
-                    "  low = Constant<value_ints = [-9223372036854775807]> ()\n"
+                    "  low = Constant<value_ints = [-9223372036854775808]> ()\n"
                     "  last = Constant<value_ints = [-1]> ()\n"
                     "  two = Constant<value_ints = [2]> ()\n"
                     "  a = Slice (x, one, big, one)\n"
