@@ -197,6 +197,22 @@ TEST(others) {
            {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[?2]"});
 }
 
+TEST(broadcast) {
+    INFERS(HEAD(13) "g (float[3,1] x, float[N,1,4] u, float[K,5] w) => (float[] y) {\n"
+                    "  s = Constant<value_ints = [2, 1, 4]> ()\n"
+                    "  a = Expand (x, s)\n"
+                    "  t = Shape (u)\n"
+                    "  b = Expand (x, t)\n"
+                    "  one = Constant<value_ints = [7, 1]> ()\n"
+                    "  c = Expand (w, one)\n"
+                    "}",
+           {"a", "float[2,3,4]"}, {"b", "float[N,3,4]"}, {"c", "float[7,5]"});
+    CHECK(fails(HEAD(13) "g (float[3,2] x) => (float[] y) {\n"
+                         "  s = Constant<value_ints = [3, 3]> ()\n"
+                         "  y = Expand (x, s)\n}",
+                "does not broadcast"));
+}
+
 /* Constants: initializers, unless the caller can replace them. */
 TEST(constants) {
     static const char body[] = "g (int64[2] a = {5, 6}, float[N] x) => (float[] y)\n"
@@ -306,5 +322,5 @@ TEST(memory) {
     CHECK(calls > 5);
 }
 
-TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(constants) E(declared) E(sizes)
-              E(subgraphs) E(functions) E(memory))
+TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(broadcast) E(constants) E(declared)
+              E(sizes) E(subgraphs) E(functions) E(memory))
