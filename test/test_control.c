@@ -17,6 +17,8 @@ static const way ways[] = {{"optimized", ONX_LEVEL_ALL, false},
                            {"plain", ONX_LEVEL_NONE, false},
                            {"dynamic", ONX_LEVEL_ALL, true}};
 
+static double timeout = 60; /* seconds of one run */
+
 static onx_model *model_of(onx_context *ctx, const char *text) {
     onx_model *model = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
@@ -52,7 +54,7 @@ static onx_status run(const onx_model *model, const way *how, size_t n_in, const
     options.level = how->level;
     options.dynamic = how->dynamic;
     options.threads = 1;
-    limits.timeout = 2;
+    limits.timeout = timeout;
     onx_status status = onx_session_new(model, &options, &session, diag);
     if (status == ONX_OK) status = onx_session_run(session, n_in, in, n_out, out, &limits, diag);
     onx_session_free(session);
@@ -341,10 +343,12 @@ TEST(broken_loops) {
                         "y = Loop (m, \"\", x) <body = b (int64 i, bool c) => (bool c) {\n}>\n}",
                    2, in, ONX_INVALID, "body");
     /* Without an end, it is stopped by the time it may take. */
+    timeout = 0.1;
     expect_failure(HEAD "g (int64 m, float[N] x) => (float[N] y) {\n"
                         "y = Loop (\"\", \"\", x) <body = b (int64 i, bool c, float[N] a)\n"
                         "  => (bool c, float[N] a2) {\n  a2 = Neg(a)\n}>\n}",
                    2, in, ONX_CANCELLED, "");
+    timeout = 60;
 }
 
 TEST(broken_sequences) {
