@@ -63,7 +63,7 @@ static onx_status launch(void *user, const onx_kernel *kernel, onx_call *call) {
     onx_call mine = *call;
     if (call->n_in > MOST || call->n_out > MOST) abort();
     for (size_t i = 0; i < call->n_in; i++)
-        in[i] = bring(d, call->in[i], kernel->host >> i & 1, &room[i]);
+        in[i] = bring(d, call->in[i], call->kernel->host >> i & 1, &room[i]);
     for (size_t i = 0; i < call->n_out; i++)
         out[i] = bring(d, call->out[i], false, &room[MOST + i]);
     mine.in = in;

@@ -170,9 +170,10 @@ TEST(loop_stacks) {
 TEST(loop_while) {
     const char *text = HEAD "g (bool go, float[3] x) => (float[3] y, float[T] sums) {\n"
                             "limit = Constant<value = float {20.0}>()\n"
+                            "ones = Constant<value = float[3] {1.0, 1.0, 1.0}>()\n"
                             "y, sums = Loop (\"\", go, x) <body = b (int64 i, bool c, float[3] a)\n"
                             "  => (bool c2, float[3] a2, float s) {\n"
-                            "  a2 = Add(a, a)\n  s = ReduceSum<keepdims=0>(a2)\n"
+                            "  a2 = Add(a, a)\n  s = MatMul(a2, ones)\n"
                             "  c2 = Less(s, limit)\n}>\n}";
     onx_arg in[] = {truth(&yes), floats(3, three)};
     expect(text, 2, in, 2, (want[]){{"3", {4, 8, 12}}, {"2", {12, 24}}});

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The examples do what they say: the C one saves a model, the C++ one reads it.
+# The examples do what they say: one saves a model, one, in C++, reads it, one runs a model.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -20,3 +20,15 @@ if "$BUILD/examples/linear_regression" "$dir/no/folder/linear.onnx" 2>"$dir/err"
     exit 1
 fi
 grep -q '^linear_regression: .*linear\.onnx' "$dir/err" || { cat "$dir/err"; exit 1; }
+
+"$BUILD/onx" tensor "$ROOT/test/cli/files/house.textproto" -o "$dir/house.npy"
+"$BUILD/examples/run_model" "$ROOT/examples/models/linear.onnx" "$dir/house.npy" >"$dir/out"
+diff - "$dir/out" <<'END'
+     0  253
+     1  155.75
+END
+if "$BUILD/examples/run_model" "$dir/linear.onnx" "$dir/house.npy" 2>"$dir/err"; then
+    echo "FAILED: a model ran without its inputs"
+    exit 1
+fi
+grep -q "^run_model: .*'A'" "$dir/err" || { cat "$dir/err"; exit 1; }

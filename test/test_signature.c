@@ -159,9 +159,53 @@ TEST(attributes) {
     onx_model_free(model);
 }
 
+/* Inputs as letters: f float, i int64, s a sequence, ? unknown, - absent. */
+static bool letter(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype) {
+    char c = ((const char *)user)[index];
+    if (c == '-') return false;
+    *kind = c == 's' ? ONX_TYPE_SEQUENCE : ONX_TYPE_TENSOR;
+    if (c == 'f' || c == 'i') *dtype = c == 'f' ? ONX_DTYPE_F32 : ONX_DTYPE_I64;
+    return true;
+}
+
+TEST(inputs) {
+    static const struct {
+        const char *signature, *inputs, *fails;
+    } cases[] = {
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "ff", NULL},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "ff-i", NULL},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "f?fi-", NULL},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "f", "'W', of Test is missing"},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "-f", "'X', of Test is missing"},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "fi", "inputs 0 and 1"},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "ffi", "inputs 0 and 2"},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "fffif", "no input 4"},
+        {"(X:T, W:T, B?:T, n?:int64) -> (Y:T) [T:n]", "sf", "must be a tensor"},
+        {"(X:T) -> (Y:T) [T:n|seq(n)]", "s", NULL},
+        {"(xs*:T) -> (Y:T) [T:n]", "fff", NULL},
+        {"(xs*:T) -> (Y:T) [T:n]", "ffi", "inputs 0 and 2"},
+        {"(xs*:T) -> (Y:T) [T:n]", "", "is missing"},
+        {"(xs?*:T) -> (Y:T) [T:n]", "", NULL},
+        {"(a:T, xs?**:V) -> (Y:T) [T:n, V:n]", "fif", NULL},
+        {"() -> (Y:T) [T:n]", "", NULL},
+        {"() -> (Y:T) [T:n]", "f", "no input 0"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        onx_op op = {.name = "Test", .since = 1, .signature = cases[i].signature};
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_status status =
+            onx_op_check(&op, strlen(cases[i].inputs), letter, cases[i].inputs, &diag);
+        bool good = cases[i].fails ? status == ONX_INVALID && strstr(diag.message, cases[i].fails)
+                                   : status == ONX_OK;
+        if (!CHECK(good))
+            fprintf(stderr, "    %s with %s: %s\n", cases[i].signature, cases[i].inputs,
+                    diag.message);
+    }
+}
+
 int main(int argc, char **argv) {
     static const test_case cases[] = {E(parts) E(nothing_in_it) E(mistakes) E(constraints) E(table)
-                                          E(attributes){NULL, NULL}};
+                                          E(attributes) E(inputs){NULL, NULL}};
     onx_arena_init(&arena, onx_context_or_default(NULL));
     int status = test_main(cases, argc, argv);
     onx_arena_fini(&arena);

@@ -273,6 +273,24 @@ static bool params_ok(const onx_signature *s, const onx_param *params, size_t n)
     return true;
 }
 
+typedef struct sections {
+    onx_str ins, outs, attrs, vars;
+} sections;
+
+/* The four bracketed parts of a signature. */
+static bool take_apart(const onx_op *op, sections *out) {
+    onx_str rest = onx_str_of(op->signature);
+    *out = (sections){.ins = {NULL, 0}};
+    if (!section(&rest, "()", &out->ins)) return false;
+    rest = trim(rest);
+    if (rest.size < 2 || memcmp(rest.data, "->", 2) != 0) return false;
+    rest = (onx_str){rest.data + 2, rest.size - 2};
+    if (!section(&rest, "()", &out->outs)) return false;
+    section(&rest, "{}", &out->attrs);
+    section(&rest, "[]", &out->vars);
+    return trim(rest).size == 0;
+}
+
 static onx_status mistaken(const onx_op *op, onx_diag *diag) {
     return onx_fail(diag, ONX_INVALID, "the signature of %s %d cannot be read: %.300s", op->name,
                     (int)op->since, op->signature ? op->signature : "");
@@ -280,24 +298,92 @@ static onx_status mistaken(const onx_op *op, onx_diag *diag) {
 
 onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature *out,
                                onx_diag *diag) {
-    onx_str rest = onx_str_of(op->signature), ins, outs, attrs = {NULL, 0}, vars = {NULL, 0};
-    if (!section(&rest, "()", &ins)) return mistaken(op, diag);
-    rest = trim(rest);
-    if (rest.size < 2 || memcmp(rest.data, "->", 2) != 0) return mistaken(op, diag);
-    rest.data += 2, rest.size -= 2;
-    if (!section(&rest, "()", &outs)) return mistaken(op, diag);
-    section(&rest, "{}", &attrs);
-    section(&rest, "[]", &vars);
-    bool bad = trim(rest).size > 0;
+    sections p;
     onx_signature s = {0};
-    if (read_items(arena, ins, sizeof *s.inputs, read_param, &s.n_inputs, &s.inputs, &bad) ||
-        read_items(arena, outs, sizeof *s.outputs, read_param, &s.n_outputs, &s.outputs, &bad) ||
-        read_items(arena, attrs, sizeof *s.attrs, read_attr, &s.n_attrs, &s.attrs, &bad) ||
-        read_items(arena, vars, sizeof *s.constraints, read_constraint, &s.n_constraints,
+    bool bad = false;
+    if (!take_apart(op, &p)) return mistaken(op, diag);
+    if (read_items(arena, p.ins, sizeof *s.inputs, read_param, &s.n_inputs, &s.inputs, &bad) ||
+        read_items(arena, p.outs, sizeof *s.outputs, read_param, &s.n_outputs, &s.outputs, &bad) ||
+        read_items(arena, p.attrs, sizeof *s.attrs, read_attr, &s.n_attrs, &s.attrs, &bad) ||
+        read_items(arena, p.vars, sizeof *s.constraints, read_constraint, &s.n_constraints,
                    &s.constraints, &bad))
         return onx_fail_nomem(diag);
     if (bad || !params_ok(&s, s.inputs, s.n_inputs) || !params_ok(&s, s.outputs, s.n_outputs))
         return mistaken(op, diag);
     *out = s;
+    return ONX_OK;
+}
+
+/* ── Inputs of a call ────────────────────────────────────────────────────────────────────────── */
+
+typedef struct check {
+    const onx_op *op;
+    sections parts;
+    size_t n;
+    onx_op_input *input;
+    const void *user;
+    onx_diag *diag;
+} check;
+
+/* The types that a parameter can have, as written. */
+static onx_str types_text(onx_str vars, onx_str type) {
+    onx_str item;
+    onx_constraint constraint;
+    while (cut(&vars, ',', &item))
+        if (read_constraint(item, &constraint) && onx_str_eq(constraint.name, type))
+            return constraint.types;
+    return type;
+}
+
+/* The first input whose type must be that of parameter `at`; inputs before it are one for each. */
+static size_t partner_of(onx_str ins, const onx_param *param, size_t at) {
+    onx_str item;
+    onx_param other;
+    for (size_t i = 0; i < at && cut(&ins, ',', &item); i++)
+        if (read_param(item, &other) && onx_str_eq(other.type, param->type)) return i;
+    return at;
+}
+
+/* Input `index`, a value of the parameter that begins at input `at`. */
+static onx_status check_input(const check *c, const onx_param *param, size_t at, size_t index) {
+    onx_type_kind kind = ONX_TYPE_NONE, other_kind = ONX_TYPE_NONE;
+    onx_dtype dtype = ONX_DTYPE_NONE, other_dtype = ONX_DTYPE_NONE;
+    if (index >= c->n || !c->input(c->user, index, &kind, &dtype)) {
+        if (param->optional) return ONX_OK;
+        return onx_fail(c->diag, ONX_INVALID, "input %zu, '%.*s', of %s is missing", index,
+                        ONX_FMT(param->name), c->op->name);
+    }
+    onx_str types = types_text(c->parts.vars, param->type);
+    if (kind > ONX_TYPE_TENSOR && !memchr(types.data, '(', types.size))
+        return onx_fail(c->diag, ONX_INVALID, "input %zu, '%.*s', of %s must be a tensor", index,
+                        ONX_FMT(param->name), c->op->name);
+    size_t other = partner_of(c->parts.ins, param, at);
+    if (param->heterogeneous || other == index ||
+        !c->input(c->user, other, &other_kind, &other_dtype) || !dtype || !other_dtype ||
+        dtype == other_dtype)
+        return ONX_OK;
+    return onx_fail(c->diag, ONX_INVALID, "inputs %zu and %zu of %s must have one type: %s, %s",
+                    other, index, c->op->name, onx_dtype_name(other_dtype), onx_dtype_name(dtype));
+}
+
+onx_status onx_op_check(const onx_op *op, size_t n, onx_op_input *input, const void *user,
+                        onx_diag *diag) {
+    check c = {.op = op, .n = n, .input = input, .user = user, .diag = diag};
+    if (!take_apart(op, &c.parts)) return mistaken(op, diag);
+    onx_str rest = c.parts.ins, item;
+    onx_param param;
+    size_t at = 0;
+    for (; cut(&rest, ',', &item); at++) {
+        if (!read_param(item, &param)) return mistaken(op, diag);
+        size_t end = param.variadic && n > at ? n : at + 1;
+        for (size_t i = at; i < end; i++) ONX_TRY(check_input(&c, &param, at, i));
+        if (param.variadic) return ONX_OK;
+    }
+    for (; at < n; at++) {
+        onx_type_kind kind;
+        onx_dtype dtype;
+        if (input(user, at, &kind, &dtype))
+            return onx_fail(diag, ONX_INVALID, "%s has no input %zu", op->name, at);
+    }
     return ONX_OK;
 }

@@ -200,7 +200,7 @@ static uint32_t block_to_overwrite(const onx_frame *frame, uint32_t index, size_
 /* Views of blocks share them; so do views of what stays where it is during the whole run. */
 static bool share_block(onx_frame *frame, uint32_t from, uint32_t to) {
     const onx_slot *slot = &frame->program->slots[from];
-    bool stays = slot->role != ONX_ROLE_TEMP;
+    bool stays = slot->role != ONX_ROLE_TEMP && !frame->program->slots[to].output;
     if (!frame->blocks[from] && !stays) return false;
     onx_block_release(frame->blocks[to]);
     frame->blocks[to] = frame->blocks[from];

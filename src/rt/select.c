@@ -41,7 +41,16 @@ static void pass_layout(onx_call *call) {
         if (call->in[i] && call->in[i]->layout) call->out[0]->layout = call->in[i]->layout;
 }
 
+static bool input_of(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype) {
+    const onx_operand *in = ((const onx_call *)user)->in[index];
+    if (!in) return false;
+    *kind = (onx_type_kind)in->kind;
+    if (in->kind == ONX_TYPE_TENSOR) *dtype = (onx_dtype)in->dtype;
+    return true;
+}
+
 onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const char **tier) {
+    ONX_TRY(onx_op_check(call->op, call->n_in, input_of, call, call->diag));
     for (size_t t = 0; provider->tables[t]; t++) {
         for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
             if (!fits(row, call)) continue;

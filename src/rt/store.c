@@ -22,6 +22,9 @@ struct onx_store {
     onx_mutex lock;
     onx_packed *all;
 };
+/* All sessions have a host of their own, but its memory is one. */
+static const onx_provider host_memory = {.host = true};
+
 onx_status onx_store_new(onx_context *ctx, onx_store **out, onx_diag *diag) {
     onx_store *store = onx_mem_alloc(ctx, sizeof *store);
     if (!store) return onx_fail_nomem(diag);
@@ -76,11 +79,15 @@ static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, 
 onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
                           onx_packed **out) {
     if (!call->kernel->pack_bytes) return ONX_OK;
-    onx_packed key = {.kernel = call->kernel, .format = call->pack_format, .provider = provider};
+    onx_packed key = {.kernel = call->kernel,
+                      .format = call->pack_format,
+                      .provider = provider->host ? &host_memory : provider};
     key.bytes = call->kernel->pack_bytes(call);
     if (!key.bytes) return ONX_OK;
+    size_t n = 0;
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
-        if (call->kernel->packs >> i & 1 && call->in[i]) key.from[i] = call->in[i]->data;
+        if (call->kernel->packs >> i & 1 && call->in[i]) key.from[i] = call->in[i]->data, n++;
+    if (!n) return onx_fail(call->diag, ONX_USAGE, "a kernel packs inputs that it does not name");
     onx_mutex_lock(&store->lock);
     onx_packed *found = store->all;
     while (found && !same(found, &key)) found = found->next;

@@ -34,11 +34,14 @@ onx_status onx_repeat_init(onx_call *call, onx_repeat_state *state, size_t shift
                                 .shift = shift,
                                 .n_carried = n_carried};
     for (size_t i = 0; i < 2; i++) state->scalar_rank[i] = onx_body_scalar_rank(&body, i);
-    size_t size;
-    if (!onx_mul_size(body.n_out + 1, sizeof *state->types, &size) ||
-        !(state->types = onx_call_state(call, size)))
-        return onx_fail_nomem(call->diag);
+    state->types = onx_arena_array(call->arena, body.n_out + 1, sizeof *state->types);
+    state->optional = onx_arena_array(call->arena, body.n_in + 1, sizeof *state->optional);
+    if (!state->types || !state->optional) return onx_fail_nomem(call->diag);
     for (size_t i = 0; i < body.n_out; i++) declared(onx_body_out_type(&body, i), &state->types[i]);
+    for (size_t i = 0; i < body.n_in; i++) {
+        const onx_type *type = onx_body_in_type(&body, i);
+        state->optional[i] = type && onx_type_kind_of(type) == ONX_TYPE_OPTIONAL;
+    }
     return ONX_OK;
 }
 
@@ -75,19 +78,43 @@ void onx_repeat_set(onx_repeat *r, size_t at, onx_operand *value, bool own) {
     r->own[at] = own;
 }
 
-/* The next value of ins[at] must be of the same type. */
+/* The next value of ins[at] must be of the same type; where an optional is carried, what it may
+ * hold can take its place. */
 static onx_status carry(onx_repeat *r, size_t at, onx_operand *value) {
     const onx_operand *old = r->ins[at];
-    bool same = old->kind == value->kind && old->dtype == value->dtype;
+    bool same = old->kind == ONX_TYPE_OPTIONAL || value->kind == ONX_TYPE_OPTIONAL ||
+                (old->kind == value->kind && old->dtype == value->dtype);
     onx_repeat_set(r, at, value, true);
     if (same) return ONX_OK;
     return onx_call_fail(r->call, ONX_INVALID,
                          "the body changes the type of the value it carries in input %zu", at);
 }
 
+/* An optional that holds the value of ins[at], in its place: a body may take an optional and give
+ * what it holds. */
+static onx_status wrap(onx_repeat *r, size_t at) {
+    onx_call *call = r->call;
+    onx_object *optional = NULL, *item = NULL;
+    onx_operand *shown = NULL;
+    ONX_TRY(onx_object_list(call->ctx, ONX_TYPE_OPTIONAL, 1, &optional, call->diag));
+    onx_status status = onx_object_of(call->ctx, r->ins[at], &item, call->diag);
+    if (status == ONX_OK) status = onx_object_insert(optional, 0, item, call->diag);
+    if (status == ONX_OK)
+        status = onx_call_temporary(call, ONX_DTYPE_BOOL, 1, (int64_t[]){0}, &shown);
+    if (status != ONX_OK) {
+        onx_object_release(optional);
+        return status;
+    }
+    onx_operand_show(shown, optional);
+    onx_repeat_set(r, at, shown, true);
+    return ONX_OK;
+}
+
 onx_status onx_repeat_step(onx_repeat *r) {
     const onx_repeat_state *s = r->state;
     ONX_TRY(onx_call_check(r->call));
+    for (size_t i = 0; i < s->n_in; i++)
+        if (s->optional[i] && r->ins[i]->kind != ONX_TYPE_OPTIONAL) ONX_TRY(wrap(r, i));
     ONX_TRY(onx_call_graph(r->call, s->which, s->n_in, r->ins, s->n_out, r->outs));
     onx_status status = ONX_OK;
     for (size_t i = 0; i < s->n_in; i++)

@@ -23,6 +23,7 @@ typedef struct onx_repeat_state {
     size_t shift, n_carried;
     size_t scalar_rank[2]; /* of the body's inputs 0 and 1 */
     onx_stack_type *types; /* of the body's outputs */
+    bool *optional;        /* is input i of the body declared as optional? */
 } onx_repeat_state;
 
 typedef struct onx_stack {

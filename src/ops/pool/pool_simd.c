@@ -180,12 +180,17 @@ static onx_status run_global_max(onx_call *call) {
     return run_global(call, max_task);
 }
 
-/* One window over the whole image. With one pixel, blocked and plain are the same. */
+/* One window over the whole image. */
+static onx_status init_global_blocked(onx_call *call) {
+    if (call->out[0]) call->out[0]->layout = VF;
+    return ONX_OK;
+}
 static onx_status bind_global_blocked(onx_call *call) {
     const onx_operand *x = call->in[0];
     plan *p = call->plan;
     ONX_TRY(check_layout(call));
     ONX_TRY(onx_global_bind(call));
+    if (call->out[0]) call->out[0]->layout = VF;
     size_t pixels = onx_planes_of(x).pixels;
     p->algorithm = &ONX_TIER(onx_pool_average);
     p->conv = (onx_conv){.n = (size_t)x->dims[0],
@@ -257,6 +262,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_pool) = {
      .name = "global_average_pool_blocked_f32",
      PLAN,
      .domain = "onx.internal",
+     .init = init_global_blocked,
      .bind = bind_global_blocked,
      .run = run_global_blocked},
     {0},

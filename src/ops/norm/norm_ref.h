@@ -1,0 +1,38 @@
+/* norm_ref.h: normalization of rows: n elements that lie together become (x - mean) / deviation, and
+ * then get a scale and a bias each. */
+#ifndef ONX_NORM_REF_H
+#define ONX_NORM_REF_H
+
+#include "rt/kernel.h"
+
+typedef struct onx_norm_state {
+    int64_t axis, groups;
+    float epsilon, momentum;
+    onx_dtype stash; /* of the outputs Mean and InvStdDev */
+    bool centred;    /* the mean is taken away */
+    bool spatial;    /* BatchNormalization: one number for each channel, not each place */
+    bool training;
+} onx_norm_state;
+
+/* Number i of the input, in the order of memory, has scale and bias number i / divisor % modulus;
+ * or, if `spread`, those that broadcasting gives it. */
+typedef struct onx_norm_plan {
+    int64_t rows, n; /* the input is [rows][n] */
+    int64_t divisor, modulus;
+    bool spread;
+} onx_norm_plan;
+
+onx_status onx_norm_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_bind_layer(onx_call *call) ONX_MUST_CHECK; /* and RMSNormalization */
+onx_status onx_norm_bind_instance(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_bind_group(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_bind_batch(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_run(onx_call *call) ONX_MUST_CHECK; /* all but BatchNormalization */
+onx_status onx_norm_run_batch(onx_call *call) ONX_MUST_CHECK;
+
+/* How many of `rows` of n elements make a task. */
+static inline int64_t onx_norm_grain(int64_t n) {
+    return 1 + 32768 / (n > 0 ? n : 1);
+}
+
+#endif
