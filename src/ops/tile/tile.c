@@ -123,8 +123,10 @@ static char type_of(const onx_tile_form *form, size_t index, bool *optional) {
     const char *t = form->types;
     *optional = false;
     for (;;) {
-        char letter = *t++;
-        if (!letter || *t == '*' || index == 0) {
+        char letter = *t;
+        if (!letter) return letter;
+        t++;
+        if (*t == '*' || index == 0) {
             *optional = *t == '?';
             return letter;
         }
