@@ -93,8 +93,11 @@ static void expect(const char *text, size_t n_in, const onx_arg *in, size_t n_ou
             printf("%s: %s: %s\n", ways[i].name, diag.place, diag.message);
         for (size_t o = 0; o < n_out && status == ONX_OK; o++)
             if (!CHECK(is_like(&out[o], &w[o]))) {
-                printf("%s: output %zu has rank %zu:", ways[i].name, o, out[o].rank);
-                for (size_t d = 0; d < out[o].rank; d++) printf(" %d", (int)out[o].dims[d]);
+                double values[24] = {0};
+                printf("%s: output %zu of rank %zu:", ways[i].name, o, out[o].rank);
+                (void)onx_dtype_convert(out[o].dtype, out[o].data, ONX_DTYPE_F64, values,
+                                        out[o].bytes / 8 < 24 ? out[o].bytes / 8 : 24, false);
+                for (size_t d = 0; d < 8; d++) printf(" %g", values[d]);
                 printf("\n");
             }
         for (size_t o = 0; o < n_out; o++) onx_arg_clear(&out[o]);
@@ -274,6 +277,24 @@ TEST(loop_over_sequences) {
     static const float two[] = {1, 2};
     onx_arg in[] = {integer(&three_times), floats(2, two)};
     expect(text, 2, in, 3, (want[]){{"6", {1, 2, 2, 3, 3, 4}}, {"", {3}}, {"2,2", {3, 4, 1, 2}}});
+}
+
+/* A sequence is changed in place where nobody needs the old one; here somebody does. */
+TEST(sequences_are_values) {
+    const char *text =
+        HEAD "g (int64 m, float[N] x) => (int64 a, int64 b, int64 c, int64[T] e) {\n"
+             "zero = Constant<value = int64 {0}>()\n"
+             "s = SequenceConstruct(x, x)\n  t = SequenceInsert(s, x)\n"
+             "u = SequenceErase(t)\n  v = SequenceErase(t, zero)\n  w = SequenceErase(v)\n"
+             "a = SequenceLength(s)\n  b = SequenceLength(u)\n"
+             "q, p, e = Loop (m, \"\", w, w) <body = b (int64 i, bool d, seq(float[N]) k,"
+             " seq(float[N]) before)\n"
+             "  => (bool d, seq(float[N]) k2, seq(float[N]) k, int64 n) {\n"
+             "  k2 = SequenceInsert(k, x)\n  n = SequenceLength(before)\n}>\n"
+             "c = SequenceLength(q)\n}";
+    static const int64_t three_times = 3;
+    onx_arg in[] = {integer(&three_times), floats(3, three)};
+    expect(text, 2, in, 4, (want[]){{"", {2}}, {"", {2}}, {"", {4}}, {"3", {1, 1, 2}}});
 }
 
 /* ─ Scan ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -668,6 +689,7 @@ TEST(recorded) {
 
 TEST_MAIN(E(if_with_captures) E(if_condition) E(loop_stacks) E(loop_while) E(loop_carries)
               E(loop_passes_through) E(loop_carries_shapes) E(nested) E(loop_over_sequences)
-                  E(scan_axes) E(strings_through_loops) E(facts_of_branches) E(facts_of_loops)
-                      E(facts_of_scans) E(facts_of_sequences) E(facts_of_rnn) E(facts_of_deep_loops)
-                          E(broken_loops) E(broken_sequences) E(failing_memory) E(recorded))
+                  E(sequences_are_values) E(scan_axes) E(strings_through_loops) E(facts_of_branches)
+                      E(facts_of_loops) E(facts_of_scans) E(facts_of_sequences) E(facts_of_rnn)
+                          E(facts_of_deep_loops) E(broken_loops) E(broken_sequences)
+                              E(failing_memory) E(recorded))
