@@ -351,6 +351,50 @@ TEST(strings_through_loops) {
     onx_model_free(model);
 }
 
+/* Parts of x [2,3] along either axis, and put together again; strings in the same way. */
+TEST(splits) {
+    static const float six[] = {1, 2, 3, 4, 5, 6};
+    static const int64_t one = 1;
+    onx_arg in[] = {integer(&one), floats(6, six)};
+    in[1].rank = 2;
+    in[1].dims[0] = 2;
+    in[1].dims[1] = 3;
+    expect(HEAD
+           "g (int64 p, float[A,B] x) => (float[A,B] y, float[C] z, float[K,L] w, float[M,E] v) {\n"
+           "sizes = Constant<value = int64[3] {2, 0, 1}>()\n"
+           "two = Constant<value = int32 {2}>()\n"
+           "s = SplitToSequence<axis=-1>(x, sizes)\n  y = ConcatFromSequence<axis=1>(s)\n"
+           "t = SplitToSequence<axis=1, keepdims=0>(x)\n  z = SequenceAt(t, p)\n"
+           "u = SplitToSequence<axis=1>(x, two)\n  w = SequenceAt(u, p)\n"
+           "v = ConcatFromSequence<axis=1, new_axis=1>(t)\n}",
+           2, in, 4,
+           (want[]){{"2,3", {1, 2, 3, 4, 5, 6}},
+                    {"2", {2, 5}},
+                    {"2,1", {3, 6}},
+                    {"2,3", {1, 2, 3, 4, 5, 6}}});
+    static const char *const wrong[][2] = {{"int64[2] {2, 2}", "fit"},
+                                           {"int64[2] {2, 0}", "together"},
+                                           {"int64[2] {-1, 4}", "fit"},
+                                           {"int64 {0}", "positive"},
+                                           {"int64 {-9223372036854775808}", "positive"}};
+    for (size_t i = 0; i < ONX_COUNT(wrong); i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 HEAD "g (int64 p, float[A,B] x) => (float[C,D] y) {\n"
+                      "sizes = Constant<value = %s>()\n"
+                      "s = SplitToSequence<axis=1>(x, sizes)\n  y = SequenceAt(s, p)\n}",
+                 wrong[i][0]);
+        expect_failure(text, 2, in, ONX_INVALID, wrong[i][1]);
+    }
+    expect_failure(HEAD "g (int64 p, float[A,B] x) => (float[C,D] y) {\n"
+                        "a = Transpose(x)\n  s = SequenceConstruct(x, a)\n"
+                        "y = ConcatFromSequence<axis=1>(s)\n}",
+                   2, in, ONX_INVALID, "differs");
+    expect_failure(HEAD "g (int64 p, float[A,B] x) => (seq(int64) y) {\n"
+                        "s = SequenceConstruct(x, p)\n  y = Identity(s)\n}",
+                   2, in, ONX_INVALID, "one type");
+}
+
 /* ─ Inference ────────────────────────────────────────────────────────────────────────────────── */
 
 /* The fact as text; sizes that nothing is known about are all "?". */
@@ -497,6 +541,47 @@ TEST(broken_loops) {
                         "  => (bool c, float[N] a2) {\n  a2 = Neg(a)\n}>\n}",
                    2, in, ONX_CANCELLED, "");
     timeout = 60;
+}
+
+/* Graphs that do not fit their nodes: refused when the session is made, or when it runs. */
+TEST(broken_nodes) {
+    static const int64_t twice = 2;
+    onx_arg in[] = {integer(&twice), floats(3, three)};
+    static const char *const nodes[][2] = {
+        {"y = If (c)", "branch"},
+        {"y = If (c) <then_branch = a () => (float[N] t) { t = Neg(x) }>", "else_branch"},
+        {"y = If (c) <then_branch = a () => (float[N] t) { t = Neg(x) },"
+         " else_branch = b () => () { }>",
+         "else_branch"},
+        {"y = If (c) <then_branch = a () => (float[N] t) { t = Neg(x) },"
+         " else_branch = b (float[N] q) => (float[N] e) { e = Neg(q) }>",
+         "else_branch"},
+        {"y = Loop (m, c, x)", "body"},
+        {"y = Loop (m, c, x) <body = b (int64 i, bool d, float[N] a) => (bool d) { }>", "body"},
+        {"y = Loop (m, c, x) <body = b (int64 i, bool d, float[N] a) => () { }>", "body"},
+        {"y = Loop (m, c, \"\") <body = b (int64 i, bool d, float[N] a) => (bool d, float[N] a) { "
+         "}>",
+         ""},
+        {"y = Scan<num_scan_inputs=0, body = b (float a) => (float e) { e = Neg(a) }>(x)",
+         "num_scan_inputs"},
+        {"y = Scan<num_scan_inputs=2, body = b (float a) => (float e) { e = Neg(a) }>(x)",
+         "num_scan_inputs"},
+        {"y = Scan<num_scan_inputs=1, body = b () => (float e) { e = Neg(m) }>(x)", "body"},
+        {"y = Scan<num_scan_inputs=1, scan_input_axes=[1], body = b (float a) => (float e)"
+         " { e = Neg(a) }>(x)",
+         "axis"},
+        {"y = Scan<num_scan_inputs=1, scan_input_axes=[0, 0], body = b (float a) => (float e)"
+         " { e = Neg(a) }>(x)",
+         "scan_input_axes"},
+    };
+    for (size_t i = 0; i < ONX_COUNT(nodes); i++) {
+        char text[800];
+        snprintf(text, sizeof text,
+                 HEAD "g (int64 m, float[N] x) => (float[K] y) {\n"
+                      "zero = Constant<value = int64 {0}>()\n  c = Greater(m, zero)\n%s\n}",
+                 nodes[i][0]);
+        expect_failure(text, 2, in, ONX_INVALID, nodes[i][1]);
+    }
 }
 
 TEST(broken_sequences) {
@@ -689,7 +774,7 @@ TEST(recorded) {
 
 TEST_MAIN(E(if_with_captures) E(if_condition) E(loop_stacks) E(loop_while) E(loop_carries)
               E(loop_passes_through) E(loop_carries_shapes) E(nested) E(loop_over_sequences)
-                  E(sequences_are_values) E(scan_axes) E(strings_through_loops) E(facts_of_branches)
-                      E(facts_of_loops) E(facts_of_scans) E(facts_of_sequences) E(facts_of_rnn)
-                          E(facts_of_deep_loops) E(broken_loops) E(broken_sequences)
-                              E(failing_memory) E(recorded))
+                  E(sequences_are_values) E(scan_axes) E(strings_through_loops) E(splits)
+                      E(facts_of_branches) E(facts_of_loops) E(facts_of_scans) E(facts_of_sequences)
+                          E(facts_of_rnn) E(facts_of_deep_loops) E(broken_loops) E(broken_nodes)
+                              E(broken_sequences) E(failing_memory) E(recorded))

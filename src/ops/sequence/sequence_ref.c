@@ -26,8 +26,8 @@ static onx_status sequence_of(const onx_call *call, onx_object **out) {
     return ONX_OK;
 }
 
-/* The sequence in input 0, to be changed: itself where nobody else needs it, else a copy that shares
- * its items. */
+/* The sequence in input 0, to be changed: itself where nobody else needs it, else a copy that
+ * shares its items. */
 static onx_status sequence_take(const onx_call *call, onx_object *list, onx_object **out) {
     bool ours = onx_call_owns(call, 0);
     *out = onx_object_retain(list);
