@@ -1,5 +1,5 @@
-/* norm_ref.h: normalization of rows: n elements that lie together become (x - mean) / deviation, and
- * then get a scale and a bias each. */
+/* norm_ref.h: normalization of rows: n elements that lie together become (x - mean) / deviation,
+ * and then get a scale and a bias each. */
 #ifndef ONX_NORM_REF_H
 #define ONX_NORM_REF_H
 
