@@ -106,6 +106,11 @@ onx_str onx_doc_file_of(const onx_doc *doc, onx_str span) {
     return blob ? blob->bytes : span;
 }
 
+void onx_doc_drop(const onx_doc *doc, onx_str span) {
+    const onx_blob *blob = blob_of(doc, span);
+    if (blob && blob->kind == ONX_BLOB_MAPPED) (void)doc->ctx->os->drop(span.data, span.size);
+}
+
 onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span,
                          onx_diag *diag) {
     const size_t window = (size_t)8 << 20;

@@ -189,6 +189,9 @@ onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *dia
 bool onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str in, onx_str *out) ONX_MUST_CHECK;
 /* The whole file, or buffer, that a span lies in; the span itself if that is not known. */
 onx_str onx_doc_file_of(const onx_doc *doc, onx_str span);
+/* The bytes are not needed again soon: memory that maps a file is given back; it is read again if
+ * they are needed after all. */
+void onx_doc_drop(const onx_doc *doc, onx_str span);
 /* Write a span of any size. Mapped pages are given back on the way: a copy needs little memory. */
 onx_status onx_doc_write(const onx_doc *doc, const onx_writer *writer, onx_str span, onx_diag *diag)
     ONX_MUST_CHECK;
