@@ -56,13 +56,19 @@ typedef struct conversion {
 
 static onx_status convert_task(void *user, onx_call *call, size_t index, void *scratch) {
     const conversion *v = user;
-    size_t first = index * WIDEN_TASK, rest = (size_t)v->half->count - first;
+    size_t first = index * WIDEN_TASK, rest = (size_t)v->half->count - first, i = 0;
     size_t n = rest < WIDEN_TASK ? rest : WIDEN_TASK;
-    char *half = (char *)v->half->data + first * 2;
+    uint16_t *half = (uint16_t *)v->half->data + first;
+    float *wide = v->wide + first;
     onx_dtype dtype = (onx_dtype)v->half->dtype;
     (void)call, (void)scratch;
-    if (v->narrow) return onx_dtype_convert(ONX_DTYPE_F32, v->wide + first, dtype, half, n, false);
-    return onx_dtype_convert(dtype, half, ONX_DTYPE_F32, v->wide + first, n, false);
+    for (; dtype == ONX_DTYPE_F16 && i + VF <= n; i += VF)
+        if (v->narrow)
+            vf_store_f16(half + i, vf_load(wide + i));
+        else
+            vf_store(wide + i, vf_load_f16(half + i));
+    if (v->narrow) return onx_dtype_convert(ONX_DTYPE_F32, wide + i, dtype, half + i, n - i, false);
+    return onx_dtype_convert(dtype, half + i, ONX_DTYPE_F32, wide + i, n - i, false);
 }
 
 static onx_status convert(onx_call *call, const onx_operand *half, float *wide, bool narrow) {
