@@ -1,6 +1,7 @@
-/* conv_blocked_simd.c: ConvBlocked: a Conv whose output is in blocks, and whose input is in blocks
- * or, where its channels are not whole blocks, plain; with a residual and a clamp in the same step,
- * and by Winograd's algorithm where that is faster. ToBlocked and FromBlocked change the layout. */
+/* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that whose
+ * channels are not whole blocks is plain. It has a residual (of a blocked output) and a clamp in the
+ * same step, and uses Winograd's algorithm where that is faster. ToBlocked and FromBlocked change
+ * the layout. */
 #include "ops/conv/conv_plan_simd.h"
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)
@@ -25,9 +26,9 @@ onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
     bool each = onx_conv_is_depthwise(&c), blocked = call->in[0]->layout;
     size_t in = each ? c.groups : c.ic, out = each ? c.groups : c.oc;
-    if (out % VF || (blocked && (call->in[0]->layout != VF || in % VF))) return ONX_UNSUPPORTED;
-    if (call->out[0]) call->out[0]->layout = VF;
-    s->winograd = wants_winograd(call, &c);
+    if (blocked ? call->in[0]->layout != VF || in % VF : out % VF) return ONX_UNSUPPORTED;
+    if (call->out[0]) call->out[0]->layout = out % VF ? ONX_LAYOUT_PLAIN : VF;
+    s->winograd = out % VF == 0 && wants_winograd(call, &c);
     call->pack_format = call->pack_format * 2 + s->winograd;
     return ONX_OK;
 }
@@ -44,14 +45,15 @@ static void plan_winograd(onx_call *call) {
 
 onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
     const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
-    ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, true));
-    plan_winograd(call);
     onx_operand *y = call->out[0];
+    bool whole = call->in[1]->dims[0] % VF == 0;
+    ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, whole));
+    plan_winograd(call);
     if (!y) return ONX_OK;
-    y->layout = VF;
-    if (r && (r->rank != y->rank || r->layout != VF ||
+    y->layout = whole ? VF : ONX_LAYOUT_PLAIN;
+    if (r && (r->rank != y->rank || r->layout != VF || !whole ||
               memcmp(r->dims, y->dims, y->rank * sizeof *y->dims)))
-        return onx_call_fail(call, ONX_INVALID, "R must have shape and layout of the result");
+        return onx_call_fail(call, ONX_INVALID, "R and the result must be alike, in blocks");
     return ONX_OK;
 }
 
