@@ -1,5 +1,5 @@
-/* matmul_simd.c: MatMul and Gemm of floats over cpu/gemm.h, and MatMul with a program of elementwise
- * operations on its result.
+/* matmul_simd.c: MatMul and Gemm of floats over cpu/gemm.h, and MatMul with a program of
+ * elementwise operations on its result.
  *
  * A constant B is packed once. Another B is packed as part of each run: by the task that uses it
  * when no other does, else all of it in a loop of its own; or read in place when A has few rows.
