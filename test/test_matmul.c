@@ -89,6 +89,9 @@ TEST(matmul) {
         {"2,4,0", "2,0,3"},
         {"1,40,0", "0,33"},
         {"3,1,1,2,2", "2,2"},
+        {"3000,4,3", "3000,3,5"},
+        {"2000,1,1,3", "2,3,2"},
+        {"4000,9", "9,3"},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         if (strcmp(shapes[i][0], "2,2,3") == 0) continue; /* 2 and 0 do not broadcast: below */
@@ -202,6 +205,14 @@ TEST(refused) {
                 kernel_free(&r);
             }
         }
+    /* So large that sizes multiplied with each other overflow: no memory, but no crash. */
+    onx_operand wide = kernel_operand(ONX_DTYPE_F32, "1,1152921504606846975", data);
+    EACH_TIER(t) {
+        if (strcmp(*t, "ref") == 0) continue; /* needs no more memory: it would run */
+        kernel_result huge =
+            kernel_run(*t, 13, "y = Gemm<transB = 1>(a, b)", 2, (onx_operand *[]){&wide, &wide}, 0);
+        CHECK(huge.status != ONX_OK);
+    }
     onx_operand f = kernel_operand(ONX_DTYPE_F64, "2,2", data);
     onx_operand i = kernel_operand(ONX_DTYPE_I32, "2,2", data);
     kernel_result r = kernel_run("ref", 13, "y = MatMul(a, b)", 2, (onx_operand *[]){&f, &i}, 0);

@@ -12,6 +12,7 @@ enum {
     IN_PLACE_ROWS = 8,         /* up to so many rows of A, packing B costs more than it gains */
     TILE_FLOATS_MAX = 1 << 19, /* of B, packed by a task for itself */
     PACK_TASK_FLOATS = 1 << 16,
+    TASK_PRODUCTS = 1 << 19, /* small tiles go together into one task */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
@@ -20,6 +21,8 @@ typedef enum b_form { B_PACKED, B_PACK_ALL, B_PACK_TILE, B_IN_PLACE } b_form;
 typedef struct simd_plan {
     onx_matmul_plan shape;
     onx_gemm_tiling tiling;
+    size_t n_tiles; /* of all products */
+    size_t tiles;   /* of a task */
     b_form b;
     size_t b_count;     /* matrices in B */
     size_t b_floats;    /* in one of them, packed */
@@ -98,6 +101,10 @@ static onx_status bind_product(onx_call *call) {
     size_t matrix = p->k * p->n, tile_floats;
     if (!p->m || !p->n || !p->batches) return ONX_OK; /* nothing will run */
     plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k);
+    double tile_products =
+        (double)(plan->tiling.rows * plan->tiling.panels * gemm->nr) * ((double)p->k + 1);
+    plan->n_tiles = p->batches * plan->tiling.n_down * plan->tiling.n_across;
+    plan->tiles = 1 + (size_t)(TASK_PRODUCTS / tile_products);
     plan->b_count = matrix ? (size_t)call->in[1]->count / matrix : 0;
     if (!onx_gemm_packed_size(gemm, p->k, p->n, &plan->b_floats)) return onx_fail_nomem(call->diag);
     tile_floats = plan->tiling.panels * p->k * gemm->nr;
@@ -183,8 +190,7 @@ static void set_b(const onx_call *call, onx_gemm_args *args, onx_gemm_part part,
     }
 }
 
-static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)user;
+static void run_tile(const onx_call *call, size_t index, void *scratch) {
     const onx_matmul_state *state = call->state;
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
@@ -210,6 +216,14 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         args.user = &e;
     }
     gemm->run(&args, part, scratch);
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user;
+    const simd_plan *plan = call->plan;
+    size_t tile = index * plan->tiles;
+    size_t end = plan->n_tiles - tile < plan->tiles ? plan->n_tiles : tile + plan->tiles;
+    for (; tile < end; tile++) run_tile(call, tile, scratch);
     return ONX_OK;
 }
 
@@ -221,34 +235,22 @@ static onx_status run(onx_call *call) {
         size_t groups = (onx_gemm_panels(gemm, p->n) - 1) / plan->pack_panels + 1;
         ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, NULL));
     }
-    size_t tiles = plan->tiling.n_down * plan->tiling.n_across;
-    return onx_call_parallel(call, p->batches * tiles, task, NULL);
+    return onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, NULL);
 }
 
 #define F32 ONX_T(F32)
 #define MORE (ONX_T(F32) | ONX_T(BOOL))
-#define ROW(op_, name_, init_, bind_)                                                              \
+#define ROW(op_, domain_, name_, more_, init_, bind_)                                              \
     {                                                                                              \
-        .op = op_, .first = 1, .types = {F32, F32, F32}, .name = name_, .packs = 2,                \
-        .plan_bytes = sizeof(simd_plan), .init = init_, .pack_bytes = pack_bytes, .pack = pack,    \
-        .bind = bind_, .run = run                                                                  \
+        .op = op_, .first = 1, .types = {F32, F32, more_, more_, more_, more_}, .name = name_,     \
+        .packs = 2, .plan_bytes = sizeof(simd_plan), .domain = domain_, .init = init_,             \
+        .pack_bytes = pack_bytes, .pack = pack, .bind = bind_, .run = run                          \
     }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
-    ROW("MatMul", "matmul_f32", onx_matmul_init, bind_matmul),
-    ROW("Gemm", "gemm_f32", onx_matmul_init_gemm, bind_gemm),
-    {.op = "MatMulTile",
-     .first = 1,
-     .types = {F32, F32, MORE, MORE, MORE, MORE},
-     .name = "matmul_tile_f32",
-     .packs = 2,
-     .plan_bytes = sizeof(simd_plan),
-     .domain = "onx.internal",
-     .init = onx_matmul_init_tile,
-     .pack_bytes = pack_bytes,
-     .pack = pack,
-     .bind = bind_tile,
-     .run = run},
+    ROW("MatMul", NULL, "matmul_f32", F32, onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm_f32", F32, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMulTile", "onx.internal", "matmul_tile_f32", MORE, onx_matmul_init_tile, bind_tile),
     {0},
 };
