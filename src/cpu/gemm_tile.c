@@ -6,11 +6,12 @@
 #include "cpu/gemm.h"
 
 enum {
-    TILE_ROWS = 168,     /* at most */
-    TILE_PANELS = 32,    /* at most */
+    TILE_ROWS = 168,     /* at first, or more: as many as make LEAST_WORK */
+    TILE_PANELS = 32,    /* at first */
     TILE_WORK = 8 << 20, /* products; a tile with less is not cut further */
-    FEW_PANELS = 6,      /* nor one with rows to pack and fewer than twice as many panels */
-    STREAM_ROWS = 8,     /* reading B costs as much as computing so many rows */
+    LEAST_WORK = 1 << 20,
+    FEW_PANELS = 6,  /* nor one with rows to pack and fewer than twice as many panels */
+    STREAM_ROWS = 8, /* reading B costs as much as computing so many rows */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -23,8 +24,10 @@ static size_t share(size_t count, size_t most) {
 
 onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k) {
     size_t n_panels = onx_gemm_panels(gemm, n), few = m > 1 ? FEW_PANELS : 1;
-    onx_gemm_tiling t = {.rows = share(m, TILE_ROWS), .panels = share(n_panels, TILE_PANELS)};
+    onx_gemm_tiling t = {.panels = share(n_panels, TILE_PANELS)};
     double depth = (double)k * (double)gemm->nr;
+    double rows = LEAST_WORK / ((depth + (double)gemm->nr) * (double)t.panels);
+    t.rows = share(m, rows > TILE_ROWS ? (size_t)rows : TILE_ROWS);
     while (depth * (double)t.panels * (double)(t.rows + STREAM_ROWS) > TILE_WORK) {
         if (t.rows >= 4 * gemm->mr)
             t.rows = share(m, ceil_div(t.rows, 2));
