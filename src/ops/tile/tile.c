@@ -124,7 +124,8 @@ static char type_of(const onx_tile_form *form, size_t index, bool *optional) {
     *optional = false;
     for (;;) {
         char letter = *t++;
-        if (!letter || *t == '*' || index == 0) {
+        if (!letter) return letter;
+        if (*t == '*' || index == 0) {
             *optional = *t == '?';
             return letter;
         }
