@@ -307,28 +307,38 @@ static onx_status compress_run(onx_call *call) {
 
 /* ── NonZero ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Floats: -0 is zero, too. */
-static bool is_zero(const onx_operand *in, int64_t at) {
-    size_t size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
-    uint8_t flag = 0;
-    (void)onx_dtype_convert((onx_dtype)in->dtype, (const char *)in->data + (size_t)at * size,
-                            ONX_DTYPE_BOOL, &flag, 1, true);
-    return !flag;
+enum { CHUNK = 1024 };
+
+/* Which of the elements from `at` on are not 0 (-0 is), as bytes; returns how many were looked at. */
+static int64_t look(const onx_operand *in, int64_t at, uint8_t flags[CHUNK]) {
+    onx_dtype dtype = (onx_dtype)in->dtype;
+    int64_t n = in->count - at < CHUNK ? in->count - at : CHUNK;
+    const char *data = (const char *)in->data + (size_t)at * (onx_dtype_bits(dtype) / 8);
+    if (onx_dtype_convert(dtype, data, ONX_DTYPE_BOOL, flags, (uint64_t)n, true))
+        memset(flags, 0, CHUNK);
+    return n;
 }
 
-/* out: [rank][count]. A scalar counts as one dimension of size 1 and gives [0][count]. */
+/* out: [rank][count]; of a scalar: [0][count] */
 static onx_status nonzero_run(onx_call *call) {
     const onx_operand *in = call->in[0];
-    int64_t dims[2] = {in->rank, 0}, at = 0;
-    for (int64_t i = 0; i < in->count; i++) dims[1] += !is_zero(in, i);
+    int64_t dims[2] = {in->rank, 0}, to = 0, n;
+    uint8_t flags[CHUNK];
+    for (int64_t at = 0; at < in->count; at += n) {
+        n = look(in, at, flags);
+        for (int64_t i = 0; i < n; i++) dims[1] += flags[i];
+    }
     ONX_TRY(onx_call_output(call, 0, ONX_DTYPE_I64, 2, dims));
     int64_t *out = call->out[0]->data;
-    for (int64_t i = 0; i < in->count && in->rank && dims[1]; i++) {
-        if (is_zero(in, i)) continue;
-        int64_t rest = i;
-        for (size_t d = in->rank; d-- > 0; rest /= in->dims[d])
-            out[(int64_t)d * dims[1] + at] = rest % in->dims[d];
-        at++;
+    for (int64_t at = 0; at < in->count && in->rank && dims[1]; at += n) {
+        ONX_TRY(onx_call_check(call));
+        n = look(in, at, flags);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t rest = at + i;
+            for (size_t d = in->rank; flags[i] && d-- > 0; rest /= in->dims[d])
+                out[(int64_t)d * dims[1] + to] = rest % in->dims[d];
+            to += flags[i];
+        }
     }
     return ONX_OK;
 }
