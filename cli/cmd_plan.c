@@ -16,6 +16,26 @@ static const cli_option options[] = {
     {NULL, 0, NULL, NULL},
 };
 
+/* A plan, and the columns of the widest texts in it. */
+typedef struct layout {
+    const onx_plan *plan;
+    int op, kernel;
+} layout;
+
+static int wider(int width, const char *text) {
+    return strlen(text) > (size_t)width ? (int)strlen(text) : width;
+}
+
+static layout layout_of(const onx_plan *plan) {
+    layout l = {.plan = plan};
+    for (size_t i = 0; i < onx_plan_step_count(plan); i++) {
+        const onx_plan_step *s = onx_plan_step_at(plan, i);
+        l.op = wider(l.op, s->op);
+        l.kernel = wider(l.kernel, s->kernel);
+    }
+    return l;
+}
+
 static bool is(const char *a, const char *b) {
     return !strcmp(a, b);
 }
@@ -62,7 +82,7 @@ static bool in_slab(const onx_plan_value *v) {
     return is(v->where, "slab");
 }
 
-static void put_values_line(const onx_plan *plan, tally *rows) {
+static void put_places(const onx_plan *plan, tally *rows) {
     size_t n = onx_plan_value_count(plan);
     for (size_t i = 0; i < n; i++) {
         const onx_plan_value *v = onx_plan_value_at(plan, i);
@@ -75,16 +95,17 @@ static void put_values_line(const onx_plan *plan, tally *rows) {
                cli_bytes(rows[i].bytes).s);
 }
 
-static void put_kernels(const onx_plan *plan, tally *rows) {
-    size_t n = onx_plan_step_count(plan);
+static void put_kernels(const layout *l, tally *rows) {
+    size_t n = onx_plan_step_count(l->plan);
     for (size_t i = 0; i < n; i++) {
-        const onx_plan_step *s = onx_plan_step_at(plan, i);
+        const onx_plan_step *s = onx_plan_step_at(l->plan, i);
         rows[i] = (tally){s->op, s->kernel, 1, 0};
     }
     printf("  steps    %s\n", cli_count(n).s);
     n = merge(rows, n);
     for (size_t i = 0; i < n; i++)
-        printf("           %6s %-24s %s\n", cli_count(rows[i].count).s, rows[i].a, rows[i].b);
+        printf("           %6s %-*s  %s\n", cli_count(rows[i].count).s, l->op, rows[i].a,
+               rows[i].b);
 }
 
 static void put_memory(const onx_plan *plan) {
@@ -96,27 +117,6 @@ static void put_memory(const onx_plan *plan) {
     printf("\n  packed   %s of weights\n", cli_bytes(onx_plan_packed(plan)).s);
 }
 
-/* The step at which most of the slab is in use, and how much that is; false: no memory. */
-static bool worst_step(const onx_plan *plan, size_t *worst, size_t *bytes) {
-    size_t steps = onx_plan_step_count(plan), live = 0;
-    size_t *change = calloc(steps + 1, sizeof *change); /* of the bytes in use; wraps around */
-    if (!change) return false;
-    for (size_t i = 0; i < onx_plan_value_count(plan); i++) {
-        const onx_plan_value *v = onx_plan_value_at(plan, i);
-        if (!in_slab(v) || v->first >= steps) continue;
-        change[v->first] += v->bytes;
-        change[v->last < steps ? v->last + 1 : steps] -= v->bytes;
-    }
-    *worst = *bytes = 0;
-    for (size_t s = 0; s < steps; s++) {
-        size_t scratch = onx_plan_step_at(plan, s)->scratch;
-        live += change[s];
-        if (live + scratch > *bytes) *bytes = live + scratch, *worst = s;
-    }
-    free(change);
-    return true;
-}
-
 /* ── Rows ────────────────────────────────────────────────────────────────────────────────────── */
 
 static void put_names(const onx_plan *plan, size_t n, const uint32_t *values) {
@@ -126,12 +126,12 @@ static void put_names(const onx_plan *plan, size_t n, const uint32_t *values) {
     }
 }
 
-static void put_step(const onx_plan *plan, size_t index) {
-    const onx_plan_step *s = onx_plan_step_at(plan, index);
-    printf("%5zu  %-16s %-24s ", index, s->op, s->kernel);
-    put_names(plan, s->n_out, s->out);
+static void put_step(const layout *l, size_t index) {
+    const onx_plan_step *s = onx_plan_step_at(l->plan, index);
+    printf("%5zu  %-*s  %-*s  ", index, l->op, s->op, l->kernel, s->kernel);
+    put_names(l->plan, s->n_out, s->out);
     fputs(" = ", stdout);
-    put_names(plan, s->n_in, s->in);
+    put_names(l->plan, s->n_in, s->in);
     if (s->overwrites >= 0) printf("; over input %d", (int)s->overwrites);
     if (s->scratch) printf("; scratch %s", cli_bytes(s->scratch).s);
     if (!is(s->when, "run")) printf("; %s", s->when);
@@ -152,22 +152,46 @@ static void put_value_heading(void) {
            "name");
 }
 
-/* What fills the slab when it is fullest. */
-static void put_worst(const onx_plan *plan) {
-    size_t bytes, worst;
-    if (!worst_step(plan, &worst, &bytes) || !bytes) return;
-    printf("\nmost is in use at step %zu: %s\n", worst, cli_bytes(bytes).s);
-    put_step(plan, worst);
-    put_value_heading();
-    for (size_t i = 0; i < onx_plan_value_count(plan); i++) {
-        const onx_plan_value *v = onx_plan_value_at(plan, i);
-        if (in_slab(v) && v->first <= worst && worst <= v->last && v->bytes) put_value(v);
-    }
+static int by_bytes(const void *a, const void *b) {
+    const onx_plan_value *x = *(const onx_plan_value *const *)a,
+                         *y = *(const onx_plan_value *const *)b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return (x > y) - (x < y);
 }
 
-static void put_all(const onx_plan *plan) {
+/* What fills the slab: its largest values; false: no memory. */
+static bool put_largest(const onx_plan *plan) {
+    enum { MOST = 10 };
+    size_t n = 0;
+    const onx_plan_value **list = calloc(onx_plan_value_count(plan) + 1, sizeof *list);
+    if (!list) return false;
+    for (size_t i = 0; i < onx_plan_value_count(plan); i++) {
+        const onx_plan_value *v = onx_plan_value_at(plan, i);
+        if (in_slab(v)) list[n++] = v;
+    }
+    qsort(list, n, sizeof *list, by_bytes);
+    if (n) printf("\nlargest values in the slab\n"), put_value_heading();
+    for (size_t i = 0; i < n && i < MOST; i++) put_value(list[i]);
+    free(list);
+    return true;
+}
+
+/* The step that needs most memory for itself. */
+static void put_scratch(const layout *l) {
+    const onx_plan *plan = l->plan;
+    size_t most = 0, at = 0;
+    for (size_t i = 0; i < onx_plan_step_count(plan); i++)
+        if (onx_plan_step_at(plan, i)->scratch > most)
+            most = onx_plan_step_at(plan, at = i)->scratch;
+    if (!most) return;
+    printf("\nmost scratch\n");
+    put_step(l, at);
+}
+
+static void put_all(const layout *l) {
+    const onx_plan *plan = l->plan;
     printf("\nsteps\n");
-    for (size_t i = 0; i < onx_plan_step_count(plan); i++) put_step(plan, i);
+    for (size_t i = 0; i < onx_plan_step_count(plan); i++) put_step(l, i);
     printf("\nvalues\n");
     put_value_heading();
     for (size_t i = 0; i < onx_plan_value_count(plan); i++) put_value(onx_plan_value_at(plan, i));
@@ -176,17 +200,19 @@ static void put_all(const onx_plan *plan) {
 static int put_text(const runner *r, const onx_plan *plan) {
     size_t steps = onx_plan_step_count(plan), values = onx_plan_value_count(plan);
     tally *rows = calloc((steps > values ? steps : values) + 1, sizeof *rows);
+    layout l = layout_of(plan);
     if (!rows) return cli_no_memory(r->args->command);
     cli_puts(stdout, r->args->files[0]);
     printf(": %s, %zu thread%s\n", onx_session_cpu(r->session), onx_session_threads(r->session),
            cli_plural(onx_session_threads(r->session)));
     put_memory(plan);
-    put_values_line(plan, rows);
-    put_kernels(plan, rows);
-    put_worst(plan);
-    if (r->args->values[PLAN_ALL]) put_all(plan);
+    put_places(plan, rows);
+    put_kernels(&l, rows);
+    bool ok = put_largest(plan);
+    put_scratch(&l);
+    if (r->args->values[PLAN_ALL]) put_all(&l);
     free(rows);
-    return CLI_OK;
+    return ok ? CLI_OK : cli_no_memory(r->args->command);
 }
 
 /* ── JSON ────────────────────────────────────────────────────────────────────────────────────── */
@@ -277,10 +303,12 @@ const cli_command cli_plan = {
     "Shows the plan for inputs of certain shapes: those of files, as for 'onx run', else those of "
     "the\n"
     "model, where dimensions without a size are what --set says, or 1.\n"
-    "Values lie in the slab, a single block of memory, as long as they are needed; or they are "
-    "inputs,\n"
-    "outputs, constants, views of others, come up only in the run, or are known early, from shapes "
-    "alone.",
+    "Values lie in the slab, a single block of memory, as long as they are needed, or share the "
+    "place of\n"
+    "another; or they are inputs, outputs or constants; or known when shapes are (bind), or only "
+    "in "
+    "the\n"
+    "run.",
     options,
     1,
     1,

@@ -92,13 +92,15 @@ static double share(const timing *t, double ms) {
 
 void timing_print(const timing *t, FILE *out) {
     double runs = (double)t->runs;
-    size_t calls = 0;
-    fprintf(out, "%10s %7s %7s  %-24s %s\n", "ms", "share", "calls", "operator", "kernel");
+    size_t calls = 0, width = 16;
+    for (size_t i = 0; i < t->count; i++)
+        if (strlen(t->rows[i].op) > width) width = strlen(t->rows[i].op);
+    fprintf(out, "%10s %7s %7s  %-*s  kernel\n", "ms", "share", "calls", (int)width, "operator");
     for (size_t i = 0; i < t->count; i++) {
         const timing_row *r = &t->rows[i];
         calls += r->calls;
-        fprintf(out, "%10.3f %6.1f%% %7zu  %-24s %s\n", r->ms / runs, share(t, r->ms),
-                r->calls / t->runs, r->op, r->kernel);
+        fprintf(out, "%10.3f %6.1f%% %7zu  %-*s  %s\n", r->ms / runs, share(t, r->ms),
+                r->calls / t->runs, (int)width, r->op, r->kernel);
     }
     fprintf(out, "%10.3f %6.1f%% %7zu  all\n", t->ms / runs, share(t, t->ms), calls / t->runs);
 }

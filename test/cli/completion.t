@@ -7,6 +7,7 @@ $ sh complete.sh onx ''
 |run
 |bench
 |plan
+|ops
 |version
 |help
 |--help
@@ -67,6 +68,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--compare
 |--cpu
 |--dtype
+|--emit-table
 |--external
 |--external-many
 |--from
@@ -80,6 +82,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--level
 |--list-options
 |--max-elements
+|--model
 |--name
 |--no-color
 |--ops

@@ -51,7 +51,7 @@ $ onx run linear.onnx --inputs in --level 0 --threads 1 -o plain && onx tensor -
 |equal: 2 elements
 # A trace, and a table of the operators.
 $ onx run linear.onnx --inputs in --level 0 --profile trace.json 2>&1 >/dev/null | sed 's/^ *[0-9.]* *[0-9.]*%/TIME/; s/\(MatMul\|Add\) .*/\1/' | sort
-|        ms   share   calls  operator                 kernel
+|        ms   share   calls  operator          kernel
 |TIME       1  Add
 |TIME       1  MatMul
 |TIME       2  all
