@@ -107,6 +107,18 @@ static onx_value *pool(garden *g) {
     return y;
 }
 
+/* Two images of channels, made one again; an image scaled by its channels. */
+static onx_value *mixed(garden *g) {
+    int64_t c = g->dims[1];
+    if (test_random_below(&g->random, 2))
+        return onx_graph_add_op(g->graph, "Mul", NULL, pick(g),
+                                onx_graph_add_op(g->graph, "GlobalAveragePool", NULL, pick(g)));
+    onx_value *both = onx_graph_add_op(g->graph, "Concat", NULL, pick(g), pick(g));
+    if (onx_node_set_int(onx_value_node(both), "axis", 1)) abort();
+    return onx_graph_add_op(g->graph, "Conv", NULL, both,
+                            constant(g, 4, (int64_t[]){c, 2 * c, 1, 1}, 0.1f));
+}
+
 typedef onx_value *grow(garden *g);
 
 static onx_model *plant(uint64_t seed, size_t rank, const int64_t *dims, grow *const *kinds,
@@ -219,7 +231,7 @@ TEST(products) {
 }
 TEST(images) {
     check_kind(4, (int64_t[]){2, 16, 5, 6},
-               (grow *const[]){elementwise, convolution, convolution, pool}, 4);
+               (grow *const[]){elementwise, convolution, convolution, pool, mixed}, 5);
 }
 
 TEST_MAIN(E(elementwise) E(products) E(images))
