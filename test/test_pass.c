@@ -20,6 +20,9 @@ TEST(identity) {
 TEST(fold) {
     check_file("fold.txt", 8);
 }
+TEST(batchnorm) {
+    check_file("batchnorm.txt", 3);
+}
 TEST(shape) {
     check_file("shape.txt", 4);
 }
@@ -66,4 +69,4 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(shape) E(cse_dce) E(unknown_pass) E(training) E(cycle))
+TEST_MAIN(E(identity) E(fold) E(batchnorm) E(shape) E(cse_dce) E(unknown_pass) E(training) E(cycle))

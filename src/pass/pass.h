@@ -101,4 +101,13 @@ onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) ONX_MUST_CHECK;
 
+/* A new initializer of a graph that can have one; its name is `hint`, or like it. */
+onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
+                               const int64_t *dims, const float *data, onx_value **out)
+    ONX_MUST_CHECK;
+/* batchnorm.c: a BatchNormalization in inference with float32 constants for that many channels is
+ * x * factor + offset. In memory of the context; false: it is something else. */
+bool onx_pass_batchnorm_factors(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,
+                                int64_t channels, float **factors, float **offsets);
+
 #endif

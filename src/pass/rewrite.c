@@ -178,3 +178,13 @@ onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *
     ONX_TRY(onx_pass_remake(ctx, node, "Constant", 0, NULL));
     return onx_node_set_tensor(node, "value", tensors[0]) ? onx_fail_nomem(ctx->diag) : ONX_OK;
 }
+
+onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
+                               const int64_t *dims, const float *data, onx_value **out) {
+    size_t bytes = sizeof *data;
+    for (size_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
+    const char *name = onx_graph_new_name(graph, hint);
+    *out = name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_F32, rank, dims, data, bytes)
+                : NULL;
+    return *out ? ONX_OK : onx_fail_nomem(ctx->diag);
+}

@@ -226,14 +226,23 @@ static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool 
     return ONX_OK;
 }
 
+/* Size `index` of a value, counted from the last one: -1: not known; 1 in front of the first. */
+static int64_t size_from_end(const onx_pass_ctx *ctx, const onx_value *value, size_t index) {
+    const onx_tensor *constant = onx_pass_constant(ctx, value);
+    const onx_fact *fact = onx_pass_fact(ctx, value);
+    size_t rank = constant ? onx_tensor_rank(constant) : fact->rank;
+    int64_t dim;
+    if (!constant && (fact->kind != ONX_TYPE_TENSOR || !fact->ranked)) return -1;
+    if (index >= rank) return 1;
+    if (constant) return onx_tensor_dim(constant, rank - 1 - index);
+    const onx_sym *sym = fact->dims[rank - 1 - index];
+    return sym && onx_sym_is_int(sym, &dim) ? dim : -1;
+}
+
 /* Has it no height and width? Then its elements lie in blocks as they lie plain. */
-static bool is_flat(const onx_fact *fact) {
-    if (fact->kind != ONX_TYPE_TENSOR || !fact->ranked || fact->rank > 4) return false;
-    for (size_t i = fact->rank < 2 ? 0 : fact->rank - 2; i < fact->rank; i++) {
-        int64_t dim;
-        if (!fact->dims[i] || !onx_sym_is_int(fact->dims[i], &dim) || dim != 1) return false;
-    }
-    return true;
+static bool is_flat(const onx_pass_ctx *ctx, const onx_value *value) {
+    return size_from_end(ctx, value, 0) == 1 && size_from_end(ctx, value, 1) == 1 &&
+           size_from_end(ctx, value, 4) == 1;
 }
 
 /* Can the operands of the program be used with a blocked result? At least one has its shape. */
@@ -241,9 +250,8 @@ static bool operands_fit(const blocked *b, const onx_fact *out) {
     bool full = false;
     for (size_t i = 0; i < b->group.program.n_in; i++) {
         const onx_value *value = b->group.in[i];
-        const onx_fact *fact = onx_pass_fact(b->ctx, value);
-        bool same = onx_pass_same_shape(fact, out);
-        if (same ? !twin_of(b, value) : !is_flat(fact)) return false;
+        bool same = onx_pass_same_shape(onx_pass_fact(b->ctx, value), out);
+        if (same ? !twin_of(b, value) : !is_flat(b->ctx, value)) return false;
         full |= same;
     }
     return full;
