@@ -119,6 +119,76 @@ static onx_value *mixed(garden *g) {
                             constant(g, 4, (int64_t[]){c, 2 * c, 1, 1}, 0.1f));
 }
 
+static onx_value *ints(garden *g, size_t n, const int64_t *values) {
+    const char *name = onx_graph_new_name(g->graph, "i");
+    int64_t dim = (int64_t)n;
+    return onx_graph_add_initializer(g->graph, name, ONX_DTYPE_I64, 1, &dim, values, n * 8);
+}
+
+static onx_value *with_int(onx_value *value, const char *attribute, int64_t number) {
+    if (onx_node_set_int(onx_value_node(value), attribute, number)) abort();
+    return value;
+}
+
+static onx_value *cast(garden *g, onx_value *x, onx_dtype to) {
+    return with_int(onx_graph_add_op(g->graph, "Cast", NULL, x), "to", to);
+}
+
+/* The shape that all values have, in a roundabout way. */
+static onx_value *shape(garden *g) {
+    static const int64_t first[] = {0}, rest[] = {1, 2, 3};
+    onx_value *s = onx_graph_add_op(g->graph, "Shape", NULL, pick(g));
+    if (test_random_below(&g->random, 2)) return s;
+    onx_value *n = onx_graph_add_op(g->graph, "Gather", NULL, s, ints(g, 1, first));
+    onx_value *o = onx_graph_add_op(g->graph, "Gather", NULL, s, ints(g, g->rank - 1, rest));
+    return with_int(onx_graph_add_op(g->graph, "Concat", NULL, n, o), "axis", 0);
+}
+
+/* A choice that nothing, or the shape, or an element decides; both branches use what is outside. */
+static onx_value *choice(garden *g) {
+    bool yes = test_random_below(&g->random, 2);
+    onx_value *x = pick(g), *y = pick(g), *which;
+    if (test_random_below(&g->random, 2)) {
+        const char *name = onx_graph_new_name(g->graph, "c");
+        which = onx_graph_add_initializer(g->graph, name, ONX_DTYPE_BOOL, 0, NULL, &yes, 1);
+    } else {
+        which = cast(g, onx_graph_add_op(g->graph, "Size", NULL, x), ONX_DTYPE_BOOL);
+    }
+    onx_node *node = onx_graph_add_node(g->graph, "If", 1, &which, 1, NULL);
+    for (int i = 0; i < 2; i++) {
+        onx_graph *branch =
+            onx_node_add_graph(node, i ? "else_branch" : "then_branch", i ? "else" : "then");
+        onx_value *a = onx_graph_add_op(branch, "Identity", NULL, i ? y : x);
+        onx_value *b = onx_graph_add_op(branch, i ? "Neg" : "Abs", NULL, a);
+        onx_graph_add_output(branch, onx_graph_add_op(branch, "Add", NULL, b, x), NULL);
+    }
+    return onx_node_output(node, 0);
+}
+
+static onx_value *plumbing(garden *g) {
+    static const int64_t flat[] = {-1}, zero[] = {0};
+    onx_value *x = pick(g);
+    switch (test_random_below(&g->random, 9)) {
+    case 0: return onx_graph_add_op(g->graph, "Identity", NULL, x);
+    case 1: return onx_graph_add_op(g->graph, "Reshape", NULL, x, shape(g));
+    case 2:
+        x = onx_graph_add_op(g->graph, "Reshape", NULL, x, ints(g, 1, flat));
+        return onx_graph_add_op(g->graph, "Reshape", NULL, x, shape(g));
+    case 3:
+        x = onx_graph_add_op(g->graph, "Transpose", NULL, x);
+        return onx_graph_add_op(g->graph, "Transpose", NULL, x);
+    case 4: return cast(g, cast(g, x, ONX_DTYPE_F64), ONX_DTYPE_F32);
+    case 5: return cast(g, x, ONX_DTYPE_F32);
+    case 6: return choice(g);
+    case 7:
+        x = onx_graph_add_op(g->graph, "Unsqueeze", NULL, x, ints(g, 1, zero));
+        return onx_graph_add_op(g->graph, "Squeeze", NULL, x, ints(g, 1, zero));
+    default:
+        x = onx_graph_add_op(g->graph, "Exp", NULL, constant(g, 0, NULL, 0.5f));
+        return onx_graph_add_op(g->graph, "Expand", NULL, x, shape(g));
+    }
+}
+
 typedef onx_value *grow(garden *g);
 
 static onx_model *plant(uint64_t seed, size_t rank, const int64_t *dims, grow *const *kinds,
@@ -226,6 +296,9 @@ static void check_kind(size_t rank, const int64_t *dims, grow *const *kinds, siz
 TEST(elementwise) {
     check_kind(3, (int64_t[]){2, 3, 5}, (grow *const[]){elementwise}, 1);
 }
+TEST(plumbing) {
+    check_kind(3, (int64_t[]){2, 3, 5}, (grow *const[]){elementwise, plumbing, plumbing}, 3);
+}
 TEST(products) {
     check_kind(3, (int64_t[]){2, 3, 7}, (grow *const[]){elementwise, elementwise, product}, 3);
 }
@@ -234,4 +307,4 @@ TEST(images) {
                (grow *const[]){elementwise, convolution, convolution, pool, mixed}, 5);
 }
 
-TEST_MAIN(E(elementwise) E(products) E(images))
+TEST_MAIN(E(elementwise) E(plumbing) E(products) E(images))

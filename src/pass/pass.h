@@ -92,8 +92,8 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node);
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
- * become initializers of their names, or it becomes a Constant. Or it stays, where neither can
- * be. */
+ * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or it
+ * stays, where neither can be. */
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors)
     ONX_MUST_CHECK;
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
