@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* A constant of float32 with these dimensions, in memory of the arena; NULL: it is something else,
- * or there is no memory. */
+/* A constant of float32, of that rank and first dimension, in memory of the context; NULL: it is
+ * something else, or there is no memory. */
 static float *floats_of(onx_pass_ctx *ctx, const onx_value *value, size_t rank, int64_t first) {
     const onx_tensor *t = onx_pass_constant(ctx, value);
     size_t bytes;
@@ -54,10 +54,13 @@ static onx_status fuse(onx_pass_ctx *ctx, onx_node *node, onx_node *conv, const 
                        const float *factors, float *offsets) {
     int64_t channels = onx_tensor_dim(w, 0);
     uint64_t count;
+    size_t bytes;
     const onx_value *bias = onx_node_input(conv, 2);
+    if (onx_tensor_count(w, &count, NULL) || onx_tensor_bytes(w, &bytes, NULL)) return ONX_OK;
+    if (!onx_pass_afford(ctx, bytes)) return ONX_OK;
     float *weights = floats_of(ctx, onx_node_input(conv, 1), onx_tensor_rank(w), channels);
     float *biases = bias ? floats_of(ctx, bias, 1, channels) : NULL;
-    if (!weights || (bias && !biases) || onx_tensor_count(w, &count, NULL)) return ONX_OK;
+    if (!weights || (bias && !biases)) return ONX_OK;
     for (uint64_t i = 0; i < count; i++) weights[i] *= factors[i / (count / (uint64_t)channels)];
     for (int64_t c = 0; c < channels && biases; c++) offsets[c] += biases[c] * factors[c];
     onx_value *in[3] = {onx_node_input(conv, 0)};

@@ -43,6 +43,7 @@ typedef struct onx_pass_ctx {
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */
     size_t changes;   /* so far */
+    size_t growth;    /* bytes that new constants may still take */
 } onx_pass_ctx;
 
 typedef onx_status onx_pass_fn(onx_pass_ctx *ctx, onx_graph *graph);
@@ -101,6 +102,9 @@ onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) ONX_MUST_CHECK;
 
+/* May constants of that many bytes be added? Then they are counted: what is computed ahead must stay
+ * in proportion to the model, however often it uses its weights. */
+bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes);
 /* A new initializer of a graph that can have one; its name is `hint`, or like it. */
 onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
                                const int64_t *dims, const float *data, onx_value **out)

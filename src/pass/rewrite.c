@@ -125,6 +125,12 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
 
 /* ─ Constants in place of nodes ──────────────────────────────────────────────────────────────── */
 
+bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {
+    if (bytes > ctx->growth) return false;
+    ctx->growth -= bytes;
+    return true;
+}
+
 /* Initializers that are no inputs came with IR version 4. */
 static bool takes_initializers(const onx_graph *graph) {
     return !graph->function && graph->model->ir_version >= 4;
