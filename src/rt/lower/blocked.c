@@ -6,6 +6,8 @@
  *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the node that
  *                         y  = FromBlocked(y')             made x, or from a ToBlocked
  *
+ * Channels that are not whole blocks stay plain: ConvBlocked reads a plain x, or writes a plain y.
+ *
  * In the end the ways back that nobody takes are removed. What follows a convolution and can be done
  * while its result is stored goes into it:
  *
@@ -84,32 +86,47 @@ static bool is_image(const onx_pass_ctx *ctx, const onx_value *value) {
 
 /* ─ Convolution ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Can the channels be cut into blocks? `plain`: not those of the input, but they are few. */
-static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups,
-                         bool *plain) {
+/* Can the channels be cut into blocks? `plain`: not those of the input; `whole`: those of the output
+ * can. */
+static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups, bool *plain,
+                         bool *whole) {
     int64_t block = (int64_t)ctx->block, out = onx_tensor_dim(w, 0), in = onx_tensor_dim(w, 1);
-    if (groups < 1 || out < 1 || in < 1 || out % groups || out % block) return false;
+    if (groups < 1 || out < 1 || in < 1 || out % groups) return false;
     *plain = groups == 1 && in % block != 0;
-    if (groups == 1) return !*plain || in < block;
-    if (in == 1 && out == groups) return true; /* one channel to each */
+    *whole = out % block == 0;
+    if (groups == 1) return *whole || !*plain;
+    if (in == 1 && out == groups) return *whole; /* one channel to each */
     return in % block == 0 && out / groups % block == 0;
 }
 
-static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,
-                      bool *plain) {
+static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, bool *plain,
+                      bool *whole) {
     const onx_value *x = onx_node_input(node, 0), *bias = onx_node_input(node, 2);
     const onx_tensor *w = onx_pass_constant(ctx, onx_node_input(node, 1));
     if (!w || onx_tensor_dtype(w) != ONX_DTYPE_F32 || onx_tensor_rank(w) != 4) return false;
     if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32) return false;
     return is_image(ctx, x) && is_image(ctx, onx_node_output(node, 0)) &&
-           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain);
+           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain, whole);
+}
+
+/* The channels of the result are not whole blocks: it is plain, but a blocked input is read. */
+static onx_status read_blocked(blocked *b, onx_node *node, bool *done) {
+    onx_value *x = twin_of(b, onx_node_input(node, 0));
+    if (!x) return ONX_OK;
+    *done = true;
+    b->ctx->changes++;
+    ONX_TRY(onx_node_set_input(node, 0, x, b->ctx->diag));
+    onx_status status = onx_node_set_op(node, ONX_INTERNAL "::ConvBlocked");
+    return status ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
 }
 
 static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool *done) {
-    bool plain;
+    bool plain, whole;
     onx_value *in[3];
-    if (!onx_pass_is(op, "Conv") || node->input.n > 3 || !conv_fits(b->ctx, node, op, &plain))
+    if (!onx_pass_is(op, "Conv") || node->input.n > 3 ||
+        !conv_fits(b->ctx, node, op, &plain, &whole))
         return ONX_OK;
+    if (!whole) return read_blocked(b, node, done);
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
     if (!plain) ONX_TRY(need_twin(b, in[0], node, &in[0]));
     *done = true;
