@@ -2,6 +2,7 @@
  * of the operators against the plain kernels and ONNX's own cases. */
 #include "cpu/pool.h"
 #include "kernel.h"
+#include "ops/tile/tile.h"
 #include "test.h"
 
 #include <math.h>
@@ -660,6 +661,44 @@ TEST(residual_and_clamp) {
     }
 }
 
+/* An elementwise program in the same step: each algorithm, a plain output, an empty input. */
+TEST(program) {
+    static const struct {
+        const char *attributes, *x, *w, *b;
+        bool from_plain;
+    } cases[] = {
+        {"strides=[2,2]", "2,32,9,9", "48,32,3,3", "48", false},
+        {"pads=[1,1,1,1]", "2,32,14,13", "48,32,3,3", "48", false},
+        {"pads=[1,1,1,1]", "1,3,14,13", "48,3,3,3", "48", true},
+        {"pads=[1,1,1,1], group=32", "2,32,14,13", "32,1,3,3", "32", false},
+        {"pads=[1,1,1,1]", "1,32,5,6", "23,32,3,3", "23", false},
+        {"pads=[2,2,2,2]", "2,32,0,4", "48,32,3,3", "48", false},
+    };
+    EACH_TIER(t) {
+        for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+            char plain[200], with[200];
+            onx_operand x = filled(cases[i].x, 1), w = filled(cases[i].w, 2);
+            onx_operand b = filled(cases[i].b, 3), *in[] = {&x, &w, &b};
+            if (!cases[i].from_plain) x.layout = (uint8_t)t->block->block;
+            (void)snprintf(plain, sizeof plain, "y = onx.internal.ConvBlocked<%s>(x, w, b)",
+                           cases[i].attributes);
+            (void)snprintf(with, sizeof with,
+                           "y = onx.internal.ConvBlocked<%s, code=[%d,0,0,0]>(x, w, b)",
+                           cases[i].attributes, ONX_TILE_HARD_SWISH);
+            kernel_result before = kernel_run(t->name, 22, plain, 3, in, 2);
+            kernel_result got = kernel_run(t->name, 22, with, 3, in, 2);
+            if (ran(&before) && ran(&got)) {
+                float *v = before.out[0].data;
+                for (size_t k = 0; k < (size_t)before.out[0].count; k++)
+                    v[k] *= fminf(1, fmaxf(0, v[k] / 6 + 0.5f));
+                CHECK(kernel_distance(&got.out[0], &before.out[0]) < 1e-5);
+            }
+            kernel_free(&before), kernel_free(&got);
+            free(x.data), free(w.data), free(b.data);
+        }
+    }
+}
+
 /* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and so
  * do those after it. */
 TEST(blocked_not_finite) {
@@ -777,5 +816,5 @@ TEST(backend) {
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
-                  E(blocked_rows) E(residual_and_clamp) E(blocked_not_finite) E(pool_rows)
-                      E(pool_mistakes) E(max_pool_indices) E(backend))
+                  E(blocked_rows) E(residual_and_clamp) E(program) E(blocked_not_finite)
+                      E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

@@ -1,7 +1,7 @@
 /* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that whose
- * channels are not whole blocks is plain. It has a residual (of a blocked output) and a clamp in the
- * same step, and uses Winograd's algorithm where that is faster. ToBlocked and FromBlocked change
- * the layout. */
+ * channels are not whole blocks is plain. It has a residual (of a blocked output), a clamp and an
+ * elementwise program in the same step, and uses Winograd's algorithm where that is faster.
+ * ToBlocked and FromBlocked change the layout. */
 #include "ops/conv/conv_plan_simd.h"
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)
@@ -17,6 +17,16 @@ static bool wants_winograd(const onx_call *call, const onx_conv *c) {
     return c->ic * c->oc <= (size_t)1 << 16;
 }
 
+/* The program, if the node has one. */
+static onx_status init_program(onx_call *call) {
+    onx_conv_state *s = call->state;
+    onx_tile_program program;
+    if (!onx_op_has(call->node, "code")) return ONX_OK;
+    ONX_TRY(onx_tile_get(call->node, 1, &program, call->diag));
+    if (onx_tile_dtype(&program) != ONX_DTYPE_F32) return ONX_UNSUPPORTED;
+    return onx_tile_new(call, &program, &s->tile);
+}
+
 onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     onx_conv c;
     ONX_TRY(ONX_TIER(onx_conv_init_plan)(call));
@@ -30,7 +40,7 @@ onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     if (call->out[0]) call->out[0]->layout = out % VF ? ONX_LAYOUT_PLAIN : VF;
     s->winograd = out % VF == 0 && wants_winograd(call, &c);
     call->pack_format = call->pack_format * 2 + s->winograd;
-    return ONX_OK;
+    return init_program(call);
 }
 
 static void plan_winograd(onx_call *call) {
@@ -41,6 +51,16 @@ static void plan_winograd(onx_call *call) {
     size_t each = WINOGRAD.scratch(&p->conv);
     call->scratch_bytes = WINOGRAD.shared(&p->conv) * sizeof(float) + WINOGRAD.in_tasks(&p->conv);
     if (call->scratch_each < each) call->scratch_each = each;
+}
+
+static onx_status bind_program(onx_call *call) {
+    const onx_conv_state *s = call->state;
+    onx_conv_plan *p = call->plan;
+    if (!s->tile) return ONX_OK;
+    p->program_at = (call->scratch_each + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+    if (!onx_add_size(p->program_at, s->tile->scratch, &call->scratch_each))
+        return onx_fail_nomem(call->diag);
+    return onx_tile_bind(call, s->tile, call->out[0], (onx_operand *[1]){NULL}, &p->program);
 }
 
 onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
@@ -54,7 +74,7 @@ onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
     if (r && (r->rank != y->rank || r->layout != VF || !whole ||
               memcmp(r->dims, y->dims, y->rank * sizeof *y->dims)))
         return onx_call_fail(call, ONX_INVALID, "R and the result must be alike, in blocks");
-    return ONX_OK;
+    return bind_program(call);
 }
 
 typedef struct winograd_job {
@@ -73,7 +93,9 @@ static onx_status in_task(void *user, onx_call *call, size_t index, void *scratc
 static onx_status out_task(void *user, onx_call *call, size_t index, void *scratch) {
     const winograd_job *j = user;
     const onx_conv_plan *p = call->plan;
-    WINOGRAD.out(&p->conv, j->args, j->shared, index, scratch);
+    onx_tile_work work;
+    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, j->args, &work, scratch);
+    WINOGRAD.out(&p->conv, &a, j->shared, index, scratch);
     return ONX_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include "ops/conv/blocks_simd.h"
 #include "ops/conv/conv_ref.h"
+#include "ops/tile/tile_simd.h"
 
 typedef struct onx_conv_plan {
     onx_conv conv;
@@ -18,6 +19,8 @@ typedef struct onx_conv_plan {
     size_t x_floats, y_floats, w_floats; /* blocked or packed in scratch, in this order; 0: not */
     size_t wide_floats;                  /* after them: tensors of half precision as floats */
     bool winograd;
+    onx_tile_plan program; /* of ConvBlocked, where it has one */
+    size_t program_at;     /* its scratch, in that of a worker */
 } onx_conv_plan;
 
 static inline bool onx_conv_is_depthwise(const onx_conv *c) {
@@ -38,6 +41,9 @@ onx_status ONX_TIER(onx_conv_run)(onx_call *call) ONX_MUST_CHECK;
 onx_status ONX_TIER(onx_conv_run_tasks)(onx_call *call, const onx_conv_args *a, size_t first,
                                         size_t last) ONX_MUST_CHECK;
 onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call);
+/* The arguments for a task, with the program at work. */
+onx_conv_args ONX_TIER(onx_conv_task_args)(const onx_call *call, const onx_conv_args *a,
+                                           onx_tile_work *work, void *scratch);
 
 /* conv_blocked_simd.c */
 onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) ONX_MUST_CHECK;

@@ -202,6 +202,23 @@ onx_status ONX_TIER(onx_conv_bind_plan)(onx_call *call, bool y_blocked) {
 
 /* ── Running ── */
 
+static void run_program(void *user, float *y, size_t n) {
+    ONX_TIER(onx_tile_span)(user, 0, n, y, y); /* one input: the place does not matter */
+}
+
+onx_conv_args ONX_TIER(onx_conv_task_args)(const onx_call *call, const onx_conv_args *a,
+                                           onx_tile_work *work, void *scratch) {
+    static onx_operand *const inputs[1] = {NULL};
+    const onx_conv_state *s = call->state;
+    const onx_conv_plan *p = call->plan;
+    onx_conv_args own = *a;
+    if (!s->tile) return own;
+    ONX_TIER(onx_tile_begin)(work, &p->program, inputs, (char *)scratch + p->program_at);
+    own.then = run_program;
+    own.user = work;
+    return own;
+}
+
 typedef struct part {
     const onx_conv_args *args;
     size_t first;
@@ -210,7 +227,9 @@ typedef struct part {
 static onx_status part_task(void *user, onx_call *call, size_t index, void *scratch) {
     const part *some = user;
     const onx_conv_plan *p = call->plan;
-    p->algorithm->run(&p->conv, some->args, some->first + index, scratch);
+    onx_tile_work work;
+    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, some->args, &work, scratch);
+    p->algorithm->run(&p->conv, &a, some->first + index, scratch);
     return ONX_OK;
 }
 onx_status ONX_TIER(onx_conv_run_tasks)(onx_call *call, const onx_conv_args *a, size_t first,
@@ -219,7 +238,10 @@ onx_status ONX_TIER(onx_conv_run_tasks)(onx_call *call, const onx_conv_args *a, 
 }
 
 /* Without any input there are only bias and residual. */
-static void run_empty(const onx_operand *y, const onx_conv_args *a) {
+static onx_status empty_task(void *user, onx_call *call, size_t index, void *scratch) {
+    onx_tile_work work;
+    onx_conv_args own = ONX_TIER(onx_conv_task_args)(call, user, &work, scratch), *a = &own;
+    const onx_operand *y = call->out[0];
     size_t pixels = 1, block = y->layout ? y->layout : 1;
     for (size_t i = 2; i < y->rank; i++) pixels *= (size_t)y->dims[i];
     for (size_t i = 0; i < (size_t)y->count; i++) {
@@ -229,6 +251,9 @@ static void run_empty(const onx_operand *y, const onx_conv_args *a) {
         v = v > a->hi ? a->hi : v;
         memcpy((void *)(a->y + i), &v, sizeof v);
     }
+    if (a->then) a->then(a->user, a->y, (size_t)y->count);
+    (void)index;
+    return ONX_OK;
 }
 
 onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
@@ -273,7 +298,7 @@ onx_status ONX_TIER(onx_conv_run)(onx_call *call) {
     if (x->count)
         ONX_TRY(run_floats(call, &a, w));
     else
-        run_empty(y, &a);
+        ONX_TRY(onx_call_parallel(call, 1, empty_task, &a));
     return is_half(y) ? convert(call, y, out, true) : ONX_OK;
 }
 
