@@ -49,9 +49,15 @@ typedef struct tier {
     const char *name;
     double (*peak)(void);
     const onx_conv_algorithm *direct, *plain, *depthwise;
+    const onx_winograd_algorithm *winograd;
 } tier;
 #define TIER(isa)                                                                                  \
-    {#isa, peak_##isa, &onx_conv_direct_##isa, &onx_conv_plain_##isa, &onx_conv_depthwise_##isa},
+    {#isa,                                                                                         \
+     peak_##isa,                                                                                   \
+     &onx_conv_direct_##isa,                                                                       \
+     &onx_conv_plain_##isa,                                                                        \
+     &onx_conv_depthwise_##isa,                                                                    \
+     &onx_conv_winograd_##isa},
 static const tier tiers[] = {ONX_ISAS(TIER)};
 
 typedef struct layer {
@@ -129,6 +135,50 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
     free(w), free(packed), free(x), free(y), free(bias), free(scratch);
 }
 
+/* 3x3 layers with stride 1, by Winograd's algorithm: the share is that of the products which the
+ * direct sums take. */
+static void measure_winograd(const tier *t, const layer *l, double peak, int rounds) {
+    const onx_winograd_algorithm *run = t->winograd;
+    onx_conv c = {.n = 1,
+                  .groups = 1,
+                  .ic = l->ic,
+                  .oc = l->oc,
+                  .ih = l->size,
+                  .iw = l->size,
+                  .oh = l->size,
+                  .ow = l->size,
+                  .kh = l->kernel,
+                  .kw = l->kernel,
+                  .sh = l->stride,
+                  .sw = l->stride,
+                  .dh = 1,
+                  .dw = 1,
+                  .top = l->pad,
+                  .left = l->pad};
+    if (l->algorithm != 'd' || l->pad != 1 || !run->fits(&c)) return;
+    size_t pixels = l->size * l->size;
+    float *w = room(9 * l->ic * l->oc), *packed = room(run->weights(&c));
+    float *x = room(l->ic * pixels), *y = room(l->oc * pixels), *bias = room(l->oc);
+    float *shared = room(run->shared(&c)), *scratch = room(run->scratch(&c) / sizeof(float));
+    onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
+    if (!run->pack(&c, w, packed)) exit(1);
+    double best = 1e30, best_in = 1e30;
+    for (int i = 0; i < rounds; i++) {
+        double start = now();
+        for (size_t k = 0, n = run->in_tasks(&c); k < n; k++)
+            if (!run->in(&c, x, shared, k)) exit(1);
+        double in = now() - start;
+        for (size_t k = 0, n = run->out_tasks(&c); k < n; k++) run->out(&c, &a, shared, k, scratch);
+        double took = now() - start;
+        if (took < best) best = took;
+        if (in < best_in) best_in = in;
+    }
+    double gflops = 18.0 * (double)(l->ic * l->oc * pixels) / best / 1e9;
+    printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu tasks, inputs %.3f ms (Winograd)\n", l->name,
+           best * 1e3, gflops, 100 * gflops / peak, run->out_tasks(&c), best_in * 1e3);
+    free(w), free(packed), free(x), free(y), free(bias), free(shared), free(scratch);
+}
+
 int main(int argc, char **argv) {
     const char *wanted = argc > 1 ? argv[1] : tiers[0].name;
     int rounds = argc > 2 ? atoi(argv[2]) : 20;
@@ -138,6 +188,8 @@ int main(int argc, char **argv) {
         for (int k = 0; k < 20; k++) peak = fmax(peak, tiers[i].peak());
         printf("%s: peak %.1f GFLOP/s\n", wanted, peak);
         for (size_t k = 0; k < ONX_COUNT(layers); k++) measure(&tiers[i], &layers[k], peak, rounds);
+        for (size_t k = 0; k < ONX_COUNT(layers); k++)
+            measure_winograd(&tiers[i], &layers[k], peak, rounds);
         return 0;
     }
     fprintf(stderr, "conv_bench: no instruction set '%s' here\n", wanted);

@@ -42,7 +42,7 @@ static inline void fuzz_context_free(onx_context *ctx) {
 
 /* A failure says what it is. */
 static inline void fuzz_refused(onx_status status, const onx_diag *diag) {
-    FUZZ_CHECK(status > ONX_OK && status <= ONX_CHANGED);
+    FUZZ_CHECK(status > ONX_OK && status <= ONX_CANCELLED);
     FUZZ_CHECK(diag->status == status && diag->message[0]);
     FUZZ_CHECK(memchr(diag->place, 0, sizeof diag->place) &&
                memchr(diag->hint, 0, sizeof diag->hint));

@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-#define TAG ((uintptr_t)0x5a << 56)
+#define TAG ((uintptr_t)0x5a << 48)
 
 static bool tagged(const void *p) {
-    return ((uintptr_t)p & ((uintptr_t)0xff << 56)) == TAG;
+    return ((uintptr_t)p & ((uintptr_t)0xff << 48)) == TAG;
 }
 static void *untag(const void *p) {
-    return (void *)((uintptr_t)p & ~((uintptr_t)0xff << 56));
+    return (void *)((uintptr_t)p & ~((uintptr_t)0xff << 48));
 }
 
 static bool claims(void *user, const onx_node *node) {

@@ -1,5 +1,6 @@
 /* test_control.c: If, Loop, Scan, sequences, optionals and strings in whole models: in every way to
  * run them; the recorded tests; failures, of models and of memory. */
+#include "infer/infer.h"
 #include "kernel.h"
 #include "support.h"
 #include "test.h"
@@ -16,6 +17,8 @@ typedef struct way {
 static const way ways[] = {{"optimized", ONX_LEVEL_ALL, false},
                            {"plain", ONX_LEVEL_NONE, false},
                            {"dynamic", ONX_LEVEL_ALL, true}};
+
+static double timeout = 60; /* seconds of one run */
 
 static onx_model *model_of(onx_context *ctx, const char *text) {
     onx_model *model = NULL;
@@ -52,7 +55,7 @@ static onx_status run(const onx_model *model, const way *how, size_t n_in, const
     options.level = how->level;
     options.dynamic = how->dynamic;
     options.threads = 1;
-    limits.timeout = 2;
+    limits.timeout = timeout;
     onx_status status = onx_session_new(model, &options, &session, diag);
     if (status == ONX_OK) status = onx_session_run(session, n_in, in, n_out, out, &limits, diag);
     onx_session_free(session);
@@ -327,6 +330,132 @@ TEST(strings_through_loops) {
     onx_model_free(model);
 }
 
+/* ─ Inference ────────────────────────────────────────────────────────────────────────────────── */
+
+/* The fact as text; sizes that nothing is known about are all "?". */
+static void fact_text(const onx_fact *fact, char *out, size_t size) {
+    onx_buf text;
+    onx_buf_init(&text, onx_context_or_default(NULL));
+    onx_fact_print(fact, &text);
+    size_t n = 0;
+    for (size_t i = 0; i < text.size && n + 1 < size; i++) {
+        bool digit = text.data[i] >= '0' && text.data[i] <= '9';
+        if (!(digit && n && out[n - 1] == '?')) out[n++] = text.data[i];
+    }
+    out[n] = 0;
+    onx_buf_fini(&text);
+}
+
+/* Pairs of a value of the main graph and what is known of it; a NULL ends them. */
+static void infers(const char *text, const char *const *pairs) {
+    onx_model *model = model_of(NULL, text);
+    onx_facts *facts = NULL;
+    onx_diag diag = ONX_INIT(onx_diag);
+    REQUIRE(model);
+    if (!CHECK(onx_facts_new(model, NULL, &facts, &diag) == ONX_OK)) printf("%s\n", diag.message);
+    for (; facts && *pairs; pairs += 2) {
+        char got[200];
+        const onx_value *value = onx_graph_find(onx_model_graph(model), pairs[0]);
+        fact_text(onx_facts_of(facts, value), got, sizeof got);
+        CHECK_STR(got, pairs[1]);
+    }
+    onx_facts_free(facts);
+    onx_model_free(model);
+}
+
+TEST(facts_of_branches) {
+    infers(HEAD "g (bool c, float[N,3] x, float[M,3] y) => (z) {\n"
+                "z, w, v = If (c) <then_branch = a () => (t, t2, t3) {\n"
+                "  t = Neg(x)\n  t2 = Neg(x)\n  t3 = Shape(x)\n"
+                "}, else_branch = b () => (e, e2, e3) {\n"
+                "  e = Neg(y)\n  e2 = Abs(x)\n  e3 = Neg(y)\n}>\n}",
+           (const char *[]){"z", "float[?,3]", "w", "float[N,3]", "v", "?", NULL});
+}
+
+TEST(facts_of_loops) {
+    infers(HEAD "g (int64 m, float[N,3] x) => (z) {\n"
+                "five = Constant<value = int64 {5}>()\n"
+                "go = Constant<value = bool {1}>()\n"
+                "z, grown, s = Loop (five, go, x, x) <body = b (int64 i, bool c, p, q)\n"
+                "  => (c2, p2, q2, s) {\n"
+                "  c2 = Identity(c)\n  p2 = Neg(p)\n  q2 = Concat<axis=0>(q, x)\n"
+                "  s = MatMul(q, r)\n  r = Transpose(x)\n}>\n"
+                "u = Loop (m, \"\", x) <body = b2 (int64 i, bool c, p) => (c, p2) {\n"
+                "  p2 = Abs(p)\n}>\n"
+                "k = Loop (m, \"\") <body = b3 (int64 i, bool c) => (c, o) {\n"
+                "  o = Neg(x)\n}>\n"
+                "e = Loop (m, go) <body = b4 (int64 i, bool c) => (d, o) {\n"
+                "  d = Not(c)\n  o = Neg(x)\n}>\n}",
+           (const char *[]){"z", "float[N,3]", "grown", "float[?,3]", "s", "float[5,?,N]", "u",
+                            "float[N,3]", "k", "float[?,N,3]", "e", "float[?,N,3]", NULL});
+}
+
+TEST(facts_of_scans) {
+    infers(HEAD "g (float[B] s, float[B,T] x) => (y) {\n"
+                "y, all = Scan<num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1],\n"
+                "  body = b (a, u) => (a2, o) {\n  a2 = Add(a, u)\n  o = Neg(a2)\n}> (s, x)\n}",
+           (const char *[]){"y", "float[B]", "all", "float[B,T]", NULL});
+    infers("<ir_version: 3, opset_import: [\"\" : 8]>\n"
+           "g (float[B,4] s, float[B,T,4] x) => (y) {\n"
+           "y, all = Scan<num_scan_inputs=1, body = b (a, u) => (a2, o) {\n"
+           "  a2 = Add(a, u)\n  o = Neg(a2)\n}> (\"\", s, x)\n}",
+           (const char *[]){"y", "float[B,4]", "all", "float[B,T,4]", NULL});
+}
+
+TEST(facts_of_sequences) {
+    infers(HEAD
+           "g (float[N,3] x, float[M,3] y, int64 p) => (a) {\n"
+           "s = SequenceConstruct(x, y)\n  a = SequenceAt(s, p)\n  e = SequenceEmpty()\n"
+           "t = SequenceInsert(s, x)\n  n = SequenceLength(t)\n"
+           "k = ConcatFromSequence<axis=0>(t)\n  l = ConcatFromSequence<axis=-1, new_axis=1>(t)\n"
+           "d = SplitToSequence<axis=1>(x)\n  f = SplitToSequence<axis=0, keepdims=0>(x)\n"
+           "o = Optional(s)\n  h = OptionalHasElement(o)\n  g1 = OptionalGetElement(o)\n"
+           "g2 = OptionalGetElement(x)\n}",
+           (const char *[]){"s",  "seq(float[?,3])",
+                            "a",  "float[?,3]",
+                            "e",  "seq(float[])",
+                            "t",  "seq(float[?,3])",
+                            "n",  "int64",
+                            "k",  "float[?,3]",
+                            "l",  "float[?,3,?]",
+                            "d",  "seq(float[N,1])",
+                            "f",  "seq(float[3])",
+                            "o",  "optional(seq(float[?,3]))",
+                            "h",  "bool",
+                            "g1", "seq(float[?,3])",
+                            "g2", "float[N,3]",
+                            NULL});
+}
+
+TEST(facts_of_rnn) {
+    infers(HEAD "g (float[T,B,I] x, float[2,16,I] w, float[2,16,4] r) => (y) {\n"
+                "y, h, c = LSTM<direction=\"bidirectional\">(x, w, r)\n"
+                "y1, h1 = GRU<layout=1, hidden_size=7>(x, w, r)\n}",
+           (const char *[]){"y", "float[T,2,B,4]", "h", "float[2,B,4]", "c", "float[2,B,4]", "y1",
+                            "float[T,B,1,7]", "h1", "float[T,1,7]", NULL});
+}
+
+/* Loops in loops: facts are found in a time that does not double with every one of them. */
+TEST(facts_of_deep_loops) {
+    enum { DEPTH = 30 };
+    static char text[DEPTH * 120 + 400];
+    size_t n = (size_t)snprintf(text, sizeof text, HEAD "g (int64 m, float[N] x) => (y0) {\n");
+    for (int i = 0; i < DEPTH; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "y%d = Loop (m, \"\", %s) <body = b%d (int64 i%d, bool c%d, z%d)"
+                              " => (c%d, y%d) {\n",
+                              i, "x", i, i, i, i, i, i + 1);
+    n += (size_t)snprintf(text + n, sizeof text - n, "y%d = Concat<axis=0>(x, x)\n", DEPTH);
+    for (int i = 0; i < DEPTH; i++) n += (size_t)snprintf(text + n, sizeof text - n, "}>\n");
+    snprintf(text + n, sizeof text - n, "}\n");
+    onx_model *model = model_of(NULL, text);
+    onx_facts *facts = NULL;
+    REQUIRE(model);
+    CHECK(onx_facts_new(model, NULL, &facts, NULL) == ONX_OK);
+    onx_facts_free(facts);
+    onx_model_free(model);
+}
+
 /* ─ Failures ─────────────────────────────────────────────────────────────────────────────────── */
 
 TEST(broken_loops) {
@@ -341,10 +470,12 @@ TEST(broken_loops) {
                         "y = Loop (m, \"\", x) <body = b (int64 i, bool c) => (bool c) {\n}>\n}",
                    2, in, ONX_INVALID, "body");
     /* Without an end, it is stopped by the time it may take. */
+    timeout = 0.1;
     expect_failure(HEAD "g (int64 m, float[N] x) => (float[N] y) {\n"
                         "y = Loop (\"\", \"\", x) <body = b (int64 i, bool c, float[N] a)\n"
                         "  => (bool c, float[N] a2) {\n  a2 = Neg(a)\n}>\n}",
                    2, in, ONX_CANCELLED, "");
+    timeout = 60;
 }
 
 TEST(broken_sequences) {
@@ -537,5 +668,6 @@ TEST(recorded) {
 
 TEST_MAIN(E(if_with_captures) E(if_condition) E(loop_stacks) E(loop_while) E(loop_carries)
               E(loop_passes_through) E(loop_carries_shapes) E(nested) E(loop_over_sequences)
-                  E(scan_axes) E(strings_through_loops) E(broken_loops) E(broken_sequences)
-                      E(failing_memory) E(recorded))
+                  E(scan_axes) E(strings_through_loops) E(facts_of_branches) E(facts_of_loops)
+                      E(facts_of_scans) E(facts_of_sequences) E(facts_of_rnn) E(facts_of_deep_loops)
+                          E(broken_loops) E(broken_sequences) E(failing_memory) E(recorded))

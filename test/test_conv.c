@@ -9,6 +9,7 @@
 typedef struct set {
     const char *name;
     const onx_conv_algorithm *direct, *plain, *depthwise;
+    const onx_winograd_algorithm *winograd;
     const onx_pool_algorithm *max, *average;
     const onx_block_algorithm *block;
 } set;
@@ -17,6 +18,7 @@ typedef struct set {
      &onx_conv_direct_##isa,                                                                       \
      &onx_conv_plain_##isa,                                                                        \
      &onx_conv_depthwise_##isa,                                                                    \
+     &onx_conv_winograd_##isa,                                                                     \
      &onx_pool_max_##isa,                                                                          \
      &onx_pool_average_##isa,                                                                      \
      &onx_block_##isa},
@@ -29,6 +31,11 @@ static const set *first_tier(void) {
     return t;
 }
 #define EACH_TIER(t) for (const set *t = first_tier(); t < tiers + ONX_COUNT(tiers); t++)
+
+/* Without fused multiply-add each product is rounded, too. */
+static double eps_of(const set *t) {
+    return strcmp(t->name, "base") ? 0x1p-24 : 0x1p-23;
+}
 
 static uint32_t seed = 1;
 static size_t pick(size_t n) { /* 0 … n-1 */
@@ -157,7 +164,7 @@ static void check_conv(const set *t, const onx_conv_algorithm *run, const onx_co
     run_conv(run, c, &a, true);
     CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
     float *y = from_blocked(t, y1, groups, oc, pixels);
-    double eps = strcmp(t->name, "base") ? 0x1p-24 : 0x1p-23;
+    double eps = eps_of(t);
     size_t wrong = 0;
     for (size_t k = 0; k < c->n * out * pixels; k++) {
         size_t channel = k / pixels % out;
@@ -280,6 +287,122 @@ TEST(nothing) {
         CHECK_EQ(t->direct->tasks(&c), 0);
         CHECK_EQ(t->plain->tasks(&c), 0);
         CHECK_EQ(t->max->tasks(&c), 0);
+    }
+}
+
+/* ── Winograd ── */
+
+static bool run_winograd(const onx_winograd_algorithm *run, const onx_conv *c,
+                         const onx_conv_args *a, bool backwards) {
+    float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
+    bool fit = true;
+    for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, i);
+    for (size_t i = 0, n = run->out_tasks(c); i < n && fit; i++)
+        run->out(c, a, shared, backwards ? n - 1 - i : i, scratch);
+    free(shared), free(scratch);
+    return fit;
+}
+
+/* The sum that conv.h measures errors of Winograd's algorithm by, for a tile of one image. */
+static double winograd_measure(const onx_conv *c, const float *x, const float *w, size_t oc,
+                               size_t oy, size_t ox) {
+    double sum = 0;
+    for (size_t i = 0; i < c->ic; i++) {
+        double most = 0, weights = 0;
+        for (size_t k = 0; k < 36; k++) {
+            size_t iy = oy / 4 * 4 + k / 6 - c->top, ix = ox / 4 * 4 + k % 6 - c->left;
+            if (iy < c->ih && ix < c->iw)
+                most = fmax(most, fabs((double)x[(i * c->ih + iy) * c->iw + ix]));
+        }
+        for (size_t k = 0; k < 9; k++) weights += fabs((double)w[(oc * c->ic + i) * 9 + k]);
+        sum += most * weights;
+    }
+    return sum;
+}
+
+static void check_winograd(const set *t, const onx_conv *c) {
+    const onx_winograd_algorithm *run = t->winograd;
+    size_t pixels = c->oh * c->ow, wrong = 0;
+    float *x = numbers(c->ic * c->ih * c->iw), *w = numbers(c->oc * c->ic * 9);
+    float *bias = numbers(c->oc), *r = numbers(c->oc * pixels), *packed = room(run->weights(c));
+    float *xb = to_blocked(t, x, 1, c->ic, c->ih * c->iw), *rb = to_blocked(t, r, 1, c->oc, pixels);
+    size_t floats = round_up(c->oc, t->block->block) * pixels;
+    float *y1 = room(floats), *y2 = room(floats);
+    CHECK(run->fits(c) && run->pack(c, w, packed));
+    onx_conv_args a = {.x = xb, .w = packed, .bias = bias, .residual = rb, .lo = -1, .hi = 2};
+    a.y = y1;
+    CHECK(run_winograd(run, c, &a, false));
+    memcpy(y2, rb, floats * sizeof *y2);
+    a.y = y2, a.residual = y2; /* in place */
+    CHECK(run_winograd(run, c, &a, true));
+    CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
+    float *y = from_blocked(t, y1, 1, c->oc, pixels);
+    for (size_t k = 0; k < c->oc * pixels; k++) {
+        size_t oc = k / pixels, oy = k % pixels / c->ow, ox = k % c->ow;
+        double want = exact_sum(c, x, w, 0, oc, oy, ox).value + (double)bias[oc] + (double)r[k];
+        double bound = 8 * eps_of(t) * (2 + winograd_measure(c, x, w, oc, oy, ox));
+        wrong += !(fabs((double)y[k] - fmin(2, fmax(-1, want))) <= bound);
+    }
+    CHECK_EQ(wrong, 0);
+    free(x), free(w), free(bias), free(r), free(packed), free(xb), free(rb), free(y1), free(y2);
+    free(y);
+}
+
+static onx_conv winograd_conv(size_t ic, size_t oc, size_t ih, size_t iw, size_t pad) {
+    return (onx_conv){.n = 1,
+                      .groups = 1,
+                      .ic = ic,
+                      .oc = oc,
+                      .ih = ih,
+                      .iw = iw,
+                      .oh = ih + 2 * pad - 2,
+                      .ow = iw + 2 * pad - 2,
+                      .kh = 3,
+                      .kw = 3,
+                      .sh = 1,
+                      .sw = 1,
+                      .dh = 1,
+                      .dw = 1,
+                      .top = pad,
+                      .left = pad};
+}
+
+TEST(winograd) {
+    EACH_TIER(t) {
+        seed = 5;
+        for (int i = 0; i < 40; i++) {
+            onx_conv c =
+                winograd_conv(1 + pick(40), 1 + pick(70), 3 + pick(20), 3 + pick(30), pick(4));
+            check_winograd(t, &c);
+        }
+        onx_conv wide = winograd_conv(300, 40, 9, 30, 1);
+        check_winograd(t, &wide);
+        CHECK(t->winograd->fits(&wide));
+        wide.sw = 2;
+        CHECK(!t->winograd->fits(&wide));
+    }
+}
+
+/* What it cannot do, it refuses before it writes. */
+TEST(winograd_refuses) {
+    static const float hostile[] = {NAN, INFINITY, -INFINITY, 1e30f};
+    EACH_TIER(t) {
+        onx_conv c = winograd_conv(16, 16, 8, 8, 1);
+        float *x = numbers(16 * 64), *w = numbers(16 * 16 * 9),
+              *packed = room(t->winograd->weights(&c));
+        for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
+            onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY};
+            float kept = x[700];
+            CHECK(t->winograd->pack(&c, w, packed));
+            x[700] = hostile[i];
+            CHECK(!run_winograd(t->winograd, &c, &a, false));
+            x[700] = kept;
+            kept = w[100];
+            w[100] = hostile[i];
+            CHECK(!t->winograd->pack(&c, w, packed));
+            w[100] = kept;
+        }
+        free(x), free(w), free(packed);
     }
 }
 
@@ -503,6 +626,32 @@ TEST(residual_and_clamp) {
     }
 }
 
+/* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and so
+ * do those after it. */
+TEST(blocked_not_finite) {
+    const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w, b)";
+    const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";
+    EACH_TIER(t) {
+        for (int i = 0; i < 4; i++) {
+            onx_operand x = filled("3,32,14,13", 1), w = filled("48,32,3,3", 2),
+                        b = filled("48", 3);
+            if (i > 0) ((float *)x.data)[32 * 14 * 13 * (i - 1) + 1000] = i == 2 ? INFINITY : NAN;
+            if (i == 3) ((float *)w.data)[77] = 1e30f; /* too large, but finite */
+            kernel_result want = kernel_run("ref", 22, plain, 3, (onx_operand *[]){&x, &w, &b}, 2);
+            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                                          (onx_operand *[]){&x}, 0);
+            kernel_result got =
+                kernel_run(t->name, 22, node, 3, (onx_operand *[]){&to.out[0], &w, &b}, 2);
+            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                            (onx_operand *[]){&got.out[0]}, 0);
+            if (ran(&want) && ran(&got) && ran(&back))
+                CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
+            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            free(x.data), free(w.data), free(b.data);
+        }
+    }
+}
+
 static const row_case pool_cases[] = {
     {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "2,20,11,9", "", ""},
     {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
@@ -593,5 +742,6 @@ TEST(backend) {
 }
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
-              E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows) E(residual_and_clamp)
-                  E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))
+              E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows)
+                  E(residual_and_clamp) E(blocked_not_finite) E(pool_rows) E(pool_mistakes)
+                      E(max_pool_indices) E(backend))

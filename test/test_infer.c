@@ -142,7 +142,7 @@ TEST(slices) {
                     "  zero = Constant<value_ints = [0]> ()\n"
                     "  three = Constant<value_ints = [3]> ()\n"
                     "  big = Constant<value_ints = [9223372036854775807]> ()\n"
-                    "  low = Constant<value_ints = [-9223372036854775807]> ()\n"
+                    "  low = Constant<value_ints = [-9223372036854775808]> ()\n"
                     "  last = Constant<value_ints = [-1]> ()\n"
                     "  two = Constant<value_ints = [2]> ()\n"
                     "  a = Slice (x, one, big, one)\n"
@@ -195,6 +195,22 @@ TEST(others) {
            {"q", "float[N,4,2]"}, {"g", "float[N,K,6]"}, {"u", "int64[3,?1]"},
            {"pd", "float[N + 2,4,7]"}, {"z", "int64[N,4,6]"}, {"range", "int64[4] = 3 5 7 9"},
            {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[?2]"});
+}
+
+TEST(broadcast) {
+    INFERS(HEAD(13) "g (float[3,1] x, float[N,1,4] u, float[K,5] w) => (float[] y) {\n"
+                    "  s = Constant<value_ints = [2, 1, 4]> ()\n"
+                    "  a = Expand (x, s)\n"
+                    "  t = Shape (u)\n"
+                    "  b = Expand (x, t)\n"
+                    "  one = Constant<value_ints = [7, 1]> ()\n"
+                    "  c = Expand (w, one)\n"
+                    "}",
+           {"a", "float[2,3,4]"}, {"b", "float[N,3,4]"}, {"c", "float[7,5]"});
+    CHECK(fails(HEAD(13) "g (float[3,2] x) => (float[] y) {\n"
+                         "  s = Constant<value_ints = [3, 3]> ()\n"
+                         "  y = Expand (x, s)\n}",
+                "does not broadcast"));
 }
 
 /* Constants: initializers, unless the caller can replace them. */
@@ -306,5 +322,5 @@ TEST(memory) {
     CHECK(calls > 5);
 }
 
-TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(constants) E(declared) E(sizes)
-              E(subgraphs) E(functions) E(memory))
+TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(broadcast) E(constants) E(declared)
+              E(sizes) E(subgraphs) E(functions) E(memory))

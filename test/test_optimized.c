@@ -32,12 +32,12 @@ static float number(garden *g) {
     return (float)test_random_below(&g->random, 2001) / 1000 - 1;
 }
 
-static onx_value *constant(garden *g, size_t rank, const int64_t *dims) {
+static onx_value *constant(garden *g, size_t rank, const int64_t *dims, float scale) {
     float data[1024];
     size_t n = 1;
     for (size_t i = 0; i < rank; i++) n *= (size_t)dims[i];
     if (n > 1024) abort();
-    for (size_t i = 0; i < n; i++) data[i] = number(g);
+    for (size_t i = 0; i < n; i++) data[i] = number(g) * scale;
     const char *name = onx_graph_new_name(g->graph, "k");
     return onx_graph_add_initializer(g->graph, name, ONX_DTYPE_F32, rank, dims, data, n * 4);
 }
@@ -49,11 +49,11 @@ static onx_value *operand(garden *g) {
     if (test_random_below(&g->random, 3)) return pick(g);
     for (size_t i = first; i < g->rank; i++)
         dims[i - first] = test_random_below(&g->random, 2) ? g->dims[i] : 1;
-    return constant(g, g->rank - first, dims);
+    return constant(g, g->rank - first, dims, 1);
 }
 
 static onx_value *elementwise(garden *g) {
-    static const char *const one[] = {"Relu", "Neg", "Abs", "Sigmoid", "Tanh", "Erf", "Identity"};
+    static const char *const one[] = {"Relu", "Neg", "Abs", "Sigmoid", "Tanh", "Erf", "Exp"};
     static const char *const two[] = {"Add", "Sub", "Mul", "Max", "Min", "Add", "Mul"};
     onx_value *x = pick(g), *y = operand(g);
     switch (test_random_below(&g->random, 6)) {
@@ -75,17 +75,18 @@ static onx_value *elementwise(garden *g) {
 static onx_value *product(garden *g) {
     int64_t side = g->dims[g->rank - 1];
     return onx_graph_add_op(g->graph, "MatMul", NULL, pick(g),
-                            constant(g, 2, (int64_t[]){side, side}));
+                            constant(g, 2, (int64_t[]){side, side}, 0.2f));
 }
 
 static onx_value *convolution(garden *g) {
     static const int64_t ones[] = {1, 1, 1, 1};
     int64_t c = g->dims[1], size = 1 + 2 * (int64_t)test_random_below(&g->random, 2);
     bool depthwise = size == 3;
-    onx_value *w = constant(g, 4, (int64_t[]){c, depthwise ? 1 : c, size, size});
-    onx_value *y = test_random_below(&g->random, 2)
-                       ? onx_graph_add_op(g->graph, "Conv", NULL, pick(g), w)
-                       : onx_graph_add_op(g->graph, "Conv", NULL, pick(g), w, constant(g, 1, &c));
+    onx_value *w = constant(g, 4, (int64_t[]){c, depthwise ? 1 : c, size, size}, 0.1f);
+    onx_value *y =
+        test_random_below(&g->random, 2)
+            ? onx_graph_add_op(g->graph, "Conv", NULL, pick(g), w)
+            : onx_graph_add_op(g->graph, "Conv", NULL, pick(g), w, constant(g, 1, &c, 1));
     onx_node *node = onx_value_node(y);
     if (depthwise &&
         (onx_node_set_ints(node, "pads", 4, ones) || onx_node_set_int(node, "group", c)))
@@ -118,10 +119,11 @@ static onx_model *plant(uint64_t seed, size_t rank, const int64_t *dims, grow *c
     for (size_t i = 1; i < rank; i++)
         at += snprintf(type + at, sizeof type - (size_t)at, ",%d", (int)dims[i]);
     (void)snprintf(type + at, sizeof type - (size_t)at, "]");
-    g.values[g.n++] = onx_graph_add_input(g.graph, "x", type);
-    g.values[g.n++] = onx_graph_add_input(g.graph, "z", type);
-    for (size_t n = 6 + test_random_below(&g.random, MAX_VALUES - 8); g.n < n;)
-        g.values[g.n++] = kinds[test_random_below(&g.random, n_kinds)](&g);
+    g.values[0] = onx_graph_add_input(g.graph, "x", type);
+    g.values[1] = onx_graph_add_input(g.graph, "z", type);
+    g.n = 2;
+    for (size_t n = 6 + test_random_below(&g.random, MAX_VALUES - 8); g.n < n; g.n++)
+        g.values[g.n] = kinds[test_random_below(&g.random, n_kinds)](&g);
     onx_graph_add_output(g.graph, g.values[g.n - 1], type);
     onx_value *other = g.values[2 + test_random_below(&g.random, g.n - 3)];
     onx_graph_add_output(g.graph, other, type);

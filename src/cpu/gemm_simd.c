@@ -11,10 +11,17 @@
 #include "cpu/gemm.h"
 #include "cpu/vec.h"
 
-#if defined(__AVX512F__) || defined(__ARM_NEON)
-#define MR 14 /* 28 sums, 2 vectors of B, 1 or 2 of A: 32 registers */
+#define ROWS_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define ROWS_12(X) ROWS_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
+#if defined(__AVX512F__) /* 28 sums, 2 vectors of B, 1 of A: 32 registers */
+#define MR 14
+#define EACH_ROWS(X) ROWS_12(X) X(13) X(14)
+#elif defined(__ARM_NEON) /* the same, but A is loaded several rows ahead */
+#define MR 12
+#define EACH_ROWS(X) ROWS_12(X)
 #else
 #define MR 6
+#define EACH_ROWS(X) ROWS_6(X)
 #endif
 enum { NV = 2, NR = NV * VF, ROWS = MR * 16, DEPTH = ONX_GEMM_DEPTH };
 
@@ -44,11 +51,12 @@ typedef struct tile {
     size_t ldc;
 } tile;
 
-static inline __attribute__((always_inline)) void kernel(const tile *t, int rows) {
+static inline __attribute__((always_inline)) void kernel(const tile *from, int rows) {
+    const tile t = *from;
     vf sum[MR][NV];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_zero();
-    const float *a = t->a, *b = t->b;
-    for (size_t l = 0; l < t->depth; l++, a += rows, b += t->ldb) {
+    const float *a = t.a, *b = t.b;
+    for (size_t l = 0; l < t.depth; l++, a += rows, b += t.ldb) {
         vf row[NV];
         UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
         UNROLL for (int i = 0; i < rows; i++) {
@@ -56,18 +64,13 @@ static inline __attribute__((always_inline)) void kernel(const tile *t, int rows
             UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_fma(x, row[j], sum[i][j]);
         }
     }
-    vf alpha = vf_set(t->alpha);
+    vf alpha = vf_set(t.alpha);
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) {
-        vf d = t->d ? vf_load(t->d + (size_t)i * t->ldd + j * VF) : vf_zero();
-        vf_store(t->c + (size_t)i * t->ldc + j * VF, vf_fma(alpha, sum[i][j], d));
+        vf d = t.d ? vf_load(t.d + (size_t)i * t.ldd + j * VF) : vf_zero();
+        vf_store(t.c + (size_t)i * t.ldc + j * VF, vf_fma(alpha, sum[i][j], d));
     }
 }
 
-#if MR == 14
-#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#else
-#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
-#endif
 #define KERNEL(rows)                                                                               \
     static void kernel_##rows(const tile *t) {                                                     \
         kernel(t, rows);                                                                           \

@@ -122,13 +122,15 @@ static onx_status read_elems(onx_facts *facts, const onx_tensor *tensor, onx_fac
 onx_status onx_fact_of_tensor(onx_facts *facts, const onx_tensor *tensor, onx_fact *out) {
     size_t rank = onx_tensor_rank(tensor);
     *out = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = onx_tensor_dtype(tensor)};
-    if (onx_tensor_check(tensor, NULL)) return ONX_OK;
+    uint64_t count;
+    if (onx_tensor_count(tensor, &count, NULL)) return ONX_OK;
     const onx_sym **dims = onx_arena_array(&facts->arena, rank + 1, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < rank; i++) dims[i] = onx_sym_int(facts->syms, onx_tensor_dim(tensor, i));
     out->ranked = true;
     out->rank = rank;
     out->dims = dims;
+    if (onx_tensor_check(tensor, NULL)) return ONX_OK;
     out->constant = tensor;
     return read_elems(facts, tensor, out);
 }

@@ -40,11 +40,19 @@ static bool dies_at(const onx_frame *frame, uint32_t slot, uint32_t step) {
     return s->role == ONX_ROLE_TEMP && !s->output && s->last == step;
 }
 
+/* Does the kernel let output 0 be written over input `i`, wherever else the step reads that value? */
+static bool is_open(const onx_step *step, uint32_t i) {
+    for (uint32_t k = 0; k < step->n_in; k++)
+        if (step->in[k] == step->in[i] && !(k < 32 && step->kernel->overwrite >> k & 1))
+            return false;
+    return step->in[i] != ONX_NO_SLOT;
+}
+
 /* May output 0 be written over input `i`? */
 static bool can_overwrite(const onx_frame *frame, uint32_t index, uint32_t i, size_t bytes) {
     const onx_step *step = &frame->program->steps[index];
     uint32_t slot = step->in[i];
-    if (!(step->kernel->overwrite >> i & 1) || slot == ONX_NO_SLOT) return false;
+    if (!is_open(step, i)) return false;
     const onx_place *root = &frame->places[frame->places[slot].root];
     return root->slab && root->shares == 1 && dies_at(frame, slot, index) &&
            frame->values[slot].bytes == bytes && frame->program->slots[slot].device == step->device;
@@ -179,7 +187,7 @@ static uint32_t block_to_overwrite(const onx_frame *frame, uint32_t index, size_
     const onx_step *step = &frame->program->steps[index];
     for (uint32_t i = 0; i < step->n_in && i < 32; i++) {
         uint32_t slot = step->in[i];
-        if (!(step->kernel->overwrite >> i & 1) || slot == ONX_NO_SLOT) continue;
+        if (!is_open(step, i)) continue;
         const onx_block *block = frame->blocks[slot];
         if (block && block->refs == 1 && dies_at(frame, slot, index) &&
             frame->values[slot].bytes == bytes &&

@@ -49,8 +49,20 @@ static bool input_of(const void *user, size_t index, onx_type_kind *kind, onx_dt
     return true;
 }
 
+/* Rows rely on output 0, unless it is optional or one of many. */
+static onx_status check_output(const onx_call *call) {
+    onx_signature signature;
+    if (call->n_out && call->out[0]) return ONX_OK;
+    ONX_TRY(onx_signature_parse(call->op, call->arena, &signature, call->diag));
+    if (!signature.n_outputs || signature.outputs[0].optional || signature.outputs[0].variadic)
+        return ONX_OK;
+    return onx_fail(call->diag, ONX_INVALID, "output 0, '%.*s', of %s has no name",
+                    ONX_FMT(signature.outputs[0].name), call->op->name);
+}
+
 onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const char **tier) {
     ONX_TRY(onx_op_check(call->op, call->n_in, input_of, call, call->diag));
+    ONX_TRY(check_output(call));
     for (size_t t = 0; provider->tables[t]; t++) {
         for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
             if (!fits(row, call)) continue;

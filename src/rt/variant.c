@@ -1,5 +1,4 @@
 /* variant.c: one program of a session: the model rewritten, types inferred, steps built. */
-#include "rt/eval.h"
 #include "rt/lower/lower.h"
 #include "rt/session.h"
 
@@ -30,41 +29,10 @@ static bool has_kernel(void *user, const char *op) {
     return false;
 }
 
-static onx_status tensor_of(onx_context *ctx, const onx_operand *value, onx_tensor **out,
-                            onx_diag *diag) {
-    if (value->object || value->kind != ONX_TYPE_TENSOR)
-        return onx_fail(diag, ONX_UNSUPPORTED, "only dense tensors are folded");
-    return onx_tensor_new(ctx, "", (onx_dtype)value->dtype, value->rank, value->dims, value->data,
-                          value->bytes, out, diag);
-}
-
 static onx_status evaluate(void *user, const onx_node *node, size_t n_in,
                            const onx_tensor *const *in, size_t n_out, onx_tensor **out) {
-    enum { MOST = 64 };
-    onx_session *s = ((making *)user)->session;
-    onx_operand ins[MOST], outs[MOST], *in_ptr[MOST], *out_ptr[MOST];
-    bool copied[MOST] = {false};
-    onx_status status = n_in <= MOST && n_out <= MOST ? ONX_OK : ONX_UNSUPPORTED;
-    if (status != ONX_OK) return status;
-    for (size_t i = 0; i < n_in; i++) in_ptr[i] = in[i] ? &ins[i] : NULL;
-    for (size_t i = 0; i < n_in && status == ONX_OK; i++)
-        if (in[i]) status = onx_operand_of_tensor(s->ctx, in[i], &ins[i], &copied[i], NULL);
-    for (size_t i = 0; i < n_out; i++) out_ptr[i] = onx_node_output(node, i) ? &outs[i] : NULL;
-    if (status == ONX_OK)
-        status =
-            onx_eval_node(s->ctx, &s->cpu.provider, node, n_in, in_ptr, n_out, out_ptr, NULL, NULL);
-    bool computed = status == ONX_OK;
-    for (size_t i = 0; i < n_out && status == ONX_OK; i++)
-        if (out_ptr[i]) status = tensor_of(s->ctx, out_ptr[i], &out[i], NULL);
-    for (size_t i = 0; i < n_out; i++) {
-        if (computed && out_ptr[i]) onx_eval_clear(s->ctx, out_ptr[i]);
-        if (status == ONX_OK || !out_ptr[i]) continue;
-        onx_tensor_free(out[i]);
-        out[i] = NULL;
-    }
-    for (size_t i = 0; i < n_in; i++)
-        if (copied[i]) onx_eval_clear(s->ctx, &ins[i]);
-    return status;
+    const onx_session *s = ((making *)user)->session;
+    return onx_lower_eval(s->ctx, &s->cpu.provider, node, n_in, in, n_out, out);
 }
 
 /* ─ Rewriting ────────────────────────────────────────────────────────────────────────────────── */

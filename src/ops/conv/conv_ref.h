@@ -19,7 +19,8 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
-    float lo, hi; /* the result is clamped to these, in ConvBlocked */
+    float lo, hi;  /* the result is clamped to these, in ConvBlocked */
+    bool winograd; /* weights are packed for that, too (conv_simd.c) */
 } onx_conv_state;
 onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;
 /* bind: checks X, W and B, gives output 0 its shape, and tells the sizes. */

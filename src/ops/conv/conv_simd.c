@@ -2,7 +2,12 @@
  *
  * Conv itself is plain on both sides: input and output pass through blocked scratch. ConvBlocked has
  * a blocked output, and a blocked input or (few channels) a plain one; it exists where channels are
- * whole blocks. Constant weights are packed once, others in scratch. */
+ * whole blocks. Constant weights are packed once, others in scratch.
+ *
+ * ConvBlocked uses Winograd's algorithm where that is faster; its packed weights then are
+ *
+ *     [b: 1 if they fit, or 0] [weights for direct sums] [weights for Winograd's algorithm]
+ */
 #include "ops/conv/blocks_simd.h"
 #include "ops/conv/conv_ref.h"
 
@@ -10,7 +15,11 @@ typedef struct plan {
     onx_conv conv;
     const onx_conv_algorithm *algorithm;
     size_t x_floats, y_floats, w_floats; /* in scratch; 0: not there */
+    bool winograd;
 } plan;
+
+#define WINOGRAD ONX_TIER(onx_conv_winograd)
+enum { TILES_MIN = 8 }; /* with fewer, reading four times the weights takes longer */
 
 /* ── Which algorithm ── */
 
@@ -61,16 +70,26 @@ static onx_status init_conv(onx_call *call) {
 /* ── Packing ── */
 
 static size_t pack_bytes(const onx_call *call) {
-    onx_conv c;
+    const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
+    onx_conv c;
     if (!w->constant || !w->data || !weights_conv(call, &c)) return 0;
-    return choose(&c)->weights(&c) * sizeof(float);
+    size_t floats = choose(&c)->weights(&c);
+    if (s->winograd) floats += VF + WINOGRAD.weights(&c);
+    return floats * sizeof(float);
 }
 
 static onx_status pack(onx_call *call, void *out) {
+    const onx_conv_state *s = call->state;
     onx_conv c;
+    float *to = out;
     if (!weights_conv(call, &c)) return ONX_OK;
-    for (size_t g = 0; g < c.groups; g++) choose(&c)->pack(&c, call->in[1]->data, g, out);
+    if (s->winograd) {
+        bool fit = WINOGRAD.pack(&c, call->in[1]->data, to + VF + choose(&c)->weights(&c));
+        vf_store(to, vf_set(fit));
+        to += VF;
+    }
+    for (size_t g = 0; g < c.groups; g++) choose(&c)->pack(&c, call->in[1]->data, g, to);
     return ONX_OK;
 }
 
@@ -84,8 +103,10 @@ static onx_status pack_task(void *user, onx_call *call, size_t index, void *scra
 /* The packed weights; `room` is scratch for them when they are not constant. */
 static onx_status get_weights(onx_call *call, float *room, const float **out) {
     const plan *p = call->plan;
-    *out = call->packed ? call->packed : room;
-    if (call->packed) return ONX_OK;
+    const onx_conv_state *s = call->state;
+    const float *packed = call->packed;
+    *out = !packed ? room : s->winograd ? packed + VF : packed;
+    if (packed) return ONX_OK;
     return onx_call_parallel(call, p->conv.groups, pack_task, room);
 }
 
@@ -144,10 +165,20 @@ static onx_status bind_conv(onx_call *call) {
 
 /* ── Running ── */
 
-static onx_status conv_task(void *user, onx_call *call, size_t index, void *scratch) {
+/* The tasks [first, last). */
+typedef struct part {
+    const onx_conv_args *args;
+    size_t first;
+} part;
+
+static onx_status part_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const part *some = user;
     const plan *p = call->plan;
-    p->algorithm->run(&p->conv, user, index, scratch);
+    p->algorithm->run(&p->conv, some->args, some->first + index, scratch);
     return ONX_OK;
+}
+static onx_status run_part(onx_call *call, const onx_conv_args *a, size_t first, size_t last) {
+    return onx_call_parallel(call, last - first, part_task, &(part){a, first});
 }
 
 /* Without any input there are only bias and residual. */
@@ -184,11 +215,74 @@ static onx_status run_conv(onx_call *call) {
         a.x = x;
     }
     if (p->y_floats) a.y = y;
-    ONX_TRY(onx_call_parallel(call, p->algorithm->tasks(&p->conv), conv_task, &a));
+    ONX_TRY(run_part(call, &a, 0, p->algorithm->tasks(&p->conv)));
     return p->y_floats ? blocks_from(call, blocks_out(&p->conv), y, call->out[0]->data) : ONX_OK;
 }
 
 /* ── ConvBlocked ── */
+
+typedef struct winograd_job {
+    const onx_conv_args *args; /* of one image */
+    float *shared;
+    unsigned char *fit; /* [in_tasks] */
+} winograd_job;
+
+static onx_status winograd_in_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const winograd_job *j = user;
+    const plan *p = call->plan;
+    j->fit[index] = WINOGRAD.in(&p->conv, j->args->x, j->shared, index);
+    (void)scratch;
+    return ONX_OK;
+}
+static onx_status winograd_out_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const winograd_job *j = user;
+    const plan *p = call->plan;
+    WINOGRAD.out(&p->conv, j->args, j->shared, index, scratch);
+    return ONX_OK;
+}
+
+/* Image by image; *done: how many were made, for the next one has numbers that are too large. */
+static onx_status run_winograd(onx_call *call, onx_conv_args a, size_t *done) {
+    const plan *p = call->plan;
+    const float *packed = call->packed;
+    size_t n = WINOGRAD.in_tasks(&p->conv), shared = WINOGRAD.shared(&p->conv);
+    winograd_job j = {&a, call->scratch, (unsigned char *)((float *)call->scratch + shared)};
+    size_t x_step = p->conv.ic * p->conv.ih * p->conv.iw;
+    size_t y_step = p->conv.oc * p->conv.oh * p->conv.ow;
+    a.w = packed + VF + p->algorithm->weights(&p->conv);
+    for (*done = 0; *done < p->conv.n && *packed == 1; ++*done) {
+        ONX_TRY(onx_call_parallel(call, n, winograd_in_task, &j));
+        for (size_t i = 0; i < n; i++)
+            if (!j.fit[i]) return ONX_OK;
+        ONX_TRY(onx_call_parallel(call, WINOGRAD.out_tasks(&p->conv), winograd_out_task, &j));
+        a.x += x_step;
+        a.y += y_step;
+        if (a.residual) a.residual += y_step;
+    }
+    return ONX_OK;
+}
+
+static onx_status run_blocked(onx_call *call) {
+    const plan *p = call->plan;
+    if (!p->winograd || !call->out[0] || !call->out[0]->count || !call->in[0]->count)
+        return run_conv(call);
+    onx_conv_args a = args_of(call);
+    size_t done = 0, each = p->algorithm->tasks(&p->conv) / p->conv.n;
+    ONX_TRY(run_winograd(call, a, &done));
+    if (done == p->conv.n) return ONX_OK;
+    ONX_TRY(get_weights(call, NULL, &a.w));
+    return run_part(call, &a, done * each, p->conv.n * each);
+}
+
+/* Is Winograd's algorithm faster? Where sizes are not known yet, they are taken to be large for
+ * kernels with few channels. */
+static bool wants_winograd(const onx_call *call, const onx_conv *c) {
+    const onx_operand *x = call->in[0], *w = call->in[1];
+    if (!w->constant || !w->data || !x->layout || !WINOGRAD.fits(c) || w->rank != 4) return false;
+    if (x->rank == 4 && x->dims[2] >= 0 && x->dims[3] >= 0)
+        return (x->dims[2] / 4 + 1) * (x->dims[3] / 4 + 1) >= TILES_MIN;
+    return c->ic * c->oc <= (size_t)1 << 16;
+}
 
 static onx_status init_blocked(onx_call *call) {
     onx_conv c;
@@ -201,13 +295,26 @@ static onx_status init_blocked(onx_call *call) {
     size_t in = is_depthwise(&c) ? c.groups : c.ic, out = is_depthwise(&c) ? c.groups : c.oc;
     if (out % VF || (blocked && (call->in[0]->layout != VF || in % VF))) return ONX_UNSUPPORTED;
     if (call->out[0]) call->out[0]->layout = VF;
+    s->winograd = wants_winograd(call, &c);
+    call->pack_format = call->pack_format * 2 + s->winograd;
     return ONX_OK;
+}
+
+static void plan_winograd(onx_call *call) {
+    const onx_conv_state *s = call->state;
+    plan *p = call->plan;
+    p->winograd = s->winograd && WINOGRAD.tiles(&p->conv) >= TILES_MIN;
+    if (!p->winograd) return;
+    size_t each = WINOGRAD.scratch(&p->conv);
+    call->scratch_bytes = WINOGRAD.shared(&p->conv) * sizeof(float) + WINOGRAD.in_tasks(&p->conv);
+    if (call->scratch_each < each) call->scratch_each = each;
 }
 
 static onx_status bind_blocked(onx_call *call) {
     const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
     ONX_TRY(bind_common(call, call->plan));
     plan_scratch(call, false);
+    plan_winograd(call);
     onx_operand *y = call->out[0];
     if (!y) return ONX_OK;
     y->layout = VF;
@@ -278,7 +385,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
      .pack_bytes = pack_bytes,
      .pack = pack,
      .bind = bind_blocked,
-     .run = run_conv},
+     .run = run_blocked},
     {.op = "ToBlocked",
      .first = 1,
      .types = {F32},

@@ -124,7 +124,12 @@ onx_status onx_wide_bind(onx_call *call) {
             return onx_call_fail(call, ONX_INVALID, "input %zu must have one element, not %lld", i,
                                  (long long)call->in[i]->count);
     if (st->axis >= 0) return bind_old(call, st, dtype);
-    return st->scalars ? onx_bind_same(call) : onx_bind_broadcast(call, dtype);
+    ONX_TRY(st->scalars ? onx_bind_same(call) : onx_bind_broadcast(call, dtype));
+    for (size_t i = 0; i < call->n_in && call->out[0]->layout; i++)
+        if (call->in[i] && call->in[i]->count != call->out[0]->count && call->in[i]->count != 1)
+            return onx_call_fail(call, ONX_UNSUPPORTED,
+                                 "input %zu does not have the blocked shape of the result", i);
+    return ONX_OK;
 }
 
 /* ─ Elements ─────────────────────────────────────────────────────────────────────────────────── */
@@ -159,6 +164,13 @@ void onx_wide_gather(const onx_operand *result, const onx_operand *operand, size
     }
 }
 
+static void convert(onx_dtype from, const void *src, onx_dtype to, void *dst, size_t n) {
+    if (from == to)
+        memcpy(dst, src, n * sizeof(wide));
+    else
+        (void)onx_dtype_convert(from, src, to, dst, n, false);
+}
+
 /* n elements of an input, widened. */
 static void fetch(const onx_call *call, const state *st, size_t index, int64_t at, size_t n,
                   wide *to) {
@@ -177,7 +189,7 @@ static void fetch(const onx_call *call, const state *st, size_t index, int64_t a
         from = (const char *)in->data + (size_t)at * onx_wide_size(in);
     else
         onx_wide_gather(call->out[0], in, behind(call, st, index), at, n, raw);
-    (void)onx_dtype_convert(in->dtype, from, st->dtype, to, n, false);
+    convert(in->dtype, from, st->dtype, to, n);
 }
 
 static void apply(const state *st, wide *a, const wide *b, const wide *c, size_t n) {
@@ -207,7 +219,7 @@ static void run_span(const onx_call *call, const state *st, int64_t at, size_t n
         apply(st, x[0], x[1], x[2], n);
     }
     char *to = (char *)out->data + (size_t)at * onx_wide_size(out);
-    (void)onx_dtype_convert(st->dtype, x[0], out->dtype, to, n, false);
+    convert(st->dtype, x[0], out->dtype, to, n);
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {

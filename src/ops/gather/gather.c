@@ -1,5 +1,5 @@
 /* gather.c: elements chosen by index: Gather, GatherElements, GatherND, ScatterElements, ScatterND,
- * OneHot, Compress, NonZero: meaning. */
+ * OneHot, Compress, NonZero, TopK: meaning. */
 #include "ops/op.h"
 
 static const onx_sym **new_dims(onx_infer *in, size_t n) {
@@ -121,9 +121,33 @@ static onx_status infer_nonzero(onx_infer *in) {
     return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 2, dims);
 }
 
+static onx_status infer_topk(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0);
+    const onx_sym *k = NULL;
+    size_t axis;
+    ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    ONX_TRY(onx_infer_unranked(in, 1, ONX_DTYPE_I64));
+    if (!data->ranked) return ONX_OK;
+    ONX_TRY(axis_of(in, data->rank, &axis));
+    const onx_sym **dims = new_dims(in, data->rank);
+    if (!dims) return ONX_NO_MEMORY;
+    const onx_fact *count = onx_infer_in(in, 1);
+    if (onx_infer_op(in)->since == 1)
+        k = onx_sym_int(onx_infer_syms(in), onx_infer_int(in, "k"));
+    else if (count->elems && count->n_elems == 1)
+        k = count->elems[0];
+    put_dims(dims, 0, data->dims, data->rank);
+    dims[axis] = k;
+    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
+    return onx_infer_tensor(in, 1, ONX_DTYPE_I64, data->rank, dims);
+}
+
 #define GATHER_1 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
 #define GATHER_ELEMENTS_11 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
 #define GATHER_ND_12 "(data:T, indices:int64) -> (output:T) {batch_dims:int=0} "
+#define SCATTER_9 "(data:T, indices:Tind, updates:T) -> (output:T) {axis:int=0} "
+#define TOP_K_11                                                                                   \
+    "(X:T, K:int64) -> (Values:T, Indices:I) {axis:int=-1, largest:int=1, sorted:int=1} "
 #define SCATTER_ELEMENTS_11 "(data:T, indices:Tind, updates:T) -> (output:T) {axis:int=0} "
 #define SCATTER_ELEMENTS_16                                                                        \
     "(data:T, indices:Tind, updates:T) -> (output:T) {axis:int=0, reduction:string=\"none\"} "
@@ -166,5 +190,13 @@ onx_op_rows onx_ops_gather = {
     {"Compress", 28, COMPRESS_9 "[T:all13, T1:bool]", .infer = infer_compress},
     {"NonZero", 9, NON_ZERO_9 "[T:all1]", .infer = infer_nonzero},
     {"NonZero", 13, NON_ZERO_9 "[T:all13]", .infer = infer_nonzero},
+    {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
+    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
+    {"TopK", 1, "(X:T) -> (Values:T, Indices:I) {axis:int=-1, k:int} [T:f0, I:int64]",
+     .infer = infer_topk},
+    {"TopK", 10, "(X:T, K:int64) -> (Values:T, Indices:I) {axis:int=-1} [T:f0, I:int64]",
+     .infer = infer_topk},
+    {"TopK", 11, TOP_K_11 "[T:n0, I:int64]", .infer = infer_topk},
+    {"TopK", 24, TOP_K_11 "[T:n, I:int64]", .infer = infer_topk},
     {0},
 };

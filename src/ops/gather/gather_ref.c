@@ -1,5 +1,7 @@
 /* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot, Compress,
- * NonZero: kernels. An index out of range fails; negative ones count from the end. */
+ * NonZero: kernels; and the table of the family. An index out of range fails; negative ones count from the end. */
+#include "ops/gather/scatter_ref.h"
+#include "ops/gather/topk_ref.h"
 #include "ops/view/move_ref.h"
 
 typedef struct gather {
@@ -334,6 +336,13 @@ static onx_status nonzero_run(onx_call *call) {
 #define DENSE (~(ONX_T(STRING) | ONX_T(U4) | ONX_T(I4) | ONX_T(F4E2M1) | ONX_T(U2) | ONX_T(I2)))
 #define NUMBER (ONX_T_NUMBERS | ONX_T(BOOL))
 
+#define SCATTER(op_, first_, bind_, run_)                                                          \
+    {                                                                                              \
+        .op = op_, .first = first_, .types = {0, ONX_T_INDEX}, .name = "scatter",                  \
+        .flags = ONX_KERNEL_OBJECTS, .overwrite = 1, .init = onx_scatter_init, .bind = bind_,      \
+        .run = run_                                                                                \
+    }
+
 extern onx_kernel_rows onx_kernels_gather_ref;
 onx_kernel_rows onx_kernels_gather_ref = {
     {.op = "Gather",
@@ -382,5 +391,17 @@ onx_kernel_rows onx_kernels_gather_ref = {
      .name = "non_zero",
      .flags = ONX_KERNEL_LATE,
      .run = nonzero_run},
+    SCATTER("Scatter", 9, onx_scatter_elements_bind, onx_scatter_elements_run),
+    SCATTER("ScatterElements", 11, onx_scatter_elements_bind, onx_scatter_elements_run),
+    SCATTER("ScatterND", 11, onx_scatter_nd_bind, onx_scatter_nd_run),
+    {.op = "TopK",
+     .first = 1,
+     .types = {ONX_T_NUMBERS, ONX_T(I64)},
+     .name = "top_k",
+     .host = 2,
+     .plan_bytes = sizeof(int64_t),
+     .init = onx_topk_init,
+     .bind = onx_topk_bind,
+     .run = onx_topk_run},
     {0},
 };

@@ -2,8 +2,6 @@
 #include "ops/matmul/matmul_ref.h"
 
 onx_status onx_matmul_init(onx_call *call) {
-    if (call->n_in < 2 || !call->in[0] || !call->in[1])
-        return onx_call_fail(call, ONX_INVALID, "%s needs A and B", call->op->name);
     onx_matmul_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
     state->alpha = 1;
@@ -29,15 +27,6 @@ onx_status onx_matmul_init_tile(onx_call *call) {
     if (onx_tile_dtype(&program) != ONX_DTYPE_F32)
         return onx_call_fail(call, ONX_UNSUPPORTED, "the program of MatMulTile must give floats");
     return onx_tile_new(call, &program, &state->tile);
-}
-
-static onx_status check_types(const onx_call *call, size_t n) {
-    for (size_t i = 1; i < n && i < call->n_in; i++)
-        if (call->in[i] && call->in[i]->dtype != call->in[0]->dtype)
-            return onx_call_fail(call, ONX_INVALID, "%s needs operands of one type, not %s and %s",
-                                 call->op->name, onx_dtype_name((onx_dtype)call->in[0]->dtype),
-                                 onx_dtype_name((onx_dtype)call->in[i]->dtype));
-    return ONX_OK;
 }
 
 /* The sizes before the last two, from the right. */
@@ -82,7 +71,6 @@ static void join_batches(onx_matmul_plan *p) {
 
 onx_status onx_matmul_bind(onx_call *call, onx_matmul_plan *p) {
     const onx_operand *a = call->in[0], *b = call->in[1];
-    ONX_TRY(check_types(call, 2));
     if (a->rank == 0 || b->rank == 0)
         return onx_call_fail(call, ONX_INVALID, "MatMul needs operands of at least one dimension");
     int64_t a_k = a->dims[a->rank - 1], b_k = b->dims[b->rank > 1 ? b->rank - 2 : 0];
@@ -124,7 +112,6 @@ static onx_status bind_c(const onx_call *call, onx_matmul_plan *p) {
 onx_status onx_matmul_bind_gemm(onx_call *call, onx_matmul_plan *p) {
     const onx_matmul_state *state = call->state;
     const onx_operand *a = call->in[0], *b = call->in[1];
-    ONX_TRY(check_types(call, 3));
     if (a->rank != 2 || b->rank != 2)
         return onx_call_fail(call, ONX_INVALID, "Gemm needs matrices, not %d and %d dimensions",
                              a->rank, b->rank);

@@ -96,6 +96,7 @@ static onx_status bind_product(onx_call *call) {
     simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t matrix = p->k * p->n, tile_floats;
+    if (!p->m || !p->n || !p->batches) return ONX_OK; /* nothing will run */
     plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k);
     plan->b_count = matrix ? (size_t)call->in[1]->count / matrix : 0;
     if (!onx_gemm_packed_size(gemm, p->k, p->n, &plan->b_floats)) return onx_fail_nomem(call->diag);

@@ -6,12 +6,13 @@
 /* y = (x - mean) * inverse * scale[i] + bias[i]; bias may be NULL. */
 static void scale_each(const float *x, float *y, size_t n, float mean, float inverse,
                        const float *scale, const float *bias) {
-    for (size_t i = 0; i < n; i += VF) {
-        size_t lanes = n - i < VF ? n - i : VF;
-        vf v = (vf_load_n(x + i, lanes) - mean) * inverse * vf_load_n(scale + i, lanes);
-        if (bias) v += vf_load_n(bias + i, lanes);
-        vf_store_n(y + i, v, lanes);
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) {
+        vf v = (vf_load(x + i) - mean) * inverse * vf_load(scale + i);
+        vf_store(y + i, bias ? v + vf_load(bias + i) : v);
     }
+    vf v = (vf_load_n(x + i, n - i) - mean) * inverse * vf_load_n(scale + i, n - i);
+    vf_store_n(y + i, bias ? v + vf_load_n(bias + i, n - i) : v, n - i);
 }
 
 /* y = (x - mean) * factor + bias. */

@@ -2,6 +2,8 @@
  * last with select_last_index; NaN is beyond every number, as for numpy. */
 #include "ops/reduce/reduce_ref.h"
 
+enum { SPAN = 256 };
+
 typedef struct state {
     int64_t axis;
     bool keepdims, last, min;
@@ -36,39 +38,38 @@ onx_status onx_arg_bind(onx_call *call) {
     return onx_reduce_shape(call, ONX_DTYPE_I64, reduced, st->keepdims, call->plan);
 }
 
-/* Does x take the place of `best`? One function per kind of type; the bytes are widened first. */
-#define BEATS(name, type)                                                                          \
-    static bool name(const state *st, const void *x_, const void *best_) {                         \
-        type x, best;                                                                              \
-        memcpy(&x, x_, sizeof x);                                                                  \
-        memcpy(&best, best_, sizeof best);                                                         \
-        if (best != best) return st->last && x != x;                                               \
-        if (x != x) return true;                                                                   \
-        return (st->min ? x < best : x > best) || (st->last && x == best);                         \
+/* Goes on through n elements, the first of which has number `at`; one function per kind of type. */
+#define SEARCH(name, type)                                                                         \
+    static void name(const state *st, const void *from, int64_t at, size_t n, void *best_,         \
+                     int64_t *found) {                                                             \
+        const type *x = from;                                                                      \
+        type *best = best_;                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            bool beats = st->min ? x[i] < *best : x[i] > *best;                                    \
+            if (st->last) beats |= x[i] == *best || x[i] != x[i];                                  \
+            beats = *best == *best ? beats | (x[i] != x[i]) : st->last && x[i] != x[i];            \
+            if (!beats && at + (int64_t)i > 0) continue;                                           \
+            *best = x[i];                                                                          \
+            *found = at + (int64_t)i;                                                              \
+        }                                                                                          \
     }
-BEATS(beats_f64, double)
-BEATS(beats_i64, int64_t)
-BEATS(beats_u64, uint64_t)
+SEARCH(search_f64, double)
+SEARCH(search_i64, int64_t)
+SEARCH(search_u64, uint64_t)
 
 static int64_t find(const onx_call *call, const state *st, int64_t base) {
     const onx_operand *in = call->in[0];
-    const onx_reduce_plan *plan = call->plan;
-    onx_dtype dtype = (onx_dtype)in->dtype, type = ONX_DTYPE_F64;
-    bool (*beats)(const state *, const void *, const void *) = beats_f64;
-    if (ONX_T_INTS >> dtype & 1) {
-        type = dtype == ONX_DTYPE_U64 ? dtype : ONX_DTYPE_I64;
-        beats = dtype == ONX_DTYPE_U64 ? beats_u64 : beats_i64;
-    }
-    size_t size = onx_dtype_bits(dtype) / 8;
+    const onx_reduce_axes *axes = &((const onx_reduce_plan *)call->plan)->reduced;
+    onx_dtype dtype = (onx_dtype)in->dtype;
+    bool whole = ONX_T_INTS >> dtype & 1, large = dtype == ONX_DTYPE_U64;
+    uint64_t raw[SPAN], x[SPAN], best = 0;
     int64_t found = 0;
-    char x[8], best[8];
-    for (int64_t i = 0; i < plan->reduced.count; i++) {
-        int64_t offset = base + onx_reduce_offset(&plan->reduced, i);
-        (void)onx_dtype_convert(dtype, (const char *)in->data + (size_t)offset * size, type, x, 1,
-                                false);
-        if (i > 0 && !beats(st, x, best)) continue;
-        memcpy(best, x, sizeof x);
-        found = i;
+    for (int64_t at = 0; at < axes->count; at += SPAN) {
+        size_t n = (size_t)(axes->count - at < SPAN ? axes->count - at : SPAN);
+        onx_reduce_gather(in, axes, base, at, n, raw);
+        onx_dtype type = large ? dtype : whole ? ONX_DTYPE_I64 : ONX_DTYPE_F64;
+        (void)onx_dtype_convert(dtype, raw, type, x, n, false);
+        (large ? search_u64 : whole ? search_i64 : search_f64)(st, x, at, n, &best, &found);
     }
     return found;
 }

@@ -158,15 +158,34 @@ static onx_dtype wide_type(const rule *r, onx_dtype dtype) {
     return dtype == ONX_DTYPE_U64 ? dtype : ONX_DTYPE_I64;
 }
 
-/* n of the elements that go into one result, from number `at` on, widened. */
+void onx_reduce_gather(const onx_operand *in, const onx_reduce_axes *axes, int64_t base, int64_t at,
+                       size_t n, void *to) {
+    size_t size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
+    int64_t index[ONX_RANK_MAX], offset = base;
+    for (size_t d = axes->n; d-- > 0; at /= axes->dims[d]) {
+        index[d] = at % axes->dims[d];
+        offset += index[d] * axes->strides[d];
+    }
+    if (axes->n == 1 && axes->strides[0] == 1) {
+        memcpy(to, (const char *)in->data + (size_t)offset * size, n * size);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy((char *)to + i * size, (const char *)in->data + (size_t)offset * size, size);
+        for (size_t d = axes->n; d-- > 0;) {
+            offset += axes->strides[d];
+            if (++index[d] < axes->dims[d]) break;
+            offset -= index[d] * axes->strides[d];
+            index[d] = 0;
+        }
+    }
+}
+
+/* The same, widened. */
 static void fetch(const onx_operand *in, const onx_reduce_axes *axes, int64_t base, int64_t at,
                   size_t n, onx_dtype to, wide *out) {
     char raw[SPAN * sizeof(wide)];
-    size_t size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
-    for (size_t i = 0; i < n; i++) {
-        int64_t offset = base + onx_reduce_offset(axes, at + (int64_t)i);
-        memcpy(raw + i * size, (const char *)in->data + (size_t)offset * size, size);
-    }
+    onx_reduce_gather(in, axes, base, at, n, raw);
     (void)onx_dtype_convert((onx_dtype)in->dtype, raw, to, out, n, false);
 }
 

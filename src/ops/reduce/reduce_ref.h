@@ -37,6 +37,9 @@ static inline int64_t onx_reduce_offset(const onx_reduce_axes *axes, int64_t at)
         offset += at % axes->dims[d] * axes->strides[d];
     return offset;
 }
+/* Elements number at … at+n-1 of those that go into the result at `base`: plain copies. */
+void onx_reduce_gather(const onx_operand *in, const onx_reduce_axes *axes, int64_t base, int64_t at,
+                       size_t n, void *to);
 /* How many results make a task of about 64K elements. */
 static inline int64_t onx_reduce_grain(const onx_reduce_plan *plan, int64_t least) {
     int64_t grain = 65536 / (plan->reduced.count > 0 ? plan->reduced.count : 1);

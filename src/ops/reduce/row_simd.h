@@ -25,22 +25,29 @@ static inline vf vf_min_nan(vf a, vf b) {
         (void)m;                                                                                   \
         while (n) {                                                                                \
             size_t some = n < ROW_BLOCK ? n : ROW_BLOCK, i = 0;                                    \
-            vf s0 = vf_zero(), s1 = vf_zero();                                                     \
-            for (; i + 2 * VF <= some; i += 2 * VF) {                                              \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero();                     \
+            for (; i + 4 * VF <= some; i += 4 * VF) {                                              \
                 vf x = vf_load(p + i);                                                             \
                 s0 += (expression);                                                                \
                 x = vf_load(p + i + VF);                                                           \
                 s1 += (expression);                                                                \
+                x = vf_load(p + i + 2 * VF);                                                       \
+                s2 += (expression);                                                                \
+                x = vf_load(p + i + 3 * VF);                                                       \
+                s3 += (expression);                                                                \
+            }                                                                                      \
+            for (; i + VF <= some; i += VF) {                                                      \
+                vf x = vf_load(p + i);                                                             \
+                s0 += (expression);                                                                \
             }                                                                                      \
             float tail = 0;                                                                        \
-            for (; i < some; i += VF) {                                                            \
+            if (i < some) {                                                                        \
                 float lanes[VF];                                                                   \
-                size_t left = some - i < VF ? some - i : VF;                                       \
-                vf x = vf_load_n(p + i, left);                                                     \
+                vf x = vf_load_n(p + i, some - i);                                                 \
                 vf_store(lanes, (expression));                                                     \
-                for (size_t k = 0; k < left; k++) tail += lanes[k];                                \
+                for (size_t k = 0; k < some - i; k++) tail += lanes[k];                            \
             }                                                                                      \
-            sum += (double)(vf_sum(s0 + s1) + tail);                                               \
+            sum += (double)(vf_sum((s0 + s1) + (s2 + s3)) + tail);                                 \
             p += some;                                                                             \
             n -= some;                                                                             \
         }                                                                                          \
@@ -52,25 +59,25 @@ ROW_SUM(row_sum_square, x *x)
 ROW_SUM(row_sum_deviation, (x - m) * (x - m)) /* from m */
 
 /* The largest and smallest of n floats, NaN if there is one. */
-static inline float row_max(const float *p, size_t n) {
-    float lanes[VF], max = -INFINITY;
-    vf all = vf_set(-INFINITY);
-    for (; n >= VF; n -= VF, p += VF) all = vf_max_nan(all, vf_load(p));
-    vf_store(lanes, all);
-    for (int k = 0; k < VF; k++) max = max != max || max > lanes[k] ? max : lanes[k];
-    vf_store(lanes, vf_load_n(p, n));
-    for (size_t k = 0; k < n; k++) max = max != max || max > lanes[k] ? max : lanes[k];
-    return max;
-}
-static inline float row_min(const float *p, size_t n) {
-    float lanes[VF], min = INFINITY;
-    vf all = vf_set(INFINITY);
-    for (; n >= VF; n -= VF, p += VF) all = vf_min_nan(all, vf_load(p));
-    vf_store(lanes, all);
-    for (int k = 0; k < VF; k++) min = min != min || min < lanes[k] ? min : lanes[k];
-    vf_store(lanes, vf_load_n(p, n));
-    for (size_t k = 0; k < n; k++) min = min != min || min < lanes[k] ? min : lanes[k];
-    return min;
-}
+#define ROW_EXTREME(name, step, beats, start)                                                      \
+    static inline float name(const float *p, size_t n) {                                           \
+        float lanes[VF], all = (start);                                                            \
+        vf m0 = vf_set(start), m1 = m0;                                                            \
+        for (; n >= 2 * VF; n -= 2 * VF, p += 2 * VF) {                                            \
+            m0 = step(m0, vf_load(p));                                                             \
+            m1 = step(m1, vf_load(p + VF));                                                        \
+        }                                                                                          \
+        vf_store(lanes, step(m0, m1));                                                             \
+        for (int k = 0; k < VF; k++) all = all != all || all beats lanes[k] ? all : lanes[k];      \
+        for (size_t done = 0; done < n; done += VF) {                                              \
+            size_t left = n - done < VF ? n - done : VF;                                           \
+            vf_store(lanes, vf_load_n(p + done, left));                                            \
+            for (size_t k = 0; k < left; k++)                                                      \
+                all = all != all || all beats lanes[k] ? all : lanes[k];                           \
+        }                                                                                          \
+        return all;                                                                                \
+    }
+ROW_EXTREME(row_max, vf_max_nan, >, -INFINITY)
+ROW_EXTREME(row_min, vf_min_nan, <, INFINITY)
 
 #endif

@@ -1,4 +1,4 @@
-/* slice.c: parts of a tensor, and a tensor with a border: Slice, Pad: meaning. */
+/* slice.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: meaning. */
 #include "ops/slice/slice.h"
 #include "ops/op.h"
 
@@ -7,18 +7,20 @@ static const onx_sym **new_dims(onx_infer *in, size_t n) {
 }
 
 /* A list that old versions have as attribute and new ones as input, element by element: an element
- * that is not known is NULL. False: not even their number is known. */
+ * that is not known is NULL. False: not even their number is known. The lowest integer has no
+ * symbol: the next one means the same here, "before everything". */
 static bool list_of(onx_infer *in, const char *attribute, size_t index, size_t *n,
                     const onx_sym *const **out) {
-    const int64_t *ints = onx_op_ints(onx_infer_node(in), attribute, n);
+    const int64_t *ints = NULL;
     const onx_fact *fact = onx_infer_in(in, index);
-    if (!ints) {
+    if (!onx_infer_list(in, attribute, index, n, &ints)) {
         *n = fact->n_elems;
         *out = fact->elems;
         return fact->elems != NULL;
     }
     const onx_sym **elems = new_dims(in, *n);
-    for (size_t i = 0; elems && i < *n; i++) elems[i] = onx_sym_int(onx_infer_syms(in), ints[i]);
+    for (size_t i = 0; elems && i < *n; i++)
+        elems[i] = onx_sym_int(onx_infer_syms(in), ints[i] == INT64_MIN ? INT64_MIN + 1 : ints[i]);
     *out = elems;
     return elems != NULL;
 }
@@ -190,5 +192,7 @@ onx_op_rows onx_ops_slice = {
     {"Pad", 23, PAD_18 "[T:all23, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 24, PAD_18 "[T:all24, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 25, PAD_18 "[T:all25, Tind:int32|int64]", .infer = infer_pad},
+    {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
+     .infer = onx_infer_same},
     {0},
 };

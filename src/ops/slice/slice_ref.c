@@ -1,4 +1,4 @@
-/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Pad: kernels. */
+/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: kernels. */
 #include "ops/slice/slice.h"
 #include "ops/view/move_ref.h"
 
@@ -93,6 +93,48 @@ static onx_status slice_run(onx_call *call) {
     char *result = onx_move_out(&mover, 0);
     ONX_TRY(onx_copy_run(call, &box, data, result));
     return onx_move_end(call, 0, result);
+}
+
+/* ── Trilu ───────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status trilu_init(onx_call *call) {
+    bool *upper = onx_call_state(call, sizeof *upper);
+    if (!upper) return onx_fail_nomem(call->diag);
+    *upper = onx_call_int(call, "upper") != 0;
+    return ONX_OK;
+}
+
+static onx_status trilu_bind(onx_call *call) {
+    onx_ints k;
+    ONX_TRY(onx_ints_input(call, 1, &k));
+    if (k.given && k.n != 1) return onx_call_fail(call, ONX_INVALID, "k is not one number");
+    if (call->in[0]->rank < 2)
+        return onx_call_fail(call, ONX_INVALID, "the input has no two dimensions");
+    *(int64_t *)call->plan = k.given ? k.v[0] : 0;
+    ONX_TRY(onx_bind_same(call));
+    return onx_move_bind(call);
+}
+
+/* Row by row: what lies before or after the diagonal becomes 0. */
+static onx_status trilu_run(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    bool upper = *(const bool *)call->state;
+    int64_t k = *(const int64_t *)call->plan, size = (int64_t)onx_move_size((onx_dtype)in->dtype);
+    int64_t rows = in->dims[in->rank - 2], cols = in->dims[in->rank - 1];
+    onx_mover mover = onx_move_begin(call);
+    const char *from = onx_move_in(&mover, 0);
+    char *to = onx_move_out(&mover, 0);
+    k = k < -rows ? -rows : k > cols ? cols : k;
+    for (int64_t i = 0; to && i < in->count / cols; i++) {
+        int64_t edge = i % rows + k + !upper; /* the first column after the part on the left */
+        edge = edge < 0 ? 0 : edge > cols ? cols : edge;
+        int64_t first = upper ? edge : 0, end = upper ? cols : edge, at = i * cols;
+        memset(to + at * size, 0, (size_t)(first * size));
+        memmove(to + (at + first) * size, from + (at + first) * size,
+                (size_t)((end - first) * size));
+        memset(to + (at + end) * size, 0, (size_t)((cols - end) * size));
+    }
+    return onx_move_end(call, 0, to);
 }
 
 /* ── Pad ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -288,5 +330,16 @@ onx_kernel_rows onx_kernels_slice_ref = {
      .init = pad_init,
      .bind = pad_bind,
      .run = pad_run},
+    {.op = "Trilu",
+     .first = 14,
+     .types = {0, ONX_T(I64)},
+     .name = "trilu",
+     .flags = ONX_KERNEL_OBJECTS,
+     .overwrite = 1,
+     .host = 2,
+     .plan_bytes = sizeof(int64_t),
+     .init = trilu_init,
+     .bind = trilu_bind,
+     .run = trilu_run},
     {0},
 };

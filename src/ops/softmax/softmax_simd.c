@@ -5,12 +5,47 @@
 #include "ops/reduce/row_simd.h"
 #include "ops/softmax/softmax_ref.h"
 
-/* y = exp(x - max); their sum, which is taken in the order of row_sum. */
-static double exp_row(const float *x, float *y, size_t n, float max) {
+/* The largest; NaN may be passed over, for it makes the sum NaN. */
+static float max_row(const float *x, size_t n) {
+    vf m0 = vf_set(-INFINITY), m1 = m0;
     size_t i = 0;
-    for (; i + VF <= n; i += VF) vf_store(y + i, vf_exp(vf_load(x + i) - max));
-    if (i < n) vf_store_n(y + i, vf_exp(vf_load_n(x + i, n - i) - max), n - i);
-    return row_sum(y, n, 0);
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        m0 = vf_max(vf_load(x + i), m0);
+        m1 = vf_max(vf_load(x + i + VF), m1);
+    }
+    if (i + VF <= n) {
+        m0 = vf_max(vf_load(x + i), m0);
+        i += VF;
+    }
+    float lanes[VF], max = -INFINITY;
+    vf_store(lanes, vf_max(m0, m1));
+    for (size_t k = 0; k < VF; k++) max = lanes[k] > max ? lanes[k] : max;
+    vf_store(lanes, vf_load_n(x + i, n - i));
+    for (size_t k = 0; k < n - i; k++) max = lanes[k] > max ? lanes[k] : max;
+    return max;
+}
+
+/* y = exp(x - max); their sum, in blocks like row_sum's. */
+static double exp_row(const float *x, float *y, size_t n, float max) {
+    double sum = 0;
+    for (size_t at = 0; at < n; at += ROW_BLOCK) {
+        size_t end = n - at < ROW_BLOCK ? n : at + ROW_BLOCK, i = at;
+        vf s0 = vf_zero(), s1 = vf_zero();
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            vf e0 = vf_exp(vf_load(x + i) - max), e1 = vf_exp(vf_load(x + i + VF) - max);
+            vf_store(y + i, e0);
+            vf_store(y + i + VF, e1);
+            s0 += e0;
+            s1 += e1;
+        }
+        for (; i < end; i += VF) {
+            size_t lanes = end - i < VF ? end - i : VF;
+            vf_store_n(y + i, vf_exp(vf_load_n(x + i, lanes) - max), lanes);
+            s0 += vf_load_n(y + i, lanes);
+        }
+        sum += (double)vf_sum(s0 + s1);
+    }
+    return sum;
 }
 
 static void scale_row(float *y, size_t n, float a) {
@@ -36,7 +71,7 @@ static double sum_exp(const float *x, size_t n, float max) {
 }
 
 static void softmax_row(const float *x, float *y, size_t n, bool log_) {
-    float max = row_max(x, n);
+    float max = max_row(x, n);
     if (log_)
         shift_row(x, y, n, max, (float)log(sum_exp(x, n, max)));
     else
@@ -47,7 +82,7 @@ static void softmax_row(const float *x, float *y, size_t n, bool log_) {
 static void softmax_columns(const float *x, float *y, int64_t n, int64_t stride, size_t lanes,
                             bool log_) {
     vf max = vf_set(-INFINITY), sum = vf_zero();
-    for (int64_t i = 0; i < n; i++) max = vf_max(max, vf_load_n(x + i * stride, lanes));
+    for (int64_t i = 0; i < n; i++) max = vf_max(vf_load_n(x + i * stride, lanes), max);
     for (int64_t i = 0; i < n; i++) {
         vf e = vf_exp(vf_load_n(x + i * stride, lanes) - max);
         if (!log_) vf_store_n(y + i * stride, e, lanes);

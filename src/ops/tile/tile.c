@@ -123,9 +123,8 @@ static char type_of(const onx_tile_form *form, size_t index, bool *optional) {
     const char *t = form->types;
     *optional = false;
     for (;;) {
-        char letter = *t;
+        char letter = *t++;
         if (!letter) return letter;
-        t++;
         if (*t == '*' || index == 0) {
             *optional = *t == '?';
             return letter;

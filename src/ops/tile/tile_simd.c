@@ -48,16 +48,35 @@ static float element(const onx_operand *operand, int64_t at) {
     return value;
 }
 
+/* Bools to 0 and 1, and back. Loops of a constant length become vectors. */
+enum { BOOLS = 64 };
+static void from_bools_some(float *restrict to, const uint8_t *restrict from) {
+    for (size_t i = 0; i < BOOLS; i++) to[i] = from[i] != 0 ? 1.0f : 0.0f;
+}
+static void from_bools(float *to, const uint8_t *from, size_t n) {
+    for (; n >= BOOLS; n -= BOOLS, from += BOOLS, to += BOOLS) from_bools_some(to, from);
+    for (size_t i = 0; i < n; i++) to[i] = from[i] != 0 ? 1.0f : 0.0f;
+}
+static void to_bools_some(uint8_t *restrict to, const float *restrict from) {
+    for (size_t i = 0; i < BOOLS; i++) to[i] = from[i] != 0.0f;
+}
+static void to_bools(uint8_t *to, const float *from, size_t n) {
+    for (; n >= BOOLS; n -= BOOLS, from += BOOLS, to += BOOLS) to_bools_some(to, from);
+    for (size_t i = 0; i < n; i++) to[i] = from[i] != 0.0f;
+}
+
 /* n elements from `at`, which lie together or (step 0) are one. */
 static void copy_run(float *to, const onx_operand *operand, int64_t at, int64_t step, size_t n) {
     if (step == 0) {
-        float value = element(operand, at);
-        for (size_t i = 0; i < n; i++) to[i] = value;
+        vf value = vf_set(element(operand, at));
+        for (; n >= VF; n -= VF, to += VF) vf_store(to, value);
+        vf_store_n(to, value, n);
     } else if (operand->dtype == ONX_DTYPE_BOOL) {
-        const uint8_t *from = (const uint8_t *)operand->data + at;
-        for (size_t i = 0; i < n; i++) to[i] = from[i] != 0;
+        from_bools(to, (const uint8_t *)operand->data + at, n);
     } else {
-        memcpy(to, (const char *)operand->data + (size_t)at * sizeof *to, n * sizeof *to);
+        const float *from = (const float *)operand->data + at;
+        for (; n >= VF; n -= VF, from += VF, to += VF) vf_store(to, vf_load(from));
+        vf_store_n(to, vf_load_n(from, n), n);
     }
 }
 
@@ -73,9 +92,7 @@ static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
     if ((int64_t)n <= plan->inner - index[last]) {
         if (view->strides[last] == 0) return one_number(buffer, element(operand, offset));
         if (view->dtype == ONX_DTYPE_F32)
-            return (onx_tile_arg){(const float *)(const void *)((const char *)operand->data +
-                                                                (size_t)offset * sizeof(float)),
-                                  VF};
+            return (onx_tile_arg){(const float *)operand->data + offset, VF};
     }
     for (size_t done = 0; done < n;) {
         size_t run = (size_t)(plan->inner - index[last]);
@@ -149,7 +166,7 @@ static void run_stretch(onx_tile_work *work, size_t n, void *out) {
     }
     if (!is_bool) return;
     const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;
-    for (size_t i = 0; i < n; i++) ((uint8_t *)out)[i] = result[i] != 0.0f;
+    to_bools(out, result, n);
 }
 
 /* Where operands are spread over long rows, stretches end with the rows: then none needs a copy. */

@@ -16,7 +16,7 @@ static inline vf vf_ceil(vf x) {
 /* exp(x) - 1: what the subtraction of u = exp(x) loses is the same as what log(u) loses. */
 static inline vf vf_expm1(vf x) {
     vf u = vf_exp(x), less = u - 1.0f;
-    vf y = vf_select(less == 0.0f, x, less * x / vf_log(u));
+    vf y = vf_select(less == 0.0f, x, less * (x / vf_log(u)));
     return vf_select((less == -1.0f) | (u == INFINITY), less, y);
 }
 /* log(1 + exp(x)), with log1p of e = exp(-|x|) by the same argument. */

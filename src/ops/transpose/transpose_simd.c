@@ -2,7 +2,7 @@
 #include "cpu/vec.h"
 #include "ops/transpose/transpose_ref.h"
 
-#if VF >= 8
+#if defined(__AVX2__)
 enum { SIDE = 8 };
 typedef int32_t row __attribute__((vector_size(32)));
 

@@ -75,18 +75,23 @@ static bool has_one_element(const onx_pass_ctx *ctx, const onx_value *value) {
     return true;
 }
 
+static onx_dtype dtype_of(const onx_pass_ctx *ctx, const onx_value *value) {
+    const onx_fact *fact = onx_pass_fact(ctx, value);
+    const onx_tensor *constant = onx_pass_constant(ctx, value);
+    if (constant) return onx_tensor_dtype(constant);
+    return fact->kind == ONX_TYPE_TENSOR ? fact->dtype : ONX_DTYPE_NONE;
+}
+
 static bool takes_inputs(const onx_pass_ctx *ctx, const onx_tile_member *member) {
     const onx_node *node = member->node;
     uint32_t scalars = member->form->scalars;
     if (node->input.n > ONX_TILE_INPUTS) return false;
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
-        const onx_tensor *constant = onx_pass_constant(ctx, value);
-        onx_dtype dtype = constant ? onx_tensor_dtype(constant) : onx_pass_fact(ctx, value)->dtype;
         float number;
         size_t rank;
         if (!value) continue;
-        if (!onx_tile_form_takes(member->form, i, dtype)) return false;
+        if (!onx_tile_form_takes(member->form, i, dtype_of(ctx, value))) return false;
         if ((scalars >> i & 1) && !onx_lower_scalar(ctx, value, &number, &rank) &&
             !has_one_element(ctx, value))
             return false;
@@ -99,8 +104,8 @@ static bool member_init(const onx_pass_ctx *ctx, onx_node *node, onx_tile_member
     const onx_tile_form *form = op ? onx_tile_form_of(op, node) : NULL;
     const onx_value *out = onx_node_output(node, 0);
     *member = (onx_tile_member){node, op, form, ONX_TILE_ABSENT};
-    return form && node->output.n == 1 && out &&
-           onx_pass_fact(ctx, out)->dtype == onx_tile_form_gives(form) && takes_inputs(ctx, member);
+    return form && node->output.n == 1 && out && dtype_of(ctx, out) == onx_tile_form_gives(form) &&
+           takes_inputs(ctx, member);
 }
 
 bool onx_tile_group_init(onx_tile_group *group, const onx_pass_ctx *ctx, onx_node *node) {
@@ -126,10 +131,9 @@ static bool keeps_shape(const onx_pass_ctx *ctx, const onx_node *node, const onx
 
 static bool only_group_uses(const onx_tile_group *group, const onx_value *value) {
     onx_use use = {0};
-    if (onx_pass_held(group->ctx, value)) return false;
     while (onx_value_use_next(value, &use))
         if (!find_member(group, use.node)) return false;
-    return true;
+    return !onx_pass_held(group->ctx, value); /* last: it looks at every use */
 }
 
 /* The node that computes `value`, an input of `user`, joins if it can. */

@@ -1,0 +1,278 @@
+/* winograd_simd.c: convolution by Winograd's F(4x4, 3x3), in the blocked layout.
+ *
+ * A tile of 4x4 outputs is made of 6x6 inputs with 36 products for each pair of channels instead of
+ * 144, by interpolation (Cook and Toom) at the points 0, a, -a, 2a, -2a and infinity along each axis:
+ *
+ *     V = B' d B     6x6 inputs d, transformed            once per tile and input channel
+ *     U = G w G'     3x3 weights w, transformed           when they are packed, in double
+ *     M = sum U V    over input channels, elementwise     36 matrix products [tiles,ic][ic,oc]
+ *     y = A' M A     4x4 outputs                          once per tile and output channel
+ *
+ * With a = 3/4 the transforms lose least: the error is about twice that of direct sums (conv.h).
+ * V lies as [36][ic/b][tiles][b], a vector longer for each of the 36 so that they do not all fall
+ * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b].
+ */
+#include "cpu/conv_tile.h"
+
+#include <math.h>
+
+enum { OUT = 4, IN = 6, POINTS = IN * IN, CHUNK = 2 * PIXELS /* tiles of a task */ };
+#define A1 0.75f /* a, and its powers: all exact */
+#define A2 (A1 * A1)
+#define A3 (A2 * A1)
+#define A4 (A2 * A2)
+#define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
+#define LARGEST_W 0x1p20
+
+typedef struct sizes {
+    size_t across, tiles;       /* tiles in a row, in an image */
+    size_t ic_blocks, oc_pairs; /* oc_pairs: an odd last block counts as one */
+    size_t point;               /* floats of V for a point */
+    size_t chunks;              /* of tiles */
+} sizes;
+
+static sizes sizes_of(const onx_conv *c) {
+    sizes s = {.across = ceil_div(c->ow, OUT)};
+    s.tiles = s.across * ceil_div(c->oh, OUT);
+    s.ic_blocks = ceil_div(c->ic, VF);
+    s.oc_pairs = ceil_div(ceil_div(c->oc, VF), WIDE);
+    s.point = s.ic_blocks * s.tiles * VF + VF;
+    s.chunks = ceil_div(s.tiles, CHUNK);
+    return s;
+}
+
+static bool winograd_fits(const onx_conv *c) {
+    return c->kh == 3 && c->kw == 3 && c->sh == 1 && c->sw == 1 && c->dh == 1 && c->dw == 1 &&
+           c->groups == 1;
+}
+
+/* ── Weights ── */
+
+static size_t winograd_weights(const onx_conv *c) {
+    return POINTS * ceil_div(c->ic, VF) * VF * ceil_div(c->oc, VF) * VF;
+}
+
+typedef double vd __attribute__((vector_size(VF * sizeof(double)))); /* of VF output channels */
+
+/* u[6] = G w[3], each with its step. */
+TILE_INLINE void transform_weights(const vd *w, size_t w_step, vd *u, size_t u_step) {
+    static const double a = 0.75, a4 = a * a * a * a;
+    static const double points[IN - 1] = {0, a, -a, 2 * a, -2 * a};
+    static const double scales[IN - 1] = {1 / (4 * a4), -1 / (6 * a4), -1 / (6 * a4), 1 / (24 * a4),
+                                          1 / (24 * a4)};
+    UNROLL for (size_t i = 0; i < IN - 1; i++) {
+        vd high = w[w_step] + points[i] * w[2 * w_step];
+        u[i * u_step] = (w[0] + points[i] * high) * scales[i];
+    }
+    u[(IN - 1) * u_step] = w[2 * w_step];
+}
+
+/* w: [9], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is the sum of
+ * magnitudes small enough for each? */
+static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[POINTS]) {
+    vd wide[9] = {{0}}, half[3 * IN], all[POINTS];
+    bool fit = true;
+    for (size_t o = 0; o < lanes; o++) {
+        double sum = 0;
+        for (size_t i = 0; i < 9; i++) {
+            wide[i][o] = (double)load_any(w + o * w_step + i);
+            sum += fabs(wide[i][o]);
+        }
+        fit &= sum <= LARGEST_W;
+    }
+    UNROLL for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
+    UNROLL for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, all + y * IN, 1);
+    for (size_t i = 0; i < POINTS; i++) u[i] = __builtin_convertvector(all[i], vf);
+    return fit;
+}
+
+static bool winograd_pack(const onx_conv *c, const float *w, float *packed) {
+    size_t ic_end = ceil_div(c->ic, VF) * VF, oc_end = ceil_div(c->oc, VF) * VF;
+    bool fit = true;
+    for (size_t oc = 0; oc < oc_end; oc += VF) {
+        size_t pair = oc / (WIDE * VF) * (WIDE * VF), width = smaller(WIDE * VF, oc_end - pair);
+        float *out = packed + pair * ic_end * POINTS + oc - pair;
+        for (size_t ic = 0; ic < ic_end; ic++) {
+            vf u[POINTS];
+            size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
+            const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * 9;
+            fit &= transform_kernels(first, c->ic * 9, lanes, u);
+            for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
+        }
+    }
+    return fit;
+}
+
+/* ── Inputs ── */
+
+/* v[6] = B' d[6], d and v with their steps. */
+TILE_INLINE void transform_input(const vf *d, size_t d_step, vf *v, size_t v_step) {
+    vf d0 = d[0], d1 = d[d_step], d2 = d[2 * d_step], d3 = d[3 * d_step], d4 = d[4 * d_step];
+    vf d5 = d[5 * d_step];
+    vf even = vf_fma(vf_set(-4 * A2), d2, d4), odd = A1 * d3 - (4 * A3) * d1;
+    vf even2 = vf_fma(vf_set(-A2), d2, d4), odd2 = (2 * A1) * d3 - (2 * A3) * d1;
+    v[0] = vf_fma(vf_set(4 * A4), d0, vf_fma(vf_set(-5 * A2), d2, d4));
+    v[v_step] = even + odd;
+    v[2 * v_step] = even - odd;
+    v[3 * v_step] = even2 + odd2;
+    v[4 * v_step] = even2 - odd2;
+    v[5 * v_step] = vf_fma(vf_set(4 * A4), d1, vf_fma(vf_set(-5 * A2), d3, d5));
+}
+
+/* d: 6x6 pixels of x [ih][iw][b] from (y, x0), modulo 2^64; zeros outside. Adds magnitudes. */
+static inline vf load_pixels(const onx_conv *c, const float *x, size_t y, size_t x0, vf d[POINTS]) {
+    vf sum = vf_zero();
+    for (size_t i = 0; i < IN; i++)
+        for (size_t j = 0; j < IN; j++) {
+            bool inside = y + i < c->ih && x0 + j < c->iw;
+            vf v = inside ? vf_load(x + ((y + i) * c->iw + x0 + j) * VF) : vf_zero();
+            d[i * IN + j] = v;
+            sum += vf_abs(v);
+        }
+    return sum;
+}
+
+static size_t winograd_in_tasks(const onx_conv *c) {
+    return ceil_div(c->ic, VF);
+}
+
+/* One block of input channels. */
+static bool winograd_in(const onx_conv *c, const float *x, float *shared, size_t task) {
+    sizes s = sizes_of(c);
+    vf sum = vf_zero(), d[POINTS], half[POINTS], v[POINTS];
+    x += task * c->ih * c->iw * VF;
+    for (size_t t = 0; t < s.tiles; t++) {
+        sum += load_pixels(c, x, t / s.across * OUT - c->top, t % s.across * OUT - c->left, d);
+        UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
+        UNROLL for (size_t i = 0; i < IN; i++) {
+            transform_input(half + i * IN, 1, v + i * IN, 1);
+        }
+        float *out = shared + (task * s.tiles + t) * VF;
+        for (size_t i = 0; i < POINTS; i++) vf_store(out + i * s.point, v[i]);
+    }
+    return !vf_any(~(sum <= vf_set(LARGEST_X)));
+}
+
+/* ── Products ── */
+
+typedef struct tile {
+    const float *v; /* [blocks][v_step]: the tiles' vectors first */
+    const float *u; /* [blocks*b][wide*b] */
+    size_t blocks, v_step;
+    float *m; /* [wide][m_step] */
+    size_t m_step;
+} tile;
+
+TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
+    vf sum[PIXELS][WIDE];
+    const float *u = t->u;
+    UNROLL for (size_t p = 0; p < pixels; p++) {
+        UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
+    }
+    for (size_t k = 0; k < t->blocks; k++) {
+        const float *v = t->v + k * t->v_step;
+        for (size_t i = 0; i < VF; i++, u += wide * VF) {
+            vf weight[WIDE];
+            UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
+            UNROLL for (size_t p = 0; p < pixels; p++) {
+                vf x = vf_set(v[p * VF + i]);
+                UNROLL for (size_t j = 0; j < wide; j++) {
+                    sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+                }
+            }
+        }
+    }
+    UNROLL for (size_t j = 0; j < wide; j++) {
+        UNROLL for (size_t p = 0; p < pixels; p++)
+            vf_store(t->m + j * t->m_step + p * VF, sum[p][j]);
+    }
+}
+#define TILE_TYPE tile
+#define TILE_FUNCTION run_tile
+EACH_SIZE(TILE_RUN)
+static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
+
+/* ── Outputs ── */
+
+/* y[4] = A' m[6]. */
+TILE_INLINE void transform_output(const vf *m, size_t m_step, vf *y, size_t y_step) {
+    vf m0 = m[0], m5 = m[5 * m_step];
+    vf sum = m[m_step] + m[2 * m_step], difference = m[m_step] - m[2 * m_step];
+    vf sum2 = m[3 * m_step] + m[4 * m_step], difference2 = m[3 * m_step] - m[4 * m_step];
+    y[0] = m0 + sum + sum2;
+    y[y_step] = A1 * difference + (2 * A1) * difference2;
+    y[2 * y_step] = A2 * sum + (4 * A2) * sum2;
+    y[3 * y_step] = A3 * difference + (8 * A3) * difference2 + m5;
+}
+
+/* Tile t of an output block: m [36][m_step]; y, add [oh][ow][b], add may be NULL. */
+static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, const float *m,
+                       size_t m_step, vf bias, const float *add, float *y) {
+    vf all[POINTS], half[OUT * IN], out[OUT * OUT], lo = vf_set(a->lo), hi = vf_set(a->hi);
+    size_t across = ceil_div(c->ow, OUT), oy = t / across * OUT, ox = t % across * OUT;
+    for (size_t i = 0; i < POINTS; i++) all[i] = vf_load(m + i * m_step);
+    UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN);
+    UNROLL for (size_t i = 0; i < OUT; i++) transform_output(half + i * IN, 1, out + i * OUT, 1);
+    for (size_t i = 0; i < OUT && oy + i < c->oh; i++)
+        for (size_t j = 0; j < OUT && ox + j < c->ow; j++) {
+            size_t at = ((oy + i) * c->ow + ox + j) * VF;
+            vf v = out[i * OUT + j] + (add ? bias + vf_load(add + at) : bias);
+            vf_store(y + at, vf_min(hi, vf_max(lo, v)));
+        }
+}
+
+static size_t winograd_out_tasks(const onx_conv *c) {
+    sizes s = sizes_of(c);
+    return s.oc_pairs * s.chunks;
+}
+
+enum { M_STEP = WIDE * CHUNK * VF + VF }; /* M: [36][WIDE][CHUNK][b], and a vector */
+
+static size_t winograd_scratch(const onx_conv *c) {
+    (void)c;
+    return POINTS * M_STEP * sizeof(float);
+}
+
+/* All 36 products for tiles [first, first + n) of one pair. */
+static void multiply(const sizes *s, const float *shared, const float *u, size_t wide, size_t first,
+                     size_t n, float *m) {
+    size_t groups = ceil_div(n, PIXELS);
+    tile t = {.blocks = s->ic_blocks, .v_step = s->tiles * VF, .m_step = CHUNK * VF};
+    for (size_t i = 0; i < POINTS; i++) {
+        t.u = u + i * s->ic_blocks * VF * wide * VF;
+        for (size_t g = 0; g < groups; g++) {
+            size_t from = g * n / groups, to = (g + 1) * n / groups;
+            t.v = shared + i * s->point + (first + from) * VF;
+            t.m = m + i * M_STEP + from * VF;
+            tiles[to - from - 1][wide - 1](&t);
+        }
+    }
+}
+
+static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
+                         size_t task, void *scratch) {
+    sizes s = sizes_of(c);
+    size_t block = task / s.chunks * WIDE, first = task % s.chunks * s.tiles / s.chunks;
+    size_t n = (task % s.chunks + 1) * s.tiles / s.chunks - first, plane = c->oh * c->ow * VF;
+    size_t wide = smaller(WIDE, ceil_div(c->oc, VF) - block);
+    multiply(&s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, wide, first, n, scratch);
+    for (size_t j = 0; j < wide; j++) {
+        size_t channel = (block + j) * VF, at = (block + j) * plane;
+        vf bias = a->bias ? vf_load_n(a->bias + channel, smaller(VF, c->oc - channel)) : vf_zero();
+        for (size_t t = 0; t < n; t++)
+            store_tile(c, a, first + t, (float *)scratch + (j * CHUNK + t) * VF, M_STEP, bias,
+                       a->residual ? a->residual + at : NULL, a->y + at);
+    }
+}
+
+static size_t winograd_shared(const onx_conv *c) {
+    return POINTS * sizes_of(c).point;
+}
+static size_t winograd_tiles(const onx_conv *c) {
+    return sizes_of(c).tiles;
+}
+
+const onx_winograd_algorithm ONX_TIER(onx_conv_winograd) = {
+    winograd_fits,     winograd_tiles, winograd_weights,   winograd_pack,    winograd_shared,
+    winograd_in_tasks, winograd_in,    winograd_out_tasks, winograd_scratch, winograd_out,
+};

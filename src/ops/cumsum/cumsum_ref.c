@@ -1,0 +1,100 @@
+/* cumsum_ref.c: running sums: CumSum: plain loops. float16 and bfloat16 are summed as float and
+ * rounded once for each element. */
+#include "rt/kernel.h"
+
+typedef struct cumsum {
+    bool exclusive, reverse;
+} cumsum;
+
+static onx_status cumsum_init(onx_call *call) {
+    cumsum *state = onx_call_state(call, sizeof *state);
+    if (!state) return onx_fail_nomem(call->diag);
+    *state = (cumsum){onx_call_int(call, "exclusive") != 0, onx_call_int(call, "reverse") != 0};
+    return ONX_OK;
+}
+
+static onx_status cumsum_bind(onx_call *call) {
+    const onx_operand *axis = call->in[1];
+    if (axis->count != 1 || !axis->data ||
+        !onx_axis(onx_operand_int(axis, 0), call->in[0]->rank, call->plan))
+        return onx_call_fail(call, ONX_INVALID, "axis is not one number within the rank of x");
+    return onx_bind_same(call);
+}
+
+/* One line of n elements, `step` apart, from the end that the sum begins at. */
+typedef void line_fn(const char *in, char *out, int64_t n, int64_t step, bool exclusive);
+
+/* T: elements; S: the sum. Unsigned sums wrap around, as ONNX's integers do. */
+#define LINE(name, T, S)                                                                           \
+    static void name(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {         \
+        S sum = 0;                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T x, y;                                                                                \
+            memcpy(&x, in + i * step * (int64_t)sizeof x, sizeof x);                               \
+            y = (T)(exclusive ? sum : sum + (S)x);                                                 \
+            sum += (S)x;                                                                           \
+            memcpy(out + i * step * (int64_t)sizeof y, &y, sizeof y);                              \
+        }                                                                                          \
+    }
+LINE(line_f32, float, float)
+LINE(line_f64, double, double)
+LINE(line_32, uint32_t, uint32_t)
+LINE(line_64, uint64_t, uint64_t)
+
+static void line_half(onx_dtype dtype, const char *in, char *out, int64_t n, int64_t step,
+                      bool exclusive) {
+    float sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float x = 0, y;
+        (void)onx_dtype_convert(dtype, in + i * step * 2, ONX_DTYPE_F32, &x, 1, true);
+        y = exclusive ? sum : sum + x;
+        sum += x;
+        (void)onx_dtype_convert(ONX_DTYPE_F32, &y, dtype, out + i * step * 2, 1, true);
+    }
+}
+static void line_f16(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {
+    line_half(ONX_DTYPE_F16, in, out, n, step, exclusive);
+}
+static void line_bf16(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {
+    line_half(ONX_DTYPE_BF16, in, out, n, step, exclusive);
+}
+
+static line_fn *const lines[ONX_DTYPE_COUNT] = {
+    [ONX_DTYPE_F32] = line_f32, [ONX_DTYPE_F64] = line_f64,   [ONX_DTYPE_I32] = line_32,
+    [ONX_DTYPE_U32] = line_32,  [ONX_DTYPE_I64] = line_64,    [ONX_DTYPE_U64] = line_64,
+    [ONX_DTYPE_F16] = line_f16, [ONX_DTYPE_BF16] = line_bf16,
+};
+
+/* x, y: [outer][n][inner] */
+static onx_status cumsum_run(onx_call *call) {
+    const cumsum *state = call->state;
+    const onx_operand *x = call->in[0];
+    size_t axis = *(const size_t *)call->plan, size = onx_dtype_bits((onx_dtype)x->dtype) / 8;
+    int64_t inner = 1, n = x->dims[axis];
+    if (!x->count) return ONX_OK;
+    for (size_t i = axis + 1; i < x->rank; i++) inner *= x->dims[i];
+    for (int64_t i = 0; i < x->count / n; i++) {
+        int64_t at = i / inner * n * inner + i % inner + (state->reverse ? (n - 1) * inner : 0);
+        size_t offset = (size_t)at * size;
+        lines[x->dtype]((const char *)x->data + offset, (char *)call->out[0]->data + offset, n,
+                        state->reverse ? -inner : inner, state->exclusive);
+    }
+    return ONX_OK;
+}
+
+#define WIDE (ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))
+
+extern onx_kernel_rows onx_kernels_cumsum_ref;
+onx_kernel_rows onx_kernels_cumsum_ref = {
+    {.op = "CumSum",
+     .first = 11,
+     .types = {ONX_T_FLOATS | WIDE, ONX_T_INDEX},
+     .name = "cumsum",
+     .overwrite = 1,
+     .host = 2,
+     .plan_bytes = sizeof(size_t),
+     .init = cumsum_init,
+     .bind = cumsum_bind,
+     .run = cumsum_run},
+    {0},
+};

@@ -1,0 +1,126 @@
+/* topk_ref.c: TopK: the k largest or smallest elements along an axis, with their indices.
+ *
+ * A heap of k candidates for each line: n log k. Equal elements come in the order of their indices,
+ * NaN before everything else, and the result is always sorted. */
+#include "ops/gather/topk_ref.h"
+#include "ops/view/move_ref.h"
+
+typedef struct topk {
+    int64_t axis, k; /* k: the attribute of opset 1 */
+    bool largest;
+} topk;
+
+typedef struct item { /* an element: integers keep their order in `whole` */
+    double real;
+    int64_t whole, index;
+} item;
+
+onx_status onx_topk_init(onx_call *call) {
+    topk *state = onx_call_state(call, sizeof *state);
+    if (!state) return onx_fail_nomem(call->diag);
+    bool smallest = call->op->since >= 11 && !onx_call_int(call, "largest");
+    *state = (topk){onx_call_int(call, "axis"), onx_call_int(call, "k"), !smallest};
+    return ONX_OK;
+}
+
+onx_status onx_topk_bind(onx_call *call) {
+    const topk *state = call->state;
+    const onx_operand *in = call->in[0];
+    int64_t dims[ONX_RANK_MAX], k = state->k;
+    size_t axis;
+    ONX_TRY(onx_axis_of(call, state->axis, in->rank, &axis));
+    if (call->op->since > 1) {
+        onx_ints list;
+        ONX_TRY(onx_ints_input(call, 1, &list));
+        if (list.n != 1) return onx_call_fail(call, ONX_INVALID, "K is not one number");
+        k = list.v[0];
+    }
+    if (k < 0 || k > in->dims[axis])
+        return onx_call_fail(call, ONX_INVALID, "k is %lld for a dimension of %lld", (long long)k,
+                             (long long)in->dims[axis]);
+    for (size_t i = 0; i < in->rank; i++) dims[i] = i == axis ? k : in->dims[i];
+    *(int64_t *)call->plan = k;
+    if (!onx_mul_size((size_t)k, sizeof(item), &call->scratch_each)) return ONX_LIMIT;
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, dims));
+    return onx_call_shape(call, 1, ONX_DTYPE_I64, in->rank, dims);
+}
+
+static item read_item(onx_dtype dtype, const char *p, int64_t index) {
+    item it = {0, 0, index};
+    bool real = ONX_T_FLOATS >> dtype & 1;
+    (void)onx_dtype_convert(dtype, p, real ? ONX_DTYPE_F64 : ONX_DTYPE_I64,
+                            real ? (void *)&it.real : &it.whole, 1, true);
+    if (dtype == ONX_DTYPE_U64) it.whole ^= INT64_MIN; /* the order of unsigned numbers */
+    return it;
+}
+
+/* Does a come before b in the result? */
+static bool before(const item *a, const item *b, bool largest) {
+    bool a_nan = a->real != a->real, b_nan = b->real != b->real;
+    if (a_nan != b_nan) return a_nan == largest;
+    if (!a_nan && a->real != b->real) return (a->real > b->real) == largest;
+    if (a->whole != b->whole) return (a->whole > b->whole) == largest;
+    return a->index < b->index;
+}
+
+/* The heap has the item that comes last on top. */
+static void sift_down(item *heap, int64_t n, int64_t at, bool largest) {
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && before(&heap[child], &heap[child + 1], largest)) child++;
+        if (!before(&heap[at], &heap[child], largest)) return;
+        item t = heap[at];
+        heap[at] = heap[child];
+        heap[child] = t;
+    }
+}
+
+/* The k first items of a line, in order. */
+static void choose(item *heap, int64_t k, const char *line, int64_t n, int64_t step,
+                   onx_dtype dtype, bool largest) {
+    for (int64_t i = 0; i < n; i++) {
+        item it = read_item(dtype, line + i * step, i);
+        if (i < k) {
+            heap[i] = it;
+            if (i + 1 < k) continue;
+            for (int64_t j = k / 2; j-- > 0;) sift_down(heap, k, j, largest);
+        } else if (before(&it, &heap[0], largest)) {
+            heap[0] = it;
+            sift_down(heap, k, 0, largest);
+        }
+    }
+    for (int64_t end = k - 1; end > 0; end--) {
+        item t = heap[0];
+        heap[0] = heap[end];
+        heap[end] = t;
+        sift_down(heap, end, 0, largest);
+    }
+}
+
+/* One line along the axis: in and out are [outer][n or k][inner]. */
+static onx_status line_task(void *user, onx_call *call, size_t task, void *scratch) {
+    const topk *state = call->state;
+    const onx_operand *in = call->in[0];
+    onx_operand *values = call->out[0], *indices = call->n_out > 1 ? call->out[1] : NULL;
+    size_t axis = *(size_t *)user, size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
+    int64_t k = *(int64_t *)call->plan, inner = onx_inner_count(in, axis + 1);
+    int64_t outer = (int64_t)task / inner, at = (int64_t)task % inner, n = in->dims[axis];
+    const char *line = (const char *)in->data + (size_t)(outer * n * inner + at) * size;
+    item *heap = scratch;
+    choose(heap, k, line, n, inner * (int64_t)size, (onx_dtype)in->dtype, state->largest);
+    for (int64_t i = 0; i < k; i++) {
+        int64_t to = (outer * k + i) * inner + at, from = heap[i].index;
+        if (values)
+            memcpy((char *)values->data + (size_t)to * size, line + (size_t)(from * inner) * size,
+                   size);
+        if (indices) memcpy((char *)indices->data + (size_t)to * sizeof from, &from, sizeof from);
+    }
+    return ONX_OK;
+}
+
+onx_status onx_topk_run(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    size_t axis = 0;
+    (void)onx_axis(((const topk *)call->state)->axis, in->rank, &axis);
+    if (!in->count || !*(int64_t *)call->plan) return ONX_OK;
+    return onx_call_parallel(call, (size_t)(in->count / in->dims[axis]), line_task, &axis);
+}
