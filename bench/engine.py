@@ -55,7 +55,7 @@ class Bench:
             for threads in self.args.threads:
                 yield row(name, threads, self.rounds(model, source, threads))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            yield {"model": name, "error": str(error)}
+            yield {"model": name, "error": str(error).replace(self.folder + "/", "")}
         finally:
             if os.path.exists(model):
                 os.remove(model)
