@@ -7,7 +7,17 @@
 #include <math.h>
 
 TEST(backend) {
-    static const char *const prefixes[] = {"layer_normalization", "rms_normalization", "batchnorm", "instancenorm", "group_normalization", "softmax", "logsoftmax", "hardmax", "reduce_", "argmax", "argmin"};
+    static const char *const prefixes[] = {"layer_normalization",
+                                           "rms_normalization",
+                                           "batchnorm",
+                                           "instancenorm",
+                                           "group_normalization",
+                                           "softmax",
+                                           "logsoftmax",
+                                           "hardmax",
+                                           "reduce_",
+                                           "argmax",
+                                           "argmin"};
     size_t failed = 0, ran = 0;
     for (size_t i = 0; i < ONX_COUNT(prefixes); i++)
         ran += kernel_backend(prefixes[i], "expanded", &failed);
