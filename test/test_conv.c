@@ -2,6 +2,7 @@
  * of the operators against the plain kernels and ONNX's own cases. */
 #include "cpu/pool.h"
 #include "kernel.h"
+#include "ops/tile/tile.h"
 #include "test.h"
 
 #include <math.h>
@@ -518,6 +519,36 @@ TEST(conv_rows) {
     }
 }
 
+static onx_operand narrowed(const onx_operand *x, onx_dtype dtype) {
+    onx_operand half = *x;
+    half.dtype = (uint8_t)dtype;
+    half.bytes = (size_t)x->count * 2;
+    half.data = malloc(half.bytes + 1);
+    if (!half.data) exit(1);
+    (void)onx_dtype_convert(ONX_DTYPE_F32, x->data, dtype, half.data, (uint64_t)x->count, false);
+    return half;
+}
+
+TEST(conv_half) {
+    static const onx_dtype dtypes[] = {ONX_DTYPE_F16, ONX_DTYPE_BF16};
+    for (size_t i = 0; i < 2 * ONX_COUNT(conv_cases); i++) {
+        const row_case *c = &conv_cases[i / 2];
+        onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
+        onx_operand hx = narrowed(&x, dtypes[i % 2]), hw = narrowed(&w, dtypes[i % 2]);
+        onx_operand hb = narrowed(&b, dtypes[i % 2]), *in[] = {&hx, &hw, *c->b ? &hb : NULL};
+        kernel_result want = kernel_run("ref", 22, c->node, 3, in, 0);
+        for (const char *const *tier = kernel_tiers(); *tier && ran(&want); tier++)
+            for (uint32_t constant = 0; constant < 2; constant++) {
+                kernel_result got = kernel_run(*tier, 22, c->node, 3, in, constant << 1);
+                double step = i % 2 ? 0x1p-7 : 0x1p-10;
+                if (ran(&got)) CHECK(kernel_distance(&got.out[0], &want.out[0]) <= step);
+                kernel_free(&got);
+            }
+        kernel_free(&want);
+        free(x.data), free(w.data), free(b.data), free(hx.data), free(hw.data), free(hb.data);
+    }
+}
+
 TEST(conv_mistakes) {
     static const row_case cases[] = {
         {"y = Conv(x, w)", 22, "1,3,9,9", "5,4,3,3", "has 3 channels"},
@@ -565,6 +596,10 @@ static const struct blocked_case {
     {"y = Conv<group=48, strides=[1,2]>(x, w, b)",
      "y = onx.internal.ConvBlocked<group=48, strides=[1,2]>(x, w, b)", "2,48,9,7", "48,1,3,2", "48",
      false},
+    {"y = Conv(x, w, b)", "y = onx.internal.ConvBlocked(x, w, b)", "2,32,9,7", "23,32,3,3", "23",
+     false},
+    {"y = Conv(x, w, b)", "y = onx.internal.ConvBlocked(x, w, b)", "2,23,9,7", "32,23,3,3", "32",
+     true},
     {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
      "y = onx.internal.MaxPoolBlocked<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
      "2,32,9,10", "", "", false},
@@ -623,6 +658,44 @@ TEST(residual_and_clamp) {
         CHECK(got.out[0].layout == x.layout);
         kernel_free(&sum), kernel_free(&got);
         free(x.data), free(w.data), free(b.data);
+    }
+}
+
+/* An elementwise program in the same step: each algorithm, a plain output, an empty input. */
+TEST(program) {
+    static const struct {
+        const char *attributes, *x, *w, *b;
+        bool from_plain;
+    } cases[] = {
+        {"strides=[2,2]", "2,32,9,9", "48,32,3,3", "48", false},
+        {"pads=[1,1,1,1]", "2,32,14,13", "48,32,3,3", "48", false},
+        {"pads=[1,1,1,1]", "1,3,14,13", "48,3,3,3", "48", true},
+        {"pads=[1,1,1,1], group=32", "2,32,14,13", "32,1,3,3", "32", false},
+        {"pads=[1,1,1,1]", "1,32,5,6", "23,32,3,3", "23", false},
+        {"pads=[2,2,2,2]", "2,32,0,4", "48,32,3,3", "48", false},
+    };
+    EACH_TIER(t) {
+        for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+            char plain[200], with[200];
+            onx_operand x = filled(cases[i].x, 1), w = filled(cases[i].w, 2);
+            onx_operand b = filled(cases[i].b, 3), *in[] = {&x, &w, &b};
+            if (!cases[i].from_plain) x.layout = (uint8_t)t->block->block;
+            (void)snprintf(plain, sizeof plain, "y = onx.internal.ConvBlocked<%s>(x, w, b)",
+                           cases[i].attributes);
+            (void)snprintf(with, sizeof with,
+                           "y = onx.internal.ConvBlocked<%s, code=[%d,0,0,0]>(x, w, b)",
+                           cases[i].attributes, ONX_TILE_HARD_SWISH);
+            kernel_result before = kernel_run(t->name, 22, plain, 3, in, 2);
+            kernel_result got = kernel_run(t->name, 22, with, 3, in, 2);
+            if (ran(&before) && ran(&got)) {
+                float *v = before.out[0].data;
+                for (size_t k = 0; k < (size_t)before.out[0].count; k++)
+                    v[k] *= fminf(1, fmaxf(0, v[k] / 6 + 0.5f));
+                CHECK(kernel_distance(&got.out[0], &before.out[0]) < 1e-5);
+            }
+            kernel_free(&before), kernel_free(&got);
+            free(x.data), free(w.data), free(b.data);
+        }
     }
 }
 
@@ -742,6 +815,6 @@ TEST(backend) {
 }
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
-              E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_mistakes) E(blocked_rows)
-                  E(residual_and_clamp) E(blocked_not_finite) E(pool_rows) E(pool_mistakes)
-                      E(max_pool_indices) E(backend))
+              E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
+                  E(blocked_rows) E(residual_and_clamp) E(program) E(blocked_not_finite)
+                      E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

@@ -14,7 +14,8 @@ static onx_model *parse(onx_context *ctx, const char *text) {
     onx_load_options options = ONX_INIT(onx_load_options);
     options.format = ONX_FORMAT_TEXT;
     options.copy = true;
-    if (onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag) != ONX_OK)
+    onx_status status = onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag);
+    if (status != ONX_OK && status != ONX_NO_MEMORY)
         fprintf(stderr, "%s: %s\n", diag.place, diag.message);
     return model;
 }

@@ -37,6 +37,9 @@ typedef struct onx_conv_args {
     const float *residual; /* as y, added before the clamp; may be y itself; or NULL */
     float lo, hi;          /* y is clamped to these; NaN stays NaN */
     float *y;              /* [n][groups*ceil(oc/b)][oh][ow][b] */
+    /* Done last, to n finished outputs at a time (whole vectors) that are in the cache; or NULL. */
+    void (*then)(void *user, float *y, size_t n);
+    void *user;
 } onx_conv_args;
 
 typedef struct onx_conv_algorithm {

@@ -159,6 +159,9 @@ static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, v
         for (size_t i = 0; i < n; i++)
             run_pixels(c, a, &s, group, k, pair, last_pair, first + i * (last - first) / n,
                        first + (i + 1) * (last - first) / n, scratch);
+    if (n)
+        finish_blocks(c, a, group, pair * WIDE, smaller(last_pair * WIDE, s.oc_blocks), first,
+                      last);
 }
 
 static size_t direct_weights(const onx_conv *c) {

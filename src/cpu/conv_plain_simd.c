@@ -124,6 +124,9 @@ static void plain_run(const onx_conv *c, const onx_conv_args *a, size_t task, vo
     deal_rows(c, &s, a->x + group * c->ic * c->ih * c->iw, first * c->sh, rows);
     for (size_t r = 0; r < s.out_rows && first + r < c->oh; r++)
         run_row(c, a, group, first + r, &t, rows + r * c->sh * s.decks * s.columns);
+    size_t last = smaller(first + s.out_rows, c->oh);
+    if (first < last)
+        finish_blocks(c, a, group, 0, ceil_div(c->oc, VF), first * c->ow, last * c->ow);
 }
 
 static size_t plain_weights(const onx_conv *c) {

@@ -90,4 +90,14 @@ static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, 
     return e;
 }
 
+/* What is done last with the pixels [first, last) of the output blocks [block, last_block) of a group
+ * (of all images). */
+static inline void finish_blocks(const onx_conv *c, const onx_conv_args *a, size_t group,
+                                 size_t block, size_t last_block, size_t first, size_t last) {
+    size_t plane = c->oh * c->ow * VF;
+    float *y = a->y + group * ceil_div(c->oc, VF) * plane;
+    for (; block < last_block && a->then; block++)
+        a->then(a->user, y + block * plane + first * VF, (last - first) * VF);
+}
+
 #endif

@@ -153,6 +153,9 @@ static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task
                .hi = vf_set(a->hi)};
     if (a->bias) f.bias = vf_load_n(a->bias + channel, smaller(VF, c->groups - channel));
     run_task(c, &f, task, run_depthwise);
+    size_t rows = rows_of(c), first = task % pieces_of(c) * rows;
+    if (a->then)
+        a->then(a->user, f.y + first * c->ow * VF, smaller(rows, c->oh - first) * c->ow * VF);
     (void)scratch;
 }
 

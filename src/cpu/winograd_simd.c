@@ -209,16 +209,21 @@ TILE_INLINE void transform_output(const vf *m, size_t m_step, vf *y, size_t y_st
 static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, const float *m,
                        size_t m_step, vf bias, const float *add, float *y) {
     vf all[POINTS], half[OUT * IN], out[OUT * OUT], lo = vf_set(a->lo), hi = vf_set(a->hi);
+    float done[OUT * OUT * VF];
     size_t across = ceil_div(c->ow, OUT), oy = t / across * OUT, ox = t % across * OUT;
     for (size_t i = 0; i < POINTS; i++) all[i] = vf_load(m + i * m_step);
     UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN);
     UNROLL for (size_t i = 0; i < OUT; i++) transform_output(half + i * IN, 1, out + i * OUT, 1);
+    for (size_t i = 0; i < OUT * OUT; i++) {
+        size_t iy = oy + i / OUT, ix = ox + i % OUT;
+        bool inside = add && iy < c->oh && ix < c->ow;
+        vf v = out[i] + (inside ? bias + vf_load(add + (iy * c->ow + ix) * VF) : bias);
+        vf_store(done + i * VF, vf_min(hi, vf_max(lo, v)));
+    }
+    if (a->then) a->then(a->user, done, OUT * OUT * VF);
     for (size_t i = 0; i < OUT && oy + i < c->oh; i++)
-        for (size_t j = 0; j < OUT && ox + j < c->ow; j++) {
-            size_t at = ((oy + i) * c->ow + ox + j) * VF;
-            vf v = out[i * OUT + j] + (add ? bias + vf_load(add + at) : bias);
-            vf_store(y + at, vf_min(hi, vf_max(lo, v)));
-        }
+        memcpy(y + ((oy + i) * c->ow + ox) * VF, done + i * OUT * VF,
+               smaller(OUT, c->ow - ox) * VF * sizeof *y);
 }
 
 static size_t winograd_out_tasks(const onx_conv *c) {

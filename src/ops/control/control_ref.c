@@ -33,6 +33,10 @@ static onx_status if_init(onx_call *call) {
                                  names[i], body.n_in, body.n_out, call->n_out);
         state->which[i] = body.which;
         state->n_out[i] = body.n_out;
+        size_t bytes = 0;
+        if (!onx_mul_size(body.n_out, sizeof(onx_operand *), &bytes))
+            return onx_fail_nomem(call->diag);
+        if (bytes > call->plan_bytes) call->plan_bytes = bytes;
     }
     return ONX_OK;
 }
@@ -41,10 +45,8 @@ static onx_status if_run(onx_call *call) {
     const if_state *state = call->state;
     bool cond = false;
     ONX_TRY(read_bool(call, call->in[0], &cond));
-    size_t n = state->n_out[cond], size;
-    onx_operand **outs =
-        onx_mul_size(n, sizeof *outs, &size) ? onx_mem_alloc(call->ctx, size) : NULL;
-    if (!outs) return onx_fail_nomem(call->diag);
+    size_t n = state->n_out[cond];
+    onx_operand **outs = call->plan; /* n of them */
     onx_status status = onx_call_graph(call, state->which[cond], 0, NULL, n, outs);
     bool ran = status == ONX_OK;
     for (size_t i = 0; ran && i < n; i++) {
@@ -52,7 +54,6 @@ static onx_status if_run(onx_call *call) {
             status = onx_call_give(call, i, outs[i]);
         onx_call_release(call, outs[i]);
     }
-    onx_mem_free(call->ctx, outs, size);
     return status;
 }
 
@@ -136,8 +137,8 @@ static onx_status loop_all(onx_repeat *r) {
 
 static onx_status loop_run(onx_call *call) {
     onx_repeat repeat;
-    onx_status status = onx_repeat_start(&repeat, call, call->state);
-    if (status == ONX_OK) status = loop_all(&repeat);
+    onx_repeat_start(&repeat, call, call->state);
+    onx_status status = loop_all(&repeat);
     onx_repeat_end(&repeat);
     return status;
 }

@@ -37,6 +37,8 @@ onx_status onx_repeat_init(onx_call *call, onx_repeat_state *state, size_t shift
     state->types = onx_arena_array(call->arena, body.n_out + 1, sizeof *state->types);
     state->optional = onx_arena_array(call->arena, body.n_in + 1, sizeof *state->optional);
     if (!state->types || !state->optional) return onx_fail_nomem(call->diag);
+    call->plan_bytes = body.n_out * (sizeof(onx_stack) + sizeof(onx_operand *)) +
+                       body.n_in * (sizeof(onx_operand *) + sizeof(bool));
     for (size_t i = 0; i < body.n_out; i++) declared(onx_body_out_type(&body, i), &state->types[i]);
     for (size_t i = 0; i < body.n_in; i++) {
         const onx_type *type = onx_body_in_type(&body, i);
@@ -47,29 +49,22 @@ onx_status onx_repeat_init(onx_call *call, onx_repeat_state *state, size_t shift
 
 /* ─ Run ──────────────────────────────────────────────────────────────────────────────────────── */
 
-onx_status onx_repeat_start(onx_repeat *r, onx_call *call, const onx_repeat_state *state) {
+void onx_repeat_start(onx_repeat *r, onx_call *call, const onx_repeat_state *state) {
     *r = (onx_repeat){.call = call, .state = state};
-    onx_arena_init(&r->arena, call->ctx);
-    r->ins = onx_arena_array(&r->arena, state->n_in + 1, sizeof *r->ins);
-    r->outs = onx_arena_array(&r->arena, state->n_out + 1, sizeof *r->outs);
-    r->own = onx_arena_array(&r->arena, state->n_in + 1, sizeof *r->own);
-    onx_stack *stacks = onx_arena_array(&r->arena, state->n_out + 1, sizeof *stacks);
-    if (!r->ins || !r->outs || !r->own || !stacks) return onx_fail_nomem(call->diag);
-    for (size_t i = 0; i < state->n_out; i++) {
-        stacks[i].type = state->types[i];
-        onx_buf_init(&stacks[i].data, call->ctx);
-    }
-    r->stacks = stacks;
-    return ONX_OK;
+    memset(call->plan, 0, call->plan_bytes);
+    r->stacks = call->plan;
+    r->ins = (onx_operand **)(r->stacks + state->n_out);
+    r->outs = r->ins + state->n_in;
+    r->own = (bool *)(r->outs + state->n_out);
+    for (size_t i = 0; i < state->n_out; i++) r->stacks[i].type = state->types[i];
 }
 
 void onx_repeat_end(onx_repeat *r) {
-    for (size_t i = 0; r->stacks && i < r->state->n_in; i++) onx_repeat_set(r, i, NULL, false);
-    for (size_t i = 0; r->stacks && i < r->state->n_out; i++) {
-        onx_buf_fini(&r->stacks[i].data);
+    for (size_t i = 0; i < r->state->n_in; i++) onx_repeat_set(r, i, NULL, false);
+    for (size_t i = 0; i < r->state->n_out; i++) {
+        onx_call_release(r->call, r->stacks[i].data);
         onx_object_release(r->stacks[i].strings);
     }
-    onx_arena_fini(&r->arena);
 }
 
 void onx_repeat_set(onx_repeat *r, size_t at, onx_operand *value, bool own) {
@@ -159,6 +154,21 @@ static onx_status stack_strings(onx_repeat *r, onx_stack *stack, const onx_opera
     return onx_object_insert(stack->strings, stack->strings->count, item, diag);
 }
 
+/* Room for so many more bytes. */
+static onx_status stack_room(onx_repeat *r, onx_stack *stack, size_t bytes) {
+    size_t have = stack->data ? stack->data->bytes : 0, wanted = 0;
+    if (!onx_add_size(stack->used, bytes, &wanted) || wanted > INT64_MAX / 2)
+        return onx_fail_nomem(r->call->diag);
+    if (wanted <= have) return ONX_OK;
+    if (wanted < 2 * have) wanted = 2 * have;
+    onx_operand *larger = NULL;
+    ONX_TRY(onx_call_temporary(r->call, ONX_DTYPE_U8, 1, (int64_t[]){(int64_t)wanted}, &larger));
+    if (stack->used) memcpy(larger->data, stack->data->data, stack->used);
+    onx_call_release(r->call, stack->data);
+    stack->data = larger;
+    return ONX_OK;
+}
+
 onx_status onx_repeat_add(onx_repeat *r, size_t at, const onx_operand *value) {
     onx_stack *stack = &r->stacks[at];
     ONX_TRY(stack_check(r, at, value));
@@ -169,8 +179,10 @@ onx_status onx_repeat_add(onx_repeat *r, size_t at, const onx_operand *value) {
         return onx_call_fail(r->call, ONX_UNSUPPORTED,
                              "%lld elements of %s do not fill whole bytes: they cannot be stacked",
                              (long long)value->count, onx_dtype_name((onx_dtype)value->dtype));
-    onx_buf_put(&stack->data, value->data, value->bytes);
-    return stack->data.failed ? onx_fail_nomem(r->call->diag) : ONX_OK;
+    ONX_TRY(stack_room(r, stack, value->bytes));
+    if (value->bytes) memcpy((char *)stack->data->data + stack->used, value->data, value->bytes);
+    stack->used += value->bytes;
+    return ONX_OK;
 }
 
 /* Where the values of a stack go: to [outer, count, inner], from [count, outer, inner]. */
@@ -206,7 +218,7 @@ static onx_status give_dense(onx_repeat *r, size_t index, const onx_stack *stack
     onx_operand *out = r->call->out[index];
     if (out->bytes == 0) return ONX_OK;
     if (p->outer == 1 && !p->reverse) {
-        memcpy(out->data, stack->data.data, out->bytes);
+        memcpy(out->data, stack->data->data, out->bytes);
         return ONX_OK;
     }
     if (p->outer > 1 && bits % 8 != 0)
@@ -219,7 +231,7 @@ static onx_status give_dense(onx_repeat *r, size_t index, const onx_stack *stack
         for (int64_t o = 0; o < p->outer; o++) {
             int64_t from = (p->reverse ? p->count - 1 - i : i) * p->outer + o;
             memcpy((char *)out->data + (size_t)(o * p->count + i) * width,
-                   stack->data.data + (size_t)from * width, width);
+                   (char *)stack->data->data + (size_t)from * width, width);
         }
     return ONX_OK;
 }

@@ -4,7 +4,9 @@
  *     outs    [ carried … | stacked … ]    outs[i] becomes ins[shift + i]; the rest is collected
  *
  * What is carried is given back as soon as the next iteration has replaced it. What is stacked is
- * kept as bytes, which grow by doubling: how many iterations there are need not be known. */
+ * kept as bytes, which grow by doubling: how many iterations there are need not be known. The
+ * arrays lie in the plan of the call, and bytes are temporaries of the run: a run that is like the
+ * one before allocates nothing. */
 #ifndef ONX_REPEAT_REF_H
 #define ONX_REPEAT_REF_H
 
@@ -28,15 +30,15 @@ typedef struct onx_repeat_state {
 
 typedef struct onx_stack {
     onx_stack_type type;
-    int64_t count; /* values so far */
-    onx_buf data;
+    int64_t count;     /* values so far */
+    onx_operand *data; /* bytes, of which `used` are values; NULL: none yet */
+    size_t used;
     onx_object *strings; /* of strings: a sequence of them */
 } onx_stack;
 
 typedef struct onx_repeat {
     onx_call *call;
     const onx_repeat_state *state;
-    onx_arena arena; /* of the arrays */
     onx_operand **ins, **outs;
     bool *own;         /* is ins[i] to be released? */
     onx_stack *stacks; /* of the body's outputs */
@@ -47,8 +49,7 @@ onx_status onx_repeat_init(onx_call *call, onx_repeat_state *state, size_t shift
     ONX_MUST_CHECK;
 
 /* To be ended in any case. */
-onx_status onx_repeat_start(onx_repeat *repeat, onx_call *call, const onx_repeat_state *state)
-    ONX_MUST_CHECK;
+void onx_repeat_start(onx_repeat *repeat, onx_call *call, const onx_repeat_state *state);
 void onx_repeat_end(onx_repeat *repeat);
 /* ins[at] is this operand from now on; what was there is released. */
 void onx_repeat_set(onx_repeat *repeat, size_t at, onx_operand *value, bool own);

@@ -223,8 +223,8 @@ static onx_status scan8_all(onx_repeat *r) {
 static onx_status run(onx_call *call, onx_status (*all)(onx_repeat *repeat)) {
     const scan_state *state = call->state;
     onx_repeat repeat;
-    onx_status status = onx_repeat_start(&repeat, call, &state->repeat);
-    if (status == ONX_OK) status = all(&repeat);
+    onx_repeat_start(&repeat, call, &state->repeat);
+    onx_status status = all(&repeat);
     onx_repeat_end(&repeat);
     return status;
 }

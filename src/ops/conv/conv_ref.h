@@ -4,6 +4,7 @@
 #define ONX_CONV_REF_H
 
 #include "ops/conv/window.h"
+#include "ops/tile/tile_ref.h"
 #include "rt/kernel.h"
 
 /* A window over images of any number of spatial dimensions. */
@@ -19,8 +20,9 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
-    float lo, hi;  /* the result is clamped to these, in ConvBlocked */
-    bool winograd; /* weights are packed for that, too (conv_simd.c) */
+    float lo, hi;         /* the result is clamped to these, in ConvBlocked */
+    bool winograd;        /* weights are packed for that, too (conv_blocked_simd.c) */
+    const onx_tile *tile; /* the program of ConvBlocked, or NULL */
 } onx_conv_state;
 onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;
 /* bind: checks X, W and B, gives output 0 its shape, and tells the sizes. */

@@ -1,43 +1,16 @@
-/* conv_simd.c: Conv of float32 with one or two spatial dimensions, on the algorithms of cpu/conv.h.
- *
- * Conv itself is plain on both sides: input and output pass through blocked scratch. ConvBlocked has
- * a blocked output, and a blocked input or (few channels) a plain one; it exists where channels are
- * whole blocks. Constant weights are packed once, others in scratch.
- *
- * ConvBlocked uses Winograd's algorithm where that is faster; its packed weights then are
- *
- *     [b: 1 if they fit, or 0] [weights for direct sums] [weights for Winograd's algorithm]
- */
-#include "ops/conv/blocks_simd.h"
-#include "ops/conv/conv_ref.h"
-
-typedef struct plan {
-    onx_conv conv;
-    const onx_conv_algorithm *algorithm;
-    size_t x_floats, y_floats, w_floats; /* in scratch; 0: not there */
-    bool winograd;
-} plan;
-
-#define WINOGRAD ONX_TIER(onx_conv_winograd)
-enum { TILES_MIN = 8 }; /* with fewer, reading four times the weights takes longer */
+/* conv_simd.c: Conv with one or two spatial dimensions, on the algorithms of cpu/conv.h. Input and
+ * output are plain and pass through blocked scratch; half precision is computed in float32. */
+#include "ops/conv/conv_plan_simd.h"
 
 /* ── Which algorithm ── */
 
-static bool is_depthwise(const onx_conv *c) {
-    return c->groups > 1 && c->ic == 1 && c->oc == 1;
-}
-static bool may_be_plain(const onx_conv *c) {
-    return c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
-}
-
 static const onx_conv_algorithm *choose(const onx_conv *c) {
-    if (is_depthwise(c)) return &ONX_TIER(onx_conv_depthwise);
-    return c->ic < VF && may_be_plain(c) ? &ONX_TIER(onx_conv_plain) : &ONX_TIER(onx_conv_direct);
+    bool few = c->ic < VF && c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
+    if (onx_conv_is_depthwise(c)) return &ONX_TIER(onx_conv_depthwise);
+    return few ? &ONX_TIER(onx_conv_plain) : &ONX_TIER(onx_conv_direct);
 }
 
-/* What weights and attributes say: enough for `choose` and for packing. False: not for this file, or
- * wrong, which the plain kernel will say. */
-static bool weights_conv(const onx_call *call, onx_conv *c) {
+bool ONX_TIER(onx_conv_of_weights)(const onx_call *call, onx_conv *c) {
     const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
     if (w->rank != 3 && w->rank != 4) return false;
@@ -57,66 +30,124 @@ static bool weights_conv(const onx_call *call, onx_conv *c) {
     return true;
 }
 
-static onx_status init_conv(onx_call *call) {
+onx_status ONX_TIER(onx_conv_init_plan)(onx_call *call) {
     onx_conv c;
     ONX_TRY(onx_conv_init(call));
-    if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
+    if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
     const onx_conv_algorithm *algorithm = choose(&c);
     call->pack_format = c.groups * 4 + (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
                         (algorithm == &ONX_TIER(onx_conv_depthwise));
     return ONX_OK;
 }
 
+/* ── Half precision ── */
+
+enum { WIDEN_TASK = 1 << 16 }; /* elements */
+
+static bool is_half(const onx_operand *operand) {
+    return operand && operand->dtype != ONX_DTYPE_F32;
+}
+
+typedef struct conversion {
+    const onx_operand *half;
+    float *wide;
+    bool narrow;
+} conversion;
+
+static onx_status convert_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const conversion *v = user;
+    size_t first = index * WIDEN_TASK, rest = (size_t)v->half->count - first, i = 0;
+    size_t n = rest < WIDEN_TASK ? rest : WIDEN_TASK;
+    uint16_t *half = (uint16_t *)v->half->data + first;
+    float *wide = v->wide + first;
+    onx_dtype dtype = (onx_dtype)v->half->dtype;
+    (void)call, (void)scratch;
+    for (; dtype == ONX_DTYPE_F16 && i + VF <= n; i += VF)
+        if (v->narrow)
+            vf_store_f16(half + i, vf_load(wide + i));
+        else
+            vf_store(wide + i, vf_load_f16(half + i));
+    if (v->narrow) return onx_dtype_convert(ONX_DTYPE_F32, wide + i, dtype, half + i, n - i, false);
+    return onx_dtype_convert(dtype, half + i, ONX_DTYPE_F32, wide + i, n - i, false);
+}
+
+static onx_status convert(onx_call *call, const onx_operand *half, float *wide, bool narrow) {
+    size_t tasks = ((size_t)half->count + WIDEN_TASK - 1) / WIDEN_TASK;
+    return onx_call_parallel(call, tasks, convert_task, &(conversion){half, wide, narrow});
+}
+
+/* The floats of an operand: its own, or, of half precision, a copy that takes what it needs of
+ * *room. */
+static onx_status get_floats(onx_call *call, const onx_operand *operand, float **room,
+                             const float **out) {
+    *out = operand ? operand->data : NULL;
+    if (!is_half(operand)) return ONX_OK;
+    *out = *room;
+    *room += operand->count;
+    return convert(call, operand, *room - operand->count, false);
+}
+
 /* ── Packing ── */
 
-static size_t pack_bytes(const onx_call *call) {
+size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call) {
     const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
     onx_conv c;
-    if (!w->constant || !w->data || !weights_conv(call, &c)) return 0;
+    if (!w->constant || !w->data || !ONX_TIER(onx_conv_of_weights)(call, &c)) return 0;
     size_t floats = choose(&c)->weights(&c);
-    if (s->winograd) floats += VF + WINOGRAD.weights(&c);
+    if (s->winograd) floats += VF + ONX_TIER(onx_conv_winograd).weights(&c);
     return floats * sizeof(float);
 }
 
-static onx_status pack(onx_call *call, void *out) {
+static void pack_floats(const onx_call *call, const onx_conv *c, const float *w, float *out) {
     const onx_conv_state *s = call->state;
-    onx_conv c;
-    float *to = out;
-    if (!weights_conv(call, &c)) return ONX_OK;
+    const onx_conv_algorithm *algorithm = choose(c);
     if (s->winograd) {
-        bool fit = WINOGRAD.pack(&c, call->in[1]->data, to + VF + choose(&c)->weights(&c));
-        vf_store(to, vf_set(fit));
-        to += VF;
+        bool fit = ONX_TIER(onx_conv_winograd).pack(c, w, out + VF + algorithm->weights(c));
+        vf_store(out, vf_set(fit));
+        out += VF;
     }
-    for (size_t g = 0; g < c.groups; g++) choose(&c)->pack(&c, call->in[1]->data, g, to);
+    for (size_t g = 0; g < c->groups; g++) algorithm->pack(c, w, g, out);
+}
+
+onx_status ONX_TIER(onx_conv_pack)(onx_call *call, void *out) {
+    const onx_operand *w = call->in[1];
+    size_t bytes = (size_t)w->count * sizeof(float);
+    float *wide = NULL;
+    onx_conv c;
+    if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_OK;
+    if (is_half(w)) {
+        wide = onx_mem_alloc(call->ctx, bytes);
+        if (!wide) return onx_fail_nomem(call->diag);
+        (void)onx_dtype_convert((onx_dtype)w->dtype, w->data, ONX_DTYPE_F32, wide,
+                                (uint64_t)w->count, false);
+    }
+    pack_floats(call, &c, wide ? wide : w->data, out);
+    onx_mem_free(call->ctx, wide, wide ? bytes : 0);
     return ONX_OK;
 }
 
+typedef struct packing {
+    const float *from;
+    float *to;
+} packing;
+
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const plan *p = call->plan;
-    p->algorithm->pack(&p->conv, call->in[1]->data, index, user);
+    const onx_conv_plan *p = call->plan;
+    const packing *k = user;
+    p->algorithm->pack(&p->conv, k->from, index, k->to);
     (void)scratch;
     return ONX_OK;
 }
 
-/* The packed weights; `room` is scratch for them when they are not constant. */
-static onx_status get_weights(onx_call *call, float *room, const float **out) {
-    const plan *p = call->plan;
-    const onx_conv_state *s = call->state;
-    const float *packed = call->packed;
-    *out = !packed ? room : s->winograd ? packed + VF : packed;
-    if (packed) return ONX_OK;
-    return onx_call_parallel(call, p->conv.groups, pack_task, room);
-}
-
 /* ── Sizes ── */
 
-static onx_status bind_common(onx_call *call, plan *p) {
+static onx_status bind_conv(onx_call *call, onx_conv_plan *p) {
     onx_images m;
     ONX_TRY(onx_conv_bind(call, &m));
     onx_conv *c = &p->conv;
-    if (!weights_conv(call, c) || !blocks_fit(m.batch, c->groups, c->ic, m.in_pixels) ||
+    if (!ONX_TIER(onx_conv_of_weights)(call, c) ||
+        !blocks_fit(m.batch, c->groups, c->ic, m.in_pixels) ||
         !blocks_fit(m.batch, c->groups, c->oc, m.out_pixels))
         return onx_call_fail(call, ONX_LIMIT, "the images are too large for this kernel");
     size_t last = m.window.axes - 1;
@@ -128,44 +159,66 @@ static onx_status bind_common(onx_call *call, plan *p) {
     c->top = last ? (size_t)m.span[0].before : 0;
     c->left = (size_t)m.span[last].before;
     p->algorithm = choose(c);
-    p->w_floats = pack_bytes(call) ? 0 : p->algorithm->weights(c);
-    call->scratch_each = c->oh && c->ow ? p->algorithm->scratch(c) : 0;
     return ONX_OK;
 }
 
 /* Depthwise, a block holds channels of VF groups; else each group begins one. */
 static blocks blocks_in(const onx_conv *c) {
-    bool each = is_depthwise(c);
+    bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
                     .channels = each ? c->groups : c->ic,
                     .pixels = c->ih * c->iw};
 }
 static blocks blocks_out(const onx_conv *c) {
-    bool each = is_depthwise(c);
+    bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
                     .channels = each ? c->groups : c->oc,
                     .pixels = c->oh * c->ow};
 }
 
-/* Scratch: the input and the output in blocks, where the tensors are plain. */
-static void plan_scratch(onx_call *call, bool y_plain) {
-    plan *p = call->plan;
-    blocks in = blocks_in(&p->conv), out = blocks_out(&p->conv);
-    bool reads_plain = p->algorithm == &ONX_TIER(onx_conv_plain);
-    p->x_floats = !call->in[0]->layout && !reads_plain ? blocks_floats(&in) : 0;
-    p->y_floats = y_plain ? blocks_floats(&out) : 0;
-    call->scratch_bytes = (p->x_floats + p->y_floats + p->w_floats) * sizeof(float);
+static size_t wide_floats(const onx_call *call, bool constant_weights) {
+    size_t n = 0;
+    for (size_t i = 0; i < call->n_in; i++)
+        if (is_half(call->in[i]) && !(i == 1 && constant_weights)) n += (size_t)call->in[i]->count;
+    if (is_half(call->in[0]) && call->out[0]) n += (size_t)call->out[0]->count;
+    return n;
 }
 
-static onx_status bind_conv(onx_call *call) {
-    ONX_TRY(bind_common(call, call->plan));
-    plan_scratch(call, true);
+onx_status ONX_TIER(onx_conv_bind_plan)(onx_call *call, bool y_blocked) {
+    onx_conv_plan *p = call->plan;
+    ONX_TRY(bind_conv(call, p));
+    blocks in = blocks_in(&p->conv), out = blocks_out(&p->conv);
+    bool packed = ONX_TIER(onx_conv_pack_bytes)(call);
+    bool reads_plain = p->algorithm == &ONX_TIER(onx_conv_plain);
+    p->x_floats = !call->in[0]->layout && !reads_plain ? blocks_floats(&in) : 0;
+    p->y_floats = y_blocked ? 0 : blocks_floats(&out);
+    p->w_floats = packed ? 0 : p->algorithm->weights(&p->conv);
+    p->wide_floats = wide_floats(call, packed);
+    call->scratch_bytes =
+        (p->x_floats + p->y_floats + p->w_floats + p->wide_floats) * sizeof(float);
+    call->scratch_each = p->conv.oh && p->conv.ow ? p->algorithm->scratch(&p->conv) : 0;
     return ONX_OK;
 }
 
 /* ── Running ── */
 
-/* The tasks [first, last). */
+static void run_program(void *user, float *y, size_t n) {
+    ONX_TIER(onx_tile_span)(user, 0, n, y, y); /* one input: the place does not matter */
+}
+
+onx_conv_args ONX_TIER(onx_conv_task_args)(const onx_call *call, const onx_conv_args *a,
+                                           onx_tile_work *work, void *scratch) {
+    static onx_operand *const inputs[1] = {NULL};
+    const onx_conv_state *s = call->state;
+    const onx_conv_plan *p = call->plan;
+    onx_conv_args own = *a;
+    if (!s->tile) return own;
+    ONX_TIER(onx_tile_begin)(work, &p->program, inputs, (char *)scratch + p->program_at);
+    own.then = run_program;
+    own.user = work;
+    return own;
+}
+
 typedef struct part {
     const onx_conv_args *args;
     size_t first;
@@ -173,16 +226,21 @@ typedef struct part {
 
 static onx_status part_task(void *user, onx_call *call, size_t index, void *scratch) {
     const part *some = user;
-    const plan *p = call->plan;
-    p->algorithm->run(&p->conv, some->args, some->first + index, scratch);
+    const onx_conv_plan *p = call->plan;
+    onx_tile_work work;
+    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, some->args, &work, scratch);
+    p->algorithm->run(&p->conv, &a, some->first + index, scratch);
     return ONX_OK;
 }
-static onx_status run_part(onx_call *call, const onx_conv_args *a, size_t first, size_t last) {
+onx_status ONX_TIER(onx_conv_run_tasks)(onx_call *call, const onx_conv_args *a, size_t first,
+                                        size_t last) {
     return onx_call_parallel(call, last - first, part_task, &(part){a, first});
 }
 
 /* Without any input there are only bias and residual. */
-static void run_empty(const onx_call *call, const onx_conv_args *a) {
+static onx_status empty_task(void *user, onx_call *call, size_t index, void *scratch) {
+    onx_tile_work work;
+    onx_conv_args own = ONX_TIER(onx_conv_task_args)(call, user, &work, scratch), *a = &own;
     const onx_operand *y = call->out[0];
     size_t pixels = 1, block = y->layout ? y->layout : 1;
     for (size_t i = 2; i < y->rank; i++) pixels *= (size_t)y->dims[i];
@@ -193,213 +251,97 @@ static void run_empty(const onx_call *call, const onx_conv_args *a) {
         v = v > a->hi ? a->hi : v;
         memcpy((void *)(a->y + i), &v, sizeof v);
     }
+    if (a->then) a->then(a->user, a->y, (size_t)y->count);
+    (void)index;
+    return ONX_OK;
 }
 
-static onx_conv_args args_of(const onx_call *call) {
+onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
     const onx_conv_state *s = call->state;
     onx_conv_args a = {.x = call->in[0]->data, .y = call->out[0]->data, .lo = s->lo, .hi = s->hi};
     if (call->n_in > 2 && call->in[2]) a.bias = call->in[2]->data;
     if (call->n_in > 3 && call->in[3]) a.residual = call->in[3]->data;
+    if (call->packed) a.w = (const float *)call->packed + (s->winograd ? VF : 0);
     return a;
 }
 
-static onx_status run_conv(onx_call *call) {
-    const plan *p = call->plan;
-    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    onx_conv_args a = args_of(call);
-    if (!call->in[0]->count) return run_empty(call, &a), ONX_OK;
-    float *x = call->scratch, *y = x + p->x_floats, *w = y + p->y_floats;
-    ONX_TRY(get_weights(call, w, &a.w));
+/* With floats on all sides: a->x and a->y as the tensors lie, `w` the weights where they are not
+ * packed. */
+static onx_status run_floats(onx_call *call, onx_conv_args *a, const float *w) {
+    const onx_conv_plan *p = call->plan;
+    float *x = call->scratch, *y = x + p->x_floats, *packed = y + p->y_floats, *out = a->y;
+    if (!call->packed) {
+        a->w = packed;
+        ONX_TRY(onx_call_parallel(call, p->conv.groups, pack_task, &(packing){w, packed}));
+    }
     if (p->x_floats) {
-        ONX_TRY(blocks_to(call, blocks_in(&p->conv), a.x, x));
-        a.x = x;
+        ONX_TRY(blocks_to(call, blocks_in(&p->conv), a->x, x));
+        a->x = x;
     }
-    if (p->y_floats) a.y = y;
-    ONX_TRY(run_part(call, &a, 0, p->algorithm->tasks(&p->conv)));
-    return p->y_floats ? blocks_from(call, blocks_out(&p->conv), y, call->out[0]->data) : ONX_OK;
+    if (p->y_floats) a->y = y;
+    ONX_TRY(ONX_TIER(onx_conv_run_tasks)(call, a, 0, p->algorithm->tasks(&p->conv)));
+    return p->y_floats ? blocks_from(call, blocks_out(&p->conv), y, out) : ONX_OK;
 }
 
-/* ── ConvBlocked ── */
-
-typedef struct winograd_job {
-    const onx_conv_args *args; /* of one image */
-    float *shared;
-    unsigned char *fit; /* [in_tasks] */
-} winograd_job;
-
-static onx_status winograd_in_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const winograd_job *j = user;
-    const plan *p = call->plan;
-    j->fit[index] = WINOGRAD.in(&p->conv, j->args->x, j->shared, index);
-    (void)scratch;
-    return ONX_OK;
-}
-static onx_status winograd_out_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const winograd_job *j = user;
-    const plan *p = call->plan;
-    WINOGRAD.out(&p->conv, j->args, j->shared, index, scratch);
-    return ONX_OK;
-}
-
-/* Image by image; *done: how many were made, for the next one has numbers that are too large. */
-static onx_status run_winograd(onx_call *call, onx_conv_args a, size_t *done) {
-    const plan *p = call->plan;
-    const float *packed = call->packed;
-    size_t n = WINOGRAD.in_tasks(&p->conv), shared = WINOGRAD.shared(&p->conv);
-    winograd_job j = {&a, call->scratch, (unsigned char *)((float *)call->scratch + shared)};
-    size_t x_step = p->conv.ic * p->conv.ih * p->conv.iw;
-    size_t y_step = p->conv.oc * p->conv.oh * p->conv.ow;
-    a.w = packed + VF + p->algorithm->weights(&p->conv);
-    for (*done = 0; *done < p->conv.n && *packed == 1; ++*done) {
-        ONX_TRY(onx_call_parallel(call, n, winograd_in_task, &j));
-        for (size_t i = 0; i < n; i++)
-            if (!j.fit[i]) return ONX_OK;
-        ONX_TRY(onx_call_parallel(call, WINOGRAD.out_tasks(&p->conv), winograd_out_task, &j));
-        a.x += x_step;
-        a.y += y_step;
-        if (a.residual) a.residual += y_step;
-    }
-    return ONX_OK;
-}
-
-static onx_status run_blocked(onx_call *call) {
-    const plan *p = call->plan;
-    if (!p->winograd || !call->out[0] || !call->out[0]->count || !call->in[0]->count)
-        return run_conv(call);
-    onx_conv_args a = args_of(call);
-    size_t done = 0, each = p->algorithm->tasks(&p->conv) / p->conv.n;
-    ONX_TRY(run_winograd(call, a, &done));
-    if (done == p->conv.n) return ONX_OK;
-    ONX_TRY(get_weights(call, NULL, &a.w));
-    return run_part(call, &a, done * each, p->conv.n * each);
-}
-
-/* Is Winograd's algorithm faster? Where sizes are not known yet, they are taken to be large for
- * kernels with few channels. */
-static bool wants_winograd(const onx_call *call, const onx_conv *c) {
-    const onx_operand *x = call->in[0], *w = call->in[1];
-    if (!w->constant || !w->data || !x->layout || !WINOGRAD.fits(c) || w->rank != 4) return false;
-    if (x->rank == 4 && x->dims[2] >= 0 && x->dims[3] >= 0)
-        return (x->dims[2] / 4 + 1) * (x->dims[3] / 4 + 1) >= TILES_MIN;
-    return c->ic * c->oc <= (size_t)1 << 16;
-}
-
-static onx_status init_blocked(onx_call *call) {
-    onx_conv c;
-    ONX_TRY(init_conv(call));
-    onx_conv_state *s = call->state;
-    s->lo = onx_call_float(call, "lo");
-    s->hi = onx_call_float(call, "hi");
-    if (!weights_conv(call, &c)) return ONX_UNSUPPORTED;
-    bool blocked = call->in[0]->layout;
-    size_t in = is_depthwise(&c) ? c.groups : c.ic, out = is_depthwise(&c) ? c.groups : c.oc;
-    if (out % VF || (blocked && (call->in[0]->layout != VF || in % VF))) return ONX_UNSUPPORTED;
-    if (call->out[0]) call->out[0]->layout = VF;
-    s->winograd = wants_winograd(call, &c);
-    call->pack_format = call->pack_format * 2 + s->winograd;
-    return ONX_OK;
-}
-
-static void plan_winograd(onx_call *call) {
-    const onx_conv_state *s = call->state;
-    plan *p = call->plan;
-    p->winograd = s->winograd && WINOGRAD.tiles(&p->conv) >= TILES_MIN;
-    if (!p->winograd) return;
-    size_t each = WINOGRAD.scratch(&p->conv);
-    call->scratch_bytes = WINOGRAD.shared(&p->conv) * sizeof(float) + WINOGRAD.in_tasks(&p->conv);
-    if (call->scratch_each < each) call->scratch_each = each;
-}
-
-static onx_status bind_blocked(onx_call *call) {
-    const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
-    ONX_TRY(bind_common(call, call->plan));
-    plan_scratch(call, false);
-    plan_winograd(call);
-    onx_operand *y = call->out[0];
-    if (!y) return ONX_OK;
-    y->layout = VF;
-    if (r && (r->rank != y->rank || r->layout != VF ||
-              memcmp(r->dims, y->dims, y->rank * sizeof *y->dims)))
-        return onx_call_fail(call, ONX_INVALID, "R must have shape and layout of the result");
-    return ONX_OK;
-}
-
-/* ── ToBlocked, FromBlocked ── */
-
-static onx_status bind_reorder(onx_call *call, bool to) {
-    const onx_operand *x = call->in[0];
-    if (x->rank < 2 || x->layout != (to ? ONX_LAYOUT_PLAIN : VF) || x->dims[1] % VF)
-        return onx_call_fail(call, ONX_INVALID, "the layout of the input cannot be changed so");
-    ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, x->rank, x->dims));
-    if (call->out[0]) call->out[0]->layout = to ? VF : ONX_LAYOUT_PLAIN;
-    return ONX_OK;
-}
-static onx_status init_to(onx_call *call) {
-    if (call->out[0]) call->out[0]->layout = VF;
-    return ONX_OK;
-}
-static onx_status bind_to(onx_call *call) {
-    return bind_reorder(call, true);
-}
-static onx_status bind_from(onx_call *call) {
-    return bind_reorder(call, false);
-}
-
-static blocks blocks_whole(const onx_operand *x) {
-    blocks b = {.images = (size_t)x->dims[0], .channels = (size_t)x->dims[1], .pixels = 1};
-    for (size_t i = 2; i < x->rank; i++) b.pixels *= (size_t)x->dims[i];
-    return b;
-}
-static onx_status run_to(onx_call *call) {
+onx_status ONX_TIER(onx_conv_run)(onx_call *call) {
+    const onx_conv_plan *p = call->plan;
     const onx_operand *x = call->in[0], *y = call->out[0];
-    return y && x->count ? blocks_to(call, blocks_whole(x), x->data, y->data) : ONX_OK;
+    if (!y || !y->count) return ONX_OK;
+    onx_conv_args a = ONX_TIER(onx_conv_args_of)(call);
+    float *room = (float *)call->scratch + p->x_floats + p->y_floats + p->w_floats;
+    const float *w = NULL;
+    ONX_TRY(get_floats(call, x, &room, &a.x));
+    ONX_TRY(get_floats(call, call->n_in > 2 ? call->in[2] : NULL, &room, &a.bias));
+    if (!call->packed) ONX_TRY(get_floats(call, call->in[1], &room, &w));
+    if (is_half(y)) a.y = room;
+    float *out = a.y;
+    if (x->count)
+        ONX_TRY(run_floats(call, &a, w));
+    else
+        ONX_TRY(onx_call_parallel(call, 1, empty_task, &a));
+    return is_half(y) ? convert(call, y, out, true) : ONX_OK;
 }
-static onx_status run_from(onx_call *call) {
-    const onx_operand *x = call->in[0], *y = call->out[0];
-    return y && x->count ? blocks_from(call, blocks_whole(x), x->data, y->data) : ONX_OK;
+
+static onx_status bind_plain(onx_call *call) {
+    return ONX_TIER(onx_conv_bind_plan)(call, false);
 }
 
 #define F32 ONX_T(F32)
+#define HALF (ONX_T(F16) | ONX_T(BF16))
+#define CONV                                                                                       \
+    .packs = 1 << 1, .plan_bytes = sizeof(onx_conv_plan),                                          \
+    .pack_bytes = ONX_TIER(onx_conv_pack_bytes), .pack = ONX_TIER(onx_conv_pack)
+#define PLAIN                                                                                      \
+    .init = ONX_TIER(onx_conv_init_plan), .bind = bind_plain, .run = ONX_TIER(onx_conv_run)
+
 extern onx_kernel_rows ONX_TIER(onx_kernels_conv);
 onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
-    {.op = "Conv",
-     .first = 1,
-     .types = {F32, F32, F32},
-     .name = "conv_f32",
-     .packs = 1 << 1,
-     .plan_bytes = sizeof(plan),
-     .init = init_conv,
-     .pack_bytes = pack_bytes,
-     .pack = pack,
-     .bind = bind_conv,
-     .run = run_conv},
+    {.op = "Conv", .first = 1, .types = {F32, F32, F32}, .name = "conv_f32", CONV, PLAIN},
+    {.op = "Conv", .first = 1, .types = {HALF, HALF, HALF}, .name = "conv_half", CONV, PLAIN},
     {.op = "ConvBlocked",
      .first = 1,
      .types = {F32, F32, F32, F32},
      .name = "conv_blocked_f32",
      .overwrite = 1 << 3,
-     .packs = 1 << 1,
-     .plan_bytes = sizeof(plan),
+     CONV,
      .domain = "onx.internal",
-     .init = init_blocked,
-     .pack_bytes = pack_bytes,
-     .pack = pack,
-     .bind = bind_blocked,
-     .run = run_blocked},
+     .init = ONX_TIER(onx_conv_blocked_init),
+     .bind = ONX_TIER(onx_conv_blocked_bind),
+     .run = ONX_TIER(onx_conv_blocked_run)},
     {.op = "ToBlocked",
      .first = 1,
      .types = {F32},
      .name = "to_blocked_f32",
      .domain = "onx.internal",
-     .init = init_to,
-     .bind = bind_to,
-     .run = run_to},
+     .init = ONX_TIER(onx_to_blocked_init),
+     .bind = ONX_TIER(onx_to_blocked_bind),
+     .run = ONX_TIER(onx_to_blocked_run)},
     {.op = "FromBlocked",
      .first = 1,
      .types = {F32},
      .name = "from_blocked_f32",
      .domain = "onx.internal",
-     .bind = bind_from,
-     .run = run_from},
+     .bind = ONX_TIER(onx_from_blocked_bind),
+     .run = ONX_TIER(onx_from_blocked_run)},
     {0},
 };

@@ -6,6 +6,8 @@
  *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the node that
  *                         y  = FromBlocked(y')             made x, or from a ToBlocked
  *
+ * Channels that are not whole blocks stay plain: ConvBlocked reads a plain x, or writes a plain y.
+ *
  * In the end the ways back that nobody takes are removed. What follows a convolution and can be done
  * while its result is stored goes into it:
  *
@@ -13,7 +15,7 @@
  *     Relu(y), Clip(y)    ConvBlocked(…) { lo, hi }         after the sum
  *
  * Elementwise nodes work on blocked values as they are, where all their inputs have the shape of the
- * result or one element. */
+ * result, or one element for each channel, or only one; so does Concat along the channels. */
 #include "rt/lower/lower.h"
 
 #include <math.h>
@@ -84,32 +86,47 @@ static bool is_image(const onx_pass_ctx *ctx, const onx_value *value) {
 
 /* ─ Convolution ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Can the channels be cut into blocks? `plain`: not those of the input, but they are few. */
-static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups,
-                         bool *plain) {
+/* Can the channels be cut into blocks? `plain`: not those of the input; `whole`: those of the output
+ * can. */
+static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups, bool *plain,
+                         bool *whole) {
     int64_t block = (int64_t)ctx->block, out = onx_tensor_dim(w, 0), in = onx_tensor_dim(w, 1);
-    if (groups < 1 || out < 1 || in < 1 || out % groups || out % block) return false;
+    if (groups < 1 || out < 1 || in < 1 || out % groups) return false;
     *plain = groups == 1 && in % block != 0;
-    if (groups == 1) return !*plain || in < block;
-    if (in == 1 && out == groups) return true; /* one channel to each */
+    *whole = out % block == 0;
+    if (groups == 1) return *whole || !*plain;
+    if (in == 1 && out == groups) return *whole; /* one channel to each */
     return in % block == 0 && out / groups % block == 0;
 }
 
-static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,
-                      bool *plain) {
+static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, bool *plain,
+                      bool *whole) {
     const onx_value *x = onx_node_input(node, 0), *bias = onx_node_input(node, 2);
     const onx_tensor *w = onx_pass_constant(ctx, onx_node_input(node, 1));
     if (!w || onx_tensor_dtype(w) != ONX_DTYPE_F32 || onx_tensor_rank(w) != 4) return false;
     if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32) return false;
     return is_image(ctx, x) && is_image(ctx, onx_node_output(node, 0)) &&
-           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain);
+           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain, whole);
+}
+
+/* The channels of the result are not whole blocks: it is plain, but a blocked input is read. */
+static onx_status read_blocked(blocked *b, onx_node *node, bool *done) {
+    onx_value *x = twin_of(b, onx_node_input(node, 0));
+    if (!x) return ONX_OK;
+    *done = true;
+    b->ctx->changes++;
+    ONX_TRY(onx_node_set_input(node, 0, x, b->ctx->diag));
+    onx_status status = onx_node_set_op(node, ONX_INTERNAL "::ConvBlocked");
+    return status ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
 }
 
 static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool *done) {
-    bool plain;
+    bool plain, whole;
     onx_value *in[3];
-    if (!onx_pass_is(op, "Conv") || node->input.n > 3 || !conv_fits(b->ctx, node, op, &plain))
+    if (!onx_pass_is(op, "Conv") || node->input.n > 3 ||
+        !conv_fits(b->ctx, node, op, &plain, &whole))
         return ONX_OK;
+    if (!whole) return read_blocked(b, node, done);
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
     if (!plain) ONX_TRY(need_twin(b, in[0], node, &in[0]));
     *done = true;
@@ -226,15 +243,44 @@ static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool 
     return ONX_OK;
 }
 
+/* Size `index` of a value, counted from the last one: -1: not known; 1 in front of the first. */
+static int64_t size_from_end(const onx_pass_ctx *ctx, const onx_value *value, size_t index) {
+    const onx_tensor *constant = onx_pass_constant(ctx, value);
+    const onx_fact *fact = onx_pass_fact(ctx, value);
+    size_t rank = constant ? onx_tensor_rank(constant) : fact->rank;
+    int64_t dim;
+    if (!constant && (fact->kind != ONX_TYPE_TENSOR || !fact->ranked)) return -1;
+    if (index >= rank) return 1;
+    if (constant) return onx_tensor_dim(constant, rank - 1 - index);
+    const onx_sym *sym = fact->dims[rank - 1 - index];
+    return sym && onx_sym_is_int(sym, &dim) ? dim : -1;
+}
+
+/* Has it no height and width? Then its elements lie in blocks as they lie plain. */
+static bool is_flat(const onx_pass_ctx *ctx, const onx_value *value) {
+    return size_from_end(ctx, value, 0) == 1 && size_from_end(ctx, value, 1) == 1 &&
+           size_from_end(ctx, value, 4) == 1;
+}
+
+/* Can the operands of the program be used with a blocked result? At least one has its shape. */
+static bool operands_fit(const blocked *b, const onx_fact *out) {
+    bool full = false;
+    for (size_t i = 0; i < b->group.program.n_in; i++) {
+        const onx_value *value = b->group.in[i];
+        bool same = onx_pass_same_shape(onx_pass_fact(b->ctx, value), out);
+        if (same ? !twin_of(b, value) : !is_flat(b->ctx, value)) return false;
+        full |= same;
+    }
+    return full;
+}
+
 static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op, bool *done) {
     onx_value *in[ONX_TILE_INPUTS];
     const onx_fact *out = onx_pass_fact(b->ctx, onx_node_output(node, 0));
-    if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node)) return ONX_OK;
-    for (size_t i = 0; i < b->group.program.n_in; i++) {
-        const onx_value *value = b->group.in[i];
-        if (!twin_of(b, value) || !onx_pass_same_shape(onx_pass_fact(b->ctx, value), out))
-            return ONX_OK;
-    }
+    if (onx_pass_is(op, "Identity") || onx_pass_is(op, "Cast")) return ONX_OK; /* plain alone */
+    if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node) ||
+        !operands_fit(b, out))
+        return ONX_OK;
     for (size_t i = 0; i < node->input.n; i++) {
         onx_value *value = onx_node_input(node, i), *twin = twin_of(b, value);
         in[i] = twin ? twin : value;
@@ -243,9 +289,21 @@ static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op
     return replace(b, node, op->name, node->input.n, in, true);
 }
 
+static onx_status visit_concat(blocked *b, onx_node *node, const onx_op *op, bool *done) {
+    size_t axis, n = node->input.n;
+    if (!onx_pass_is(op, "Concat") || op->since < 4) return ONX_OK;
+    if (!onx_axis(onx_op_int(op, node, "axis"), 4, &axis) || axis != 1) return ONX_OK;
+    onx_value **in = onx_arena_array(&b->ctx->arena, n, sizeof(onx_value *));
+    if (!in) return onx_fail_nomem(b->ctx->diag);
+    for (size_t i = 0; i < n; i++)
+        if (!(in[i] = twin_of(b, onx_node_input(node, i)))) return ONX_OK;
+    *done = true;
+    return replace(b, node, op->name, n, in, true);
+}
+
 typedef onx_status visitor(blocked *b, onx_node *node, const onx_op *op, bool *done);
-static visitor *const visitors[] = {visit_conv, visit_add, visit_clamp, visit_pool,
-                                    visit_elementwise};
+static visitor *const visitors[] = {visit_conv, visit_add,    visit_clamp,
+                                    visit_pool, visit_concat, visit_elementwise};
 
 static onx_status visit(blocked *b, onx_node *node) {
     const onx_op *op = onx_pass_op(b->ctx, node);

@@ -1,7 +1,9 @@
-/* epilogue.c: MatMul and the elementwise work on its result to one onx.internal::MatMulTile.
+/* epilogue.c: MatMul and the elementwise work on its result to one onx.internal::MatMulTile, and
+ * ConvBlocked and that on its result alone to one ConvBlocked.
  *
  *     MatMulTile(A, B, operands …) { code, consts }     input 0 of the program is the product, the
  *                                                       others are the operands
+ *     ConvBlocked(X, W, B, R) { …, code, consts }       input 0 of the program is the result
  *
  * The program must leave the shape of the product as it is. */
 #include "rt/lower/lower.h"
@@ -55,6 +57,28 @@ static onx_status fuse(onx_pass_ctx *ctx, onx_node *product, onx_node *user,
     return onx_pass_remove(ctx, product);
 }
 
+/* The user takes over inputs and attributes of the convolution. */
+static onx_status fuse_conv(onx_pass_ctx *ctx, onx_node *conv, onx_node *user,
+                            const onx_tile_group *group) {
+    onx_value *in[4];
+    size_t n = conv->input.n;
+    for (size_t i = 0; i < n; i++) in[i] = onx_node_input(conv, i);
+    ONX_TRY(onx_pass_remake(ctx, user, ONX_INTERNAL "::ConvBlocked", n, in));
+    for (const onx_attr *a = onx_node_attr_first(conv); a; a = onx_attr_next(a))
+        ONX_TRY(onx_node_set_attr(user, a, ctx->diag));
+    if (onx_tile_put(&group->program, user)) return onx_fail_nomem(ctx->diag);
+    return onx_pass_remove(ctx, conv);
+}
+
+static onx_status visit_conv(onx_pass_ctx *ctx, onx_node *conv, onx_tile_group *group) {
+    size_t index;
+    onx_node *user = onx_pass_only_use(ctx, onx_node_output(conv, 0), &index);
+    if (!user || onx_op_has(conv, "code") || conv->input.n > 4 || !program_of(ctx, user, group) ||
+        group->program.n_in != 1 || onx_tile_dtype(&group->program) != ONX_DTYPE_F32)
+        return ONX_OK;
+    return fuse_conv(ctx, conv, user, group);
+}
+
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node, onx_tile_group *group) {
     size_t index;
     const onx_value *result = onx_node_output(node, 0);
@@ -75,6 +99,7 @@ onx_status onx_lower_epilogue(onx_pass_ctx *ctx, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         if (is_product(ctx, node)) ONX_TRY(visit(ctx, node, group));
+        if (onx_lower_is(node, "ConvBlocked")) ONX_TRY(visit_conv(ctx, node, group));
     }
     return ONX_OK;
 }
