@@ -18,7 +18,7 @@ TEST(identity) {
     check_file("identity.txt", 12);
 }
 TEST(fold) {
-    check_file("fold.txt", 8);
+    check_file("fold.txt", 9);
 }
 TEST(batchnorm) {
     check_file("batchnorm.txt", 3);

@@ -56,7 +56,7 @@ bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value) {
 
 onx_node *onx_pass_only_use(const onx_pass_ctx *ctx, const onx_value *value, size_t *index) {
     onx_use use = {0};
-    if (value->n_uses != 1 || onx_pass_held(ctx, value)) return NULL;
+    if (!value || value->n_uses != 1 || onx_pass_held(ctx, value)) return NULL;
     onx_value_use_next(value, &use);
     *index = use.index;
     return use.node;
@@ -112,10 +112,7 @@ onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) {
 
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) {
-    while (node->attribute.first) {
-        const onx_attr *attr = (const onx_attr *)node->attribute.first;
-        if (onx_node_remove_attr(node, onx_str_z(attr->name))) return onx_fail_nomem(ctx->diag);
-    }
+    while (node->attribute.first) onx_attr_leave((onx_attr *)node->attribute.first);
     if (onx_node_set_op(node, op)) return onx_fail_nomem(ctx->diag);
     for (size_t i = 0; i < n_in; i++) ONX_TRY(onx_node_set_input(node, i, in[i], ctx->diag));
     while (node->input.n > n_in) ONX_TRY(onx_node_remove_input(node, node->input.n - 1));
@@ -136,12 +133,12 @@ static bool takes_initializers(const onx_graph *graph) {
     return !graph->function && graph->model->ir_version >= 4;
 }
 
-/* Do notes name it, that would go with it? */
-static bool is_noted(const onx_pass_ctx *ctx, const onx_value *value) {
+/* Do notes name it, that would go with it? Or is its name defined twice? */
+static bool is_tied(const onx_pass_ctx *ctx, const onx_value *value) {
     (void)ctx;
     for (const onx_ref *r = value->first; r; r = r->next)
         if (r->kind == ONX_REF_OTHER) return true;
-    return false;
+    return onx_value_lookup(value->graph, value->name) != value;
 }
 
 static bool any_output(const onx_pass_ctx *ctx, const onx_node *node,
@@ -177,13 +174,16 @@ static onx_status to_initializers(onx_pass_ctx *ctx, onx_node *node,
         ONX_TRY(add_initializer(ctx, value, tensors[i], &inits[i]));
     }
     ONX_TRY(onx_pass_remove(ctx, node));
-    for (size_t i = 0; i < n; i++)
-        if (inits[i]) ONX_TRY(onx_value_rename(inits[i], onx_str_z(names[i]), ctx->diag));
+    for (size_t i = 0; i < n; i++) { /* the name may be taken by another definition of it */
+        onx_status status =
+            inits[i] ? onx_value_rename(inits[i], onx_str_z(names[i]), NULL) : ONX_OK;
+        if (status == ONX_NO_MEMORY) return onx_fail_nomem(ctx->diag);
+    }
     return ONX_OK;
 }
 
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors) {
-    if (any_output(ctx, node, is_noted)) return ONX_OK;
+    if (any_output(ctx, node, is_tied)) return ONX_OK;
     if (takes_initializers(node->graph) && !any_output(ctx, node, is_asked))
         return to_initializers(ctx, node, tensors);
     bool is_constant = onx_str_is(node->op_type, "Constant");

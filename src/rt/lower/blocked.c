@@ -46,8 +46,9 @@ static onx_status take_name(blocked *b, onx_node *node, const onx_node *from) {
 static onx_status add_twin(blocked *b, const onx_value *value, const char *op, size_t n_in,
                            onx_value *const *in, onx_node *before, bool like) {
     onx_graph *graph = before->graph;
-    char hint[220];
-    (void)snprintf(hint, sizeof hint, "%.200s_c%zu", onx_value_name(value), b->ctx->block);
+    char hint[100] = "blocked"; /* a name that is longer might be cut inside a character */
+    if (value->name.size < 80)
+        (void)snprintf(hint, sizeof hint, "%s_c%zu", onx_value_name(value), b->ctx->block);
     const char *name = onx_graph_new_name(graph, hint);
     onx_node *node = name ? onx_graph_add_node(graph, op, n_in, in, 1, &name) : NULL;
     if (!node || onx_node_move(node, before)) return onx_fail_nomem(b->ctx->diag);
@@ -219,8 +220,7 @@ static bool is_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const
         n = 2;
     if (!axes || n != 2) return false;
     size_t first, second;
-    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 5 &&
-           (first == 2 || second == 2);
+    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
 }
 
 static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool *done) {
@@ -321,7 +321,7 @@ static onx_status walk(blocked *b, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_last(graph), *prev; node; node = prev) {
         prev = onx_node_prev(node);
         const onx_value *out = onx_node_output(node, 0);
-        if (onx_lower_is(node, "FromBlocked") && !out->n_uses && !onx_pass_held(b->ctx, out))
+        if (onx_lower_is(node, "FromBlocked") && out && !out->n_uses && !onx_pass_held(b->ctx, out))
             ONX_TRY(onx_pass_remove(b->ctx, node));
     }
     return ONX_OK;
