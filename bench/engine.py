@@ -19,8 +19,8 @@ def call(*command):
     """What a command prints, or an exception with what it says went wrong."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        raise RuntimeError(lines[-1])
+        said = [line for line in done.stderr.splitlines() if line and line[0] != " "]  # hints are indented
+        raise RuntimeError(said[-1] if said else f"exit status {done.returncode}")
     return done.stdout
 
 
@@ -55,7 +55,7 @@ class Bench:
             for threads in self.args.threads:
                 yield row(name, threads, self.rounds(model, source, threads))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            yield {"model": name, "error": str(error)}
+            yield {"model": name, "error": str(error).replace(self.folder + "/", "")}
         finally:
             if os.path.exists(model):
                 os.remove(model)

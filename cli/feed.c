@@ -193,12 +193,12 @@ static int make(const runner *r, feed *f, size_t input, uint64_t seed, bool elem
     if (status == ONX_NO_MEMORY) return cli_no_memory(r->args->command);
     f->data[input] = onx_tensor_data(tensor);
     const char *name = arg->name;
+    cli_text shape = cli_dims(arg->dtype, arg->rank, arg->dims);
     if (!status) status = onx_arg_from_data(f->data[input], arg, &diag);
     arg->name = name;
     if (status) return runner_fail(r, &diag);
-    cli_note(r->args->command, "input %s is random: %s%s%s%s", name,
-             cli_dims(arg->dtype, arg->rank, arg->dims).s, *note.s ? " (" : "", note.s,
-             *note.s ? "; see --set)" : "");
+    cli_note(r->args->command, "input %s is random: %s%s%s%s", name, shape.s, *note.s ? " (" : "",
+             note.s, *note.s ? "; see --set)" : "");
     return CLI_OK;
 }
 

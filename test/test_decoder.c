@@ -2,6 +2,7 @@
  * that is a Loop: both against plain arithmetic. */
 #include "decoder.h"
 #include "test.h"
+#include "ways.h"
 
 #include <math.h>
 
@@ -31,12 +32,24 @@ static bool failed(onx_status status, const onx_diag *diag) {
     return true;
 }
 
-static onx_session *open_session(onx_model *model, const onx_session_options *options) {
-    onx_session *session = NULL;
-    onx_diag diag = ONX_INIT(onx_diag);
-    CHECK(!failed(onx_session_new(model, options, &session, &diag), &diag));
+/* What is run, and how. */
+typedef struct trial {
+    const way *how;
+    const char *tier;
+    size_t threads;
+    fake_device device;
+} trial;
+
+static onx_session *open_session(onx_model *model, trial *t) {
+    onx_session *session = way_open(model, t->how, t->tier, t->threads, &t->device);
+    CHECK(session);
     onx_model_free(model); /* a session needs it no longer */
     return session;
+}
+static void close_session(onx_session *session, const trial *t) {
+    onx_session_free(session);
+    CHECK_EQ(t->device.faults, 0);
+    CHECK_EQ(t->device.bytes, 0);
 }
 
 /* ── Token by token ──────────────────────────────────────────────────────────────────────────── */
@@ -65,27 +78,28 @@ static bool step(onx_session *session, int64_t *token, int64_t position, float l
     return true;
 }
 
-static void run_steps(const onx_session_options *options) {
+static void run_steps(trial *how, float all[STEPS][VOCAB]) {
     truth wanted;
     onx_arg past[CACHES];
     float logits[VOCAB];
     int64_t token = FIRST;
     REQUIRE(decoder_compute(&tiny, FIRST, STEPS, wanted.tokens, wanted.logits[0]));
-    onx_session *session = open_session(decoder_step_model(&tiny), options);
+    onx_session *session = open_session(decoder_step_model(&tiny), how);
     if (!session) return;
     for (size_t i = 0; i < CACHES; i++)
         past[i] = (onx_arg){.dtype = ONX_DTYPE_F32, .rank = 4, .dims = {1, 2, 0, 8}};
     for (size_t t = 0; t < STEPS && step(session, &token, (int64_t)t, logits, past); t++) {
         CHECK_EQ(token, wanted.tokens[t]);
         CHECK(largest_error(logits, wanted.logits[t], VOCAB) < 2e-5);
+        memcpy(all[t], logits, sizeof logits);
     }
     for (size_t i = 0; i < CACHES; i++) onx_arg_clear(&past[i]);
-    onx_session_free(session);
+    close_session(session, how);
 }
 
 /* ── A Loop ──────────────────────────────────────────────────────────────────────────────────── */
 
-static void run_loop(const onx_session_options *options, int64_t steps) {
+static void run_loop(trial *how, int64_t steps, float all[STEPS][VOCAB]) {
     truth wanted;
     onx_diag diag = ONX_INIT(onx_diag);
     int64_t token = FIRST;
@@ -98,7 +112,7 @@ static void run_loop(const onx_session_options *options, int64_t steps) {
                       .bytes = 8}};
     onx_arg out[2] = {{.name = "tokens"}, {.name = "all_logits"}};
     REQUIRE(decoder_compute(&tiny, FIRST, (size_t)steps, wanted.tokens, wanted.logits[0]));
-    onx_session *session = open_session(decoder_loop_model(&tiny), options);
+    onx_session *session = open_session(decoder_loop_model(&tiny), how);
     if (!session) return;
     if (CHECK(!failed(onx_session_run(session, 2, in, 2, out, NULL, &diag), &diag))) {
         CHECK_EQ(out[0].rank, 3);
@@ -110,44 +124,37 @@ static void run_loop(const onx_session_options *options, int64_t steps) {
         if (CHECK(out[0].bytes == n * 8) && CHECK(out[1].bytes == n * VOCAB * 4)) {
             CHECK(!memcmp(out[0].data, wanted.tokens, n * 8));
             CHECK(largest_error(out[1].data, wanted.logits[0], n * VOCAB) < 2e-5);
+            memcpy(all, out[1].data, n * VOCAB * 4);
         }
     }
     for (size_t i = 0; i < 2; i++) onx_arg_clear(&out[i]);
-    onx_session_free(session);
+    close_session(session, how);
 }
 
 /* ── Cases ───────────────────────────────────────────────────────────────────────────────────── */
 
-TEST(steps) {
-    run_steps(NULL);
+/* Both models, with one thread and with two: the same bits. */
+static void try_way(const way *how, const char *tier) {
+    static float logits[4][STEPS][VOCAB];
+    memset(logits, 0, sizeof logits);
+    for (size_t threads = 1; threads <= 2; threads++) {
+        trial t = {.how = how, .tier = tier, .threads = threads};
+        run_steps(&t, logits[threads - 1]);
+        run_loop(&t, STEPS, logits[threads + 1]);
+    }
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    CHECK(memcmp(logits[2], logits[3], sizeof logits[0]) == 0);
 }
 
-TEST(steps_unoptimized) {
-    onx_session_options options = ONX_INIT(onx_session_options);
-    options.level = ONX_LEVEL_NONE;
-    options.threads = 1;
-    run_steps(&options);
+TEST(every_way) {
+    for (size_t w = 0; w < ONX_COUNT(ways); w++)
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) try_way(&ways[w], *tier);
 }
 
-TEST(steps_dynamic) {
-    onx_session_options options = ONX_INIT(onx_session_options);
-    options.dynamic = true;
-    run_steps(&options);
+TEST(short_loop) {
+    static float logits[STEPS][VOCAB];
+    trial t = {.how = &ways[0], .tier = "ref", .threads = 1};
+    run_loop(&t, 1, logits);
 }
 
-TEST(loop) {
-    run_loop(NULL, STEPS);
-}
-
-TEST(loop_unoptimized) {
-    onx_session_options options = ONX_INIT(onx_session_options);
-    options.level = ONX_LEVEL_NONE;
-    options.threads = 1;
-    run_loop(&options, STEPS);
-}
-
-TEST(loop_short) {
-    run_loop(NULL, 1);
-}
-
-TEST_MAIN(E(steps) E(steps_unoptimized) E(steps_dynamic) E(loop) E(loop_unoptimized) E(loop_short))
+TEST_MAIN(E(every_way) E(short_loop))

@@ -288,6 +288,34 @@ TEST(functions) {
            {"y", "float[]"}, {"z", "float[3,N]"});
 }
 
+static void complain(void *user, const onx_diag *diag) {
+    ++*(size_t *)user;
+    fprintf(stderr, "    %s: %s (%s)\n", diag->place, diag->message, diag->hint);
+}
+
+/* In ONNX's own tests, what is inferred never contradicts what is declared. */
+TEST(backend) {
+    if (!test_data()) SKIP("ONX_DATA is not set");
+    char folder[512];
+    (void)snprintf(folder, sizeof folder, "%s/node", test_data());
+    test_files files = test_files_find(folder, "model.onnx");
+    size_t wrong = 0;
+    onx_facts_options options = {.report = complain, .user = &wrong};
+    for (size_t i = 0; i < files.count; i++) {
+        onx_model *model = NULL;
+        onx_facts *facts = NULL;
+        size_t before = wrong;
+        if (onx_model_load(NULL, files.paths[i], NULL, &model, NULL)) continue;
+        CHECK(onx_facts_new(model, &options, &facts, NULL) == ONX_OK);
+        if (wrong > before) fprintf(stderr, "    %s\n", files.paths[i]);
+        onx_facts_free(facts);
+        onx_model_free(model);
+    }
+    CHECK(files.count > 500);
+    CHECK_EQ(wrong, 0);
+    test_files_free(&files);
+}
+
 /* Nothing declared about a model makes inference fail, and all memory can be missing. */
 static const char everything[] = HEAD(
     18) "g (float[N,4,6] x, int64[K] i) => (float[] y) {\n"
@@ -323,4 +351,4 @@ TEST(memory) {
 }
 
 TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(broadcast) E(constants) E(declared)
-              E(sizes) E(subgraphs) E(functions) E(memory))
+              E(sizes) E(subgraphs) E(functions) E(backend) E(memory))

@@ -17,6 +17,9 @@ static void check_file(const char *file, size_t least) {
 TEST(tile) {
     check_file("tile.txt", 10);
 }
+TEST(affine) {
+    check_file("affine.txt", 3);
+}
 TEST(epilogue) {
     check_file("epilogue.txt", 6);
 }
@@ -32,4 +35,4 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))

@@ -18,7 +18,10 @@ TEST(identity) {
     check_file("identity.txt", 12);
 }
 TEST(fold) {
-    check_file("fold.txt", 8);
+    check_file("fold.txt", 9);
+}
+TEST(batchnorm) {
+    check_file("batchnorm.txt", 3);
 }
 TEST(shape) {
     check_file("shape.txt", 4);
@@ -53,6 +56,37 @@ TEST(training) {
     onx_model_free(model);
 }
 
+static onx_status make_zeros(void *user, const onx_node *node, size_t n_in,
+                             const onx_tensor *const *in, size_t n_out, onx_tensor **out) {
+    (void)node, (void)n_in, (void)in, (void)n_out;
+    static const char zeros[1 << 20];
+    int64_t dim = 1 << 18;
+    ++*(size_t *)user;
+    return onx_tensor_new(NULL, NULL, ONX_DTYPE_F32, 1, &dim, zeros, sizeof zeros, &out[0], NULL);
+}
+
+/* Many small requests do not make a large model. */
+TEST(growth) {
+    onx_model *model = onx_model_new(NULL, "g", 13);
+    onx_graph *graph = onx_model_graph(model);
+    int64_t size = 1 << 18, one = 1;
+    onx_value *shape =
+        onx_graph_add_initializer(graph, "s", ONX_DTYPE_I64, 1, &one, &size, sizeof size);
+    for (int i = 0; i < 100; i++)
+        onx_graph_add_output(
+            graph,
+            onx_graph_add_op(graph, "Neg", NULL,
+                             onx_graph_add_op(graph, "ConstantOfShape", NULL, shape)),
+            NULL);
+    size_t calls = 0;
+    onx_pass_ctx ctx = {.model = model, .eval = make_zeros, .user = &calls};
+    REQUIRE(!onx_facts_new(model, NULL, &ctx.facts, NULL));
+    CHECK_EQ(onx_passes_run_one(&ctx, "fold"), ONX_OK);
+    CHECK_EQ(calls, 64);
+    onx_facts_free(ctx.facts);
+    onx_model_free(model);
+}
+
 /* A cycle is no graph. */
 TEST(cycle) {
     static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
@@ -66,4 +100,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(shape) E(cse_dce) E(unknown_pass) E(training) E(cycle))
+TEST_MAIN(E(identity) E(fold) E(batchnorm) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+              E(cycle))

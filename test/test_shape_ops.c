@@ -552,6 +552,66 @@ TEST(refusals) {
     }
 }
 
+/* ── In sessions ─────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_strings(const onx_arg *arg, size_t n, const char *letters) {
+    const onx_tensor *tensor = arg->value ? onx_data_tensor(arg->value) : NULL;
+    uint64_t count = 0;
+    bool same = tensor && !onx_tensor_count(tensor, &count, NULL) && count == n;
+    for (size_t i = 0; same && i < n; i++) {
+        onx_str text;
+        same = !onx_tensor_string_at(tensor, i, &text, NULL) && text.size == 1 &&
+               text.data[0] == letters[i];
+    }
+    return same;
+}
+
+/* Strings, sequences, and shapes that are known only in the run, however the model is planned. */
+TEST(sessions) {
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+        "g (string[2,3] s, int64[K] to, float[2,3] x)\n"
+        "=> (string[] t, int64[] sh, string[] r, int64[] nz, int64 l, float[] e, string[] c) {\n"
+        "  t = Transpose (s)\n  sh = Shape (s)\n  r = Reshape (s, to)\n  nz = NonZero (x)\n"
+        "  q = SequenceConstruct (x, x)\n  qi = Identity (q)\n  l = SequenceLength (qi)\n"
+        "  z = Shape (nz)\n  o = ConstantOfShape (z)\n  e = Concat<axis = 0> (o, o)\n"
+        "  k = Constant<value_strings = [\"p\", \"q\"]> ()\n  ki = Identity (k)\n"
+        "  c = Concat<axis = 0> (k, ki)\n}";
+    static const char *const letters[] = {"a", "b", "c", "d", "e", "f"};
+    onx_load_options options = ONX_INIT(onx_load_options);
+    onx_model *model = NULL;
+    onx_tensor *strings = NULL;
+    int64_t to[] = {3, -1};
+    float x[] = {0, 1, 0, 2, 0, 3};
+    options.format = ONX_FORMAT_TEXT;
+    REQUIRE(!onx_model_load_memory(NULL, text, strlen(text), &options, &model, NULL));
+    REQUIRE(!onx_tensor_new_strings(NULL, "s", 2, (int64_t[]){2, 3}, letters, &strings, NULL));
+    for (int way = 0; way < 4; way++) {
+        onx_session_options how = ONX_INIT(onx_session_options);
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_session *session = NULL;
+        onx_arg in[3] = {{.dtype = ONX_DTYPE_STRING, .value = onx_tensor_data(strings)}, {0}, {0}};
+        onx_arg out[7] = {{0}};
+        in[1] = (onx_arg){.dtype = ONX_DTYPE_I64, .rank = 1, .dims = {2}, .data = to, .bytes = 16};
+        in[2] =
+            (onx_arg){.dtype = ONX_DTYPE_F32, .rank = 2, .dims = {2, 3}, .data = x, .bytes = 24};
+        how.level = way < 2 ? ONX_LEVEL_NONE : ONX_LEVEL_ALL;
+        how.dynamic = way % 2;
+        bool ran = !onx_session_new(model, &how, &session, &diag) &&
+                   !onx_session_run(session, 3, in, 7, out, NULL, &diag);
+        if (!CHECK(ran)) fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
+        CHECK(is_strings(&out[0], 6, "adbecf") && is_strings(&out[2], 6, "abcdef"));
+        CHECK(is_strings(&out[6], 4, "pqpq"));
+        CHECK(ran && ((int64_t *)out[1].data)[1] == 3 && *(int64_t *)out[4].data == 2);
+        CHECK(ran && memcmp(out[3].data, (int64_t[]){0, 1, 1, 1, 0, 2}, 48) == 0);
+        CHECK(out[5].rank == 2 && out[5].dims[0] == 4 && out[5].dims[1] == 3);
+        for (size_t i = 0; i < 7; i++) onx_arg_clear(&out[i]);
+        onx_session_free(session);
+    }
+    onx_tensor_free(strings);
+    onx_model_free(model);
+}
+
 /* ── ONNX's own ──────────────────────────────────────────────────────────────────────────────── */
 
 /* Every backend test of these operators that is one node. */
@@ -580,4 +640,4 @@ TEST(backend) {
 }
 
 TEST_MAIN(E(transposes) E(slices) E(pads) E(tiles_and_expands) E(round_trips) E(large) E(top_k)
-              E(sums_and_scatters) E(scalars) E(refusals) E(backend))
+              E(sums_and_scatters) E(scalars) E(refusals) E(sessions) E(backend))

@@ -289,10 +289,9 @@ TEST(rows) {
     REQUIRE(scratch != NULL);
     ONX_TIER(onx_tile_begin)(&work, &plan, operands, scratch);
     for (int64_t row = 0; row < M; row += 4)
-        for (int64_t column = 0; column < N; column += 10)
-            ONX_TIER(onx_tile_rows)
-            (&work, matrix + row * N + column, N, N, row, (size_t)(M - row < 4 ? M - row : 4),
-             column, (size_t)(N - column < 10 ? N - column : 10));
+        for (int64_t column = 0; column < N; column += 10) ONX_TIER(onx_tile_rows)
+    (&work, matrix + row * N + column, N, N, row, (size_t)(M - row < 4 ? M - row : 4), column,
+     (size_t)(N - column < 10 ? N - column : 10));
     CHECK(memcmp(matrix, want, sizeof want) == 0);
     free(scratch);
     onx_arena_fini(&arena);

@@ -94,8 +94,10 @@ static bool is_integer(onx_dtype dtype) {
 bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const int64_t **out) {
     uint64_t count;
     size_t bytes;
-    if (!is_integer(onx_tensor_dtype(tensor)) || onx_tensor_check(tensor, NULL) ||
-        onx_tensor_count(tensor, &count, NULL) || !onx_dtype_bytes(ONX_DTYPE_I64, count, &bytes))
+    bool away = onx_tensor_is_external(tensor) && !tensor->external.data;
+    if (away || !is_integer(onx_tensor_dtype(tensor)) || onx_tensor_check(tensor, NULL) ||
+        onx_tensor_count(tensor, &count, NULL) || count > ONX_INFER_LIST ||
+        !onx_dtype_bytes(ONX_DTYPE_I64, count, &bytes))
         return false;
     int64_t *values = onx_arena_array(&facts->arena, (size_t)count + 1, sizeof *values);
     if (!values || onx_tensor_read_as(tensor, ONX_DTYPE_I64, values, bytes, NULL)) return false;

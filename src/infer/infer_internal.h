@@ -8,6 +8,7 @@ enum {
     ONX_INFER_DEPTH = 64,   /* of graphs inside each other */
     ONX_INFER_RUNS = 256,   /* times that one graph is gone through: loops do it more than once */
     ONX_INFER_ELEMS = 1024, /* elements that are followed */
+    ONX_INFER_LIST = 65536, /* elements of a constant that are read */
 };
 
 struct onx_facts {

@@ -1,5 +1,6 @@
 /* fold.c: nodes whose inputs are constants are computed now. Bounded: a result larger than what
- * goes in may have fold_bytes at most, and its size must be known before. */
+ * goes in may have fold_bytes at most, all together must stay in proportion to the model, and sizes
+ * must be known before. */
 #include "pass/pass.h"
 
 /* Operators to keep: the engine computes with the quantized form. */
@@ -27,7 +28,7 @@ static bool fact_bytes(const onx_fact *fact, size_t *bytes) {
     return onx_dtype_bytes(fact->dtype, count, bytes);
 }
 
-static bool is_small(const onx_pass_ctx *ctx, const onx_node *node, const onx_tensor *const *in) {
+static bool is_small(onx_pass_ctx *ctx, const onx_node *node, const onx_tensor *const *in) {
     size_t bytes, before = 0, after = 0;
     for (size_t i = 0; i < node->input.n; i++)
         if (in[i] &&
@@ -39,7 +40,7 @@ static bool is_small(const onx_pass_ctx *ctx, const onx_node *node, const onx_te
         if (!fact_bytes(onx_pass_fact(ctx, out), &bytes) || !onx_add_size(after, bytes, &after))
             return false;
     }
-    return after <= ctx->fold_bytes || after <= before;
+    return (after <= ctx->fold_bytes || after <= before) && onx_pass_afford(ctx, after);
 }
 
 /* The tensor of a Constant node, in whichever attribute it is. */

@@ -20,12 +20,24 @@ static onx_graph *graph_next(const onx_graph *top, const onx_graph *graph) {
     return graph == top ? NULL : graph->next_sub;
 }
 
+/* Twice the weights, and some more. */
+static size_t growth_of(const onx_pass_ctx *ctx) {
+    const onx_graph *top = ctx->model->graph;
+    size_t total = 64 * ctx->fold_bytes, bytes;
+    for (const onx_graph *g = top; g; g = graph_next(top, g))
+        ONX_EACH (onx_tensor, t, g->initializer)
+            if (!onx_tensor_bytes(t, &bytes, NULL) && bytes < SIZE_MAX / 4 - total / 2)
+                total += 2 * bytes;
+    return total;
+}
+
 onx_status onx_pass_begin(onx_pass_ctx *ctx) {
     onx_context *memory = ctx->model->msg.doc->ctx;
     onx_arena_init(&ctx->arena, memory);
     onx_map_init(&ctx->inherits, memory);
     ctx->changes = 0;
     if (!ctx->fold_bytes) ctx->fold_bytes = (size_t)1 << 20;
+    ctx->growth = growth_of(ctx);
     onx_graph *top = ctx->model->graph;
     for (onx_graph *g = top; g; g = graph_next(top, g)) ONX_TRY(onx_graph_sort(g, ctx->diag));
     return ONX_OK;

@@ -43,6 +43,7 @@ typedef struct onx_pass_ctx {
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */
     size_t changes;   /* so far */
+    size_t growth;    /* bytes that new constants may still take */
 } onx_pass_ctx;
 
 typedef onx_status onx_pass_fn(onx_pass_ctx *ctx, onx_graph *graph);
@@ -92,13 +93,25 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node);
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
- * become initializers of their names, or it becomes a Constant. Or it stays, where neither can
- * be. */
+ * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or it
+ * stays, where neither can be. */
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors)
     ONX_MUST_CHECK;
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 /* Other operator and inputs, no attributes; outputs, name and place stay. */
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) ONX_MUST_CHECK;
+
+/* May constants of that many bytes be added? Then they are counted: what is computed ahead must stay
+ * in proportion to the model, however often it uses its weights. */
+bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes);
+/* A new initializer of a graph that can have one; its name is `hint`, or like it. */
+onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
+                               const int64_t *dims, const float *data, onx_value **out)
+    ONX_MUST_CHECK;
+/* batchnorm.c: a BatchNormalization in inference with float32 constants for that many channels is
+ * x * factor + offset. In memory of the context; false: it is something else. */
+bool onx_pass_batchnorm_factors(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,
+                                int64_t channels, float **factors, float **offsets);
 
 #endif

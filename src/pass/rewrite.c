@@ -38,8 +38,13 @@ const onx_tensor *onx_pass_constant(const onx_pass_ctx *ctx, const onx_value *va
     return onx_pass_fact(ctx, value)->constant;
 }
 
+/* Is it an output, or asked for by name? */
+static bool is_asked(const onx_pass_ctx *ctx, const onx_value *value) {
+    return onx_value_is_output(value) || (ctx->pinned && ctx->pinned(ctx->user, value));
+}
+
 bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value) {
-    if (onx_value_is_output(value) || (ctx->pinned && ctx->pinned(ctx->user, value))) return true;
+    if (is_asked(ctx, value)) return true;
     for (const onx_ref *r = value->first; r; r = r->next) {
         if (r->kind == ONX_REF_OTHER) return true;
         if (r->kind == ONX_REF_INPUT && ((onx_node *)r->owner)->graph != value->graph) return true;
@@ -51,7 +56,7 @@ bool onx_pass_held(const onx_pass_ctx *ctx, const onx_value *value) {
 
 onx_node *onx_pass_only_use(const onx_pass_ctx *ctx, const onx_value *value, size_t *index) {
     onx_use use = {0};
-    if (value->n_uses != 1 || onx_pass_held(ctx, value)) return NULL;
+    if (!value || value->n_uses != 1 || onx_pass_held(ctx, value)) return NULL;
     onx_value_use_next(value, &use);
     *index = use.index;
     return use.node;
@@ -107,10 +112,7 @@ onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) {
 
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) {
-    while (node->attribute.first) {
-        const onx_attr *attr = (const onx_attr *)node->attribute.first;
-        if (onx_node_remove_attr(node, onx_str_z(attr->name))) return onx_fail_nomem(ctx->diag);
-    }
+    while (node->attribute.first) onx_attr_leave((onx_attr *)node->attribute.first);
     if (onx_node_set_op(node, op)) return onx_fail_nomem(ctx->diag);
     for (size_t i = 0; i < n_in; i++) ONX_TRY(onx_node_set_input(node, i, in[i], ctx->diag));
     while (node->input.n > n_in) ONX_TRY(onx_node_remove_input(node, node->input.n - 1));
@@ -120,23 +122,31 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
 
 /* ─ Constants in place of nodes ──────────────────────────────────────────────────────────────── */
 
+bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {
+    if (bytes > ctx->growth) return false;
+    ctx->growth -= bytes;
+    return true;
+}
+
 /* Initializers that are no inputs came with IR version 4. */
 static bool takes_initializers(const onx_graph *graph) {
     return !graph->function && graph->model->ir_version >= 4;
 }
 
-static bool any_output_held(const onx_node *node, bool (*held)(const onx_value *value)) {
-    for (size_t i = 0; i < node->output.n; i++) {
-        const onx_value *value = onx_node_output(node, i);
-        if (value && held(value)) return true;
-    }
-    return false;
-}
-
-/* Do notes name it, that would go with it? */
-static bool is_noted(const onx_value *value) {
+/* Do notes name it, that would go with it? Or is its name defined twice? */
+static bool is_tied(const onx_pass_ctx *ctx, const onx_value *value) {
+    (void)ctx;
     for (const onx_ref *r = value->first; r; r = r->next)
         if (r->kind == ONX_REF_OTHER) return true;
+    return onx_value_lookup(value->graph, value->name) != value;
+}
+
+static bool any_output(const onx_pass_ctx *ctx, const onx_node *node,
+                       bool (*is)(const onx_pass_ctx *ctx, const onx_value *value)) {
+    for (size_t i = 0; i < node->output.n; i++) {
+        const onx_value *value = onx_node_output(node, i);
+        if (value && is(ctx, value)) return true;
+    }
     return false;
 }
 
@@ -164,17 +174,30 @@ static onx_status to_initializers(onx_pass_ctx *ctx, onx_node *node,
         ONX_TRY(add_initializer(ctx, value, tensors[i], &inits[i]));
     }
     ONX_TRY(onx_pass_remove(ctx, node));
-    for (size_t i = 0; i < n; i++)
-        if (inits[i]) ONX_TRY(onx_value_rename(inits[i], onx_str_z(names[i]), ctx->diag));
+    for (size_t i = 0; i < n; i++) { /* the name may be taken by another definition of it */
+        onx_status status =
+            inits[i] ? onx_value_rename(inits[i], onx_str_z(names[i]), NULL) : ONX_OK;
+        if (status == ONX_NO_MEMORY) return onx_fail_nomem(ctx->diag);
+    }
     return ONX_OK;
 }
 
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors) {
-    if (any_output_held(node, is_noted)) return ONX_OK;
-    if (takes_initializers(node->graph) && !any_output_held(node, onx_value_is_output))
+    if (any_output(ctx, node, is_tied)) return ONX_OK;
+    if (takes_initializers(node->graph) && !any_output(ctx, node, is_asked))
         return to_initializers(ctx, node, tensors);
     bool is_constant = onx_str_is(node->op_type, "Constant");
     if (node->output.n != 1 || !tensors[0] || is_constant) return ONX_OK;
     ONX_TRY(onx_pass_remake(ctx, node, "Constant", 0, NULL));
     return onx_node_set_tensor(node, "value", tensors[0]) ? onx_fail_nomem(ctx->diag) : ONX_OK;
+}
+
+onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
+                               const int64_t *dims, const float *data, onx_value **out) {
+    size_t bytes = sizeof *data;
+    for (size_t i = 0; i < rank; i++) bytes *= (size_t)dims[i];
+    const char *name = onx_graph_new_name(graph, hint);
+    *out = name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_F32, rank, dims, data, bytes)
+                : NULL;
+    return *out ? ONX_OK : onx_fail_nomem(ctx->diag);
 }

@@ -1,7 +1,9 @@
 /* blocks.c: memory of a device: plain allocations, and the pool of blocks that runs draw from.
  *
  * A free block is handed out again when it is large enough and not more than twice too large; what
- * a steady sequence of runs needs is found without allocating. */
+ * a steady sequence of runs needs is found without allocating. Sizes are rounded up by an eighth at
+ * most, so that a value that grows finds what it needs, too, now and then; and what is free is
+ * never more than what is used: more is given back before there is more. */
 #include "rt/engine.h"
 
 /* Host memory is over-allocated to be aligned; the pointer to free lies before it. */
@@ -63,11 +65,19 @@ static onx_block *find(onx_blocks *pool, size_t bytes) {
     return block;
 }
 
+/* The next of eight sizes between a power of two and the next; 0: too large. */
+static size_t round_up(size_t bytes) {
+    size_t step = ONX_ALIGN;
+    while (step <= bytes / 16) step *= 2;
+    return onx_add_size(bytes ? bytes : 1, step - 1, &bytes) ? bytes / step * step : 0;
+}
+
 onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_diag *diag) {
-    size_t wanted = onx_align_up(bytes ? bytes : 1);
-    if (wanted < bytes) return onx_fail_nomem(diag);
+    size_t wanted = round_up(bytes);
+    if (!wanted) return onx_fail_nomem(diag);
     onx_block *block = find(pool, wanted);
     if (!block) {
+        if (pool->held / 2 > pool->used) onx_blocks_trim(pool);
         block = onx_mem_alloc(pool->ctx, sizeof *block);
         if (!block) return onx_fail_nomem(diag);
         *block = (onx_block){.bytes = wanted, .pool = pool};

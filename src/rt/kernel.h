@@ -65,6 +65,7 @@ typedef struct onx_operand {
     uint8_t layout; /* onx_layout */
     uint8_t rank;   /* ONX_RANK_UNKNOWN: only in init */
     bool constant;  /* has this value always: `data` may be read in init, pack and bind */
+    bool handed;    /* an input of a subgraph that who runs it has no more use for */
     int64_t dims[ONX_RANK_MAX]; /* -1: not known; only in init */
 } onx_operand;
 
@@ -173,13 +174,17 @@ onx_status onx_call_output(onx_call *call, size_t index, onx_dtype dtype, size_t
                            const int64_t *dims) ONX_MUST_CHECK;
 /* run: output `index` is this object (the reference is taken over, also on failure). */
 onx_status onx_call_object(onx_call *call, size_t index, onx_object *object) ONX_MUST_CHECK;
+/* run: may the object of input `index` be changed, because nobody but this step needs it? Then it
+ * can be an output, too. */
+bool onx_call_owns(const onx_call *call, size_t index);
 /* run, LATE rows: output `index` is the operand `value` (a result of onx_call_graph, or an input):
  * shared where that is possible, copied where not. */
 onx_status onx_call_give(onx_call *call, size_t index, onx_operand *value) ONX_MUST_CHECK;
 
 /* run: the subgraph in attribute `which`-th (in the order of the node's graph attributes). Its
  * inputs are the operands `ins`; on success outs[i] is its i-th output, which stays valid until
- * onx_call_release of it; a result may be given on as input or output. */
+ * onx_call_release of it; a result may be given on as input or output. Results and temporaries that
+ * are inputs may be changed by the graph: all that can be done with them then is to release them. */
 onx_status onx_call_graph(onx_call *call, size_t which, size_t n_in, onx_operand *const *ins,
                           size_t n_out, onx_operand **outs) ONX_MUST_CHECK;
 void onx_call_release(onx_call *call, onx_operand *value);

@@ -33,6 +33,24 @@ static onx_block *block_of(const onx_frame *frame, const onx_operand *operand) {
     return slot == ONX_NO_SLOT ? ((const onx_result *)operand)->block : frame->blocks[slot];
 }
 
+/* Does nobody read the slot after this step? */
+static bool ends_here(const onx_program *program, uint32_t slot, const onx_step *step) {
+    const onx_slot *s = &program->slots[slot];
+    for (size_t i = 0; i < program->n_outputs; i++) /* `output` is not set for inputs */
+        if (program->outputs[i] == slot) return false;
+    return !s->output && s->last == (uint32_t)(step - program->steps);
+}
+
+bool onx_call_owns(const onx_call *call, size_t index) {
+    const onx_operand *in = call->in[index];
+    if (!call->frame || !in->object || atomic_load(&in->object->refs) != 1) return false;
+    const onx_program *program = call->frame->program;
+    uint32_t slot = call->step->in[index];
+    onx_role role = (onx_role)program->slots[slot].role;
+    bool ours = role == ONX_ROLE_TEMP || (role == ONX_ROLE_INPUT && in->handed);
+    return ours && ends_here(program, slot, call->step);
+}
+
 void onx_call_release(onx_call *call, onx_operand *value) {
     if (!value || slot_of(call->frame, value) != ONX_NO_SLOT) return;
     onx_result *result = (onx_result *)value;
@@ -95,8 +113,10 @@ static onx_status bring_in(onx_call *call, onx_frame *child, size_t n_in, onx_op
         return onx_call_fail(call, ONX_INVALID, "the subgraph has %zu inputs, but %zu are needed",
                              program->n_inputs, n_in);
     for (size_t i = 0; i < n_in; i++) {
-        child->values[program->inputs[i]] = *ins[i];
-        child->values[program->inputs[i]].constant = false;
+        onx_operand *value = &child->values[program->inputs[i]];
+        *value = *ins[i];
+        value->constant = false;
+        value->handed = slot_of(call->frame, ins[i]) == ONX_NO_SLOT;
         ONX_TRY(onx_slot_verify(&program->slots[program->inputs[i]], ins[i], call->diag));
     }
     for (size_t i = 0; i < program->n_captures; i++) {

@@ -49,6 +49,57 @@ $ onx run linear.onnx --random --set N=3 --seed 2
 # The same results, optimized or not.
 $ onx run linear.onnx --inputs in --level 0 --threads 1 -o plain && onx tensor --compare plain/output_0.pb out/output_0.pb
 |equal: 2 elements
+# Data of every kind.
+$ onx tensor a.textproto house.textproto -o seq.pb && onx run kinds.onnxtxt --random --input q=seq.pb
+|onx run: input s is random: string[1,2] (N = 1; see --set)
+|onx run: input b is random: bfloat16[5]
+|onx run: input i is random: int4[3]
+|onx run: input f is random: bool[4]
+|onx run: input c is random: complex64[2]
+|onx run: input e is random: float8e4m3fn[3]
+|onx run: input z is random: uint64[0]
+|onx run: input d is random: double
+|s1: string[1,2]
+|  2 elements
+|  [["seven", "seven"]]
+|b1: bfloat16[5], 10 B
+|  5 elements, min 0.216, max 0.86, mean 0.443555
+|  [ 0.86, 0.216,  0.23,  0.42, 0.492]
+|i1: int4[3], 2 B
+|  3 elements, min 2, max 7, mean 5
+|  [2, 6, 7]
+|f1: bool[4], 4 B
+|  4 elements, 3 true
+|  [ true,  true,  true, false]
+|c1: complex64[2], 16 B
+|  2 elements
+|  [ 0.6322691+0.j, 0.34668535+0.j]
+|e1: float8e4m3fn[3], 3 B
+|  3 elements, min 0.09, max 0.56, mean 0.385417
+|  [0.56,  0.5, 0.09]
+|z1: uint64[0], 0 B
+|  0 elements
+|  []
+|d1: double, 8 B
+|  1 element, min 0.6997690200805664, max 0.6997690200805664, mean 0.699769
+|  0.6997690200805664
+|q1: sequence of 2
+|  [0] float[2,2], 16 B
+|    4 elements, min 1., max 4., mean 2.5
+|    [[1., 2.],
+|     [3., 4.]]
+|  [1] float[2,3], 24 B
+|    6 elements, min 1., max 60., mean 15.8333
+|    [[ 4., 20.,  8.],
+|     [ 2., 60.,  1.]]
+$ onx run kinds.onnxtxt --random --input q=seq.pb -o kinds 2>/dev/null; onx tensor kinds/output_8.pb --stats
+|kinds/output_8.pb: q1: sequence of 2
+|  [0] float[2,2], 16 B
+|    4 elements, min 1., max 4., mean 2.5
+|  [1] float[2,3], 24 B
+|    6 elements, min 1., max 60., mean 15.8333
+$ onx run kinds.onnxtxt --random 2>&1 | tail -n 1
+|onx run: input 'q' has no shape that could be made up: give it with --input; see 'onx help run'
 # A trace, and a table of the operators.
 $ onx run linear.onnx --inputs in --level 0 --profile trace.json 2>&1 >/dev/null | sed 's/^ *[0-9.]* *[0-9.]*%/TIME/; s/\(MatMul\|Add\) .*/\1/' | sort
 |        ms   share   calls  operator          kernel

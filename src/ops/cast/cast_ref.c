@@ -58,6 +58,17 @@ static void convert_scales(const state *st, onx_dtype from, const char *src, cha
     }
 }
 
+static int32_t saturate_i32(float x) {
+    if (x >= 0x1p31f) return INT32_MAX;
+    if (x >= -0x1p31f) return (int32_t)x;
+    return x != x ? 0 : INT32_MIN;
+}
+static int64_t saturate_i64(float x) {
+    if (x >= 0x1p63f) return INT64_MAX;
+    if (x >= -0x1p63f) return (int64_t)x;
+    return x != x ? 0 : INT64_MIN;
+}
+
 /* The conversions that models are full of, as loops of their own; for aligned elements. */
 #define LOOPS(X)                                                                                   \
     X(BOOL, uint8_t, F32, float, x != 0)                                                           \
@@ -73,16 +84,8 @@ static void convert_scales(const state *st, onx_dtype from, const char *src, cha
     X(F32, float, BOOL, uint8_t, x != 0)                                                           \
     X(F32, float, F64, double, x)                                                                  \
     X(F64, double, F32, float, x)                                                                  \
-    X(F32, float, I32, int32_t,                                                                    \
-      x >= 0x1p31f    ? INT32_MAX                                                                  \
-      : x >= -0x1p31f ? (int32_t)x                                                                 \
-      : x != x        ? 0                                                                          \
-                      : INT32_MIN)                                                                        \
-    X(F32, float, I64, int64_t,                                                                    \
-      x >= 0x1p63f    ? INT64_MAX                                                                  \
-      : x >= -0x1p63f ? (int64_t)x                                                                 \
-      : x != x        ? 0                                                                          \
-                      : INT64_MIN)
+    X(F32, float, I32, int32_t, saturate_i32(x))                                                   \
+    X(F32, float, I64, int64_t, saturate_i64(x))
 
 #define LOOP(from, source, to, target, expression)                                                 \
     static void from##_to_##to(const void *src_, void *dst_, size_t n) {                           \

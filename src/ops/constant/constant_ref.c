@@ -158,18 +158,26 @@ static onx_status range_bind(onx_call *call) {
     return onx_call_shape(call, 0, (onx_dtype)call->in[0]->dtype, 1, &n);
 }
 
+/* Element i is start + i * delta, computed anew for each, so that floats do not drift. */
 static onx_status range_run(onx_call *call) {
+    enum { CHUNK = 1024 };
     onx_operand *out = call->out[0];
     onx_dtype dtype = (onx_dtype)out->dtype;
     size_t size = onx_dtype_bits(dtype) / 8;
-    bool real = is_real(call->in[0]);
-    double start = real_of(call->in[0]), delta = real_of(call->in[2]);
-    uint64_t whole = (uint64_t)whole_of(call->in[0]), step = (uint64_t)whole_of(call->in[2]);
-    for (int64_t i = 0; i < out->count; i++, whole += step) {
-        double value = start + (double)i * delta;
-        onx_dtype from = real ? ONX_DTYPE_F64 : ONX_DTYPE_I64;
-        ONX_TRY(onx_dtype_convert(from, real ? (const void *)&value : &whole, dtype,
-                                  (char *)out->data + (size_t)i * size, 1, true));
+    bool is_float = is_real(call->in[0]);
+    double reals[CHUNK], start = real_of(call->in[0]), delta = real_of(call->in[2]);
+    uint64_t wholes[CHUNK], first = (uint64_t)whole_of(call->in[0]);
+    uint64_t step = (uint64_t)whole_of(call->in[2]);
+    for (int64_t at = 0; at < out->count; at += CHUNK) {
+        int64_t n = out->count - at < CHUNK ? out->count - at : CHUNK;
+        for (int64_t i = 0; i < n; i++) {
+            reals[i] = start + (double)(at + i) * delta;
+            wholes[i] = first + (uint64_t)(at + i) * step;
+        }
+        ONX_TRY(onx_call_check(call));
+        ONX_TRY(onx_dtype_convert(is_float ? ONX_DTYPE_F64 : ONX_DTYPE_I64,
+                                  is_float ? (const void *)reals : wholes, dtype,
+                                  (char *)out->data + (size_t)at * size, (uint64_t)n, true));
     }
     return ONX_OK;
 }

@@ -65,21 +65,36 @@ static line_fn *const lines[ONX_DTYPE_COUNT] = {
     [ONX_DTYPE_F16] = line_f16, [ONX_DTYPE_BF16] = line_bf16,
 };
 
-/* x, y: [outer][n][inner] */
-static onx_status cumsum_run(onx_call *call) {
+typedef struct work {
+    int64_t n, inner, lines, per_task;
+} work;
+
+/* x, y: [outer][n][inner]; some of their lines */
+static onx_status cumsum_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const work *w = user;
     const cumsum *state = call->state;
     const onx_operand *x = call->in[0];
-    size_t axis = *(const size_t *)call->plan, size = onx_dtype_bits((onx_dtype)x->dtype) / 8;
-    int64_t inner = 1, n = x->dims[axis];
-    if (!x->count) return ONX_OK;
-    for (size_t i = axis + 1; i < x->rank; i++) inner *= x->dims[i];
-    for (int64_t i = 0; i < x->count / n; i++) {
-        int64_t at = i / inner * n * inner + i % inner + (state->reverse ? (n - 1) * inner : 0);
-        size_t offset = (size_t)at * size;
-        lines[x->dtype]((const char *)x->data + offset, (char *)call->out[0]->data + offset, n,
-                        state->reverse ? -inner : inner, state->exclusive);
+    int64_t size = onx_dtype_bits((onx_dtype)x->dtype) / 8, first = (int64_t)index * w->per_task;
+    (void)scratch;
+    for (int64_t i = first; i < first + w->per_task && i < w->lines; i++) {
+        int64_t at = i / w->inner * w->n * w->inner + i % w->inner;
+        if (state->reverse) at += (w->n - 1) * w->inner;
+        lines[x->dtype]((const char *)x->data + at * size, (char *)call->out[0]->data + at * size,
+                        w->n, state->reverse ? -w->inner : w->inner, state->exclusive);
     }
     return ONX_OK;
+}
+
+static onx_status cumsum_run(onx_call *call) {
+    const onx_operand *x = call->in[0];
+    size_t axis = *(const size_t *)call->plan;
+    if (!x->count) return ONX_OK;
+    work w = {.n = x->dims[axis], .inner = 1};
+    for (size_t i = axis + 1; i < x->rank; i++) w.inner *= x->dims[i];
+    w.lines = x->count / w.n;
+    w.per_task = 1 + 16384 / w.n;
+    return onx_call_parallel(call, (size_t)((w.lines + w.per_task - 1) / w.per_task), cumsum_task,
+                             &w);
 }
 
 #define WIDE (ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))

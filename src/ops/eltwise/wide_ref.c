@@ -139,12 +139,21 @@ size_t onx_wide_size(const onx_operand *operand) {
     return onx_dtype_bits((onx_dtype)operand->dtype) / 8;
 }
 
+/* n elements that lie together, or (stride 0) n times the same. */
+static void copy_run(char *to, const char *from, int64_t stride, size_t n, size_t size) {
+    if (stride)
+        memcpy(to, from, n * size);
+    else
+        for (size_t i = 0; i < n; i++) memcpy(to + i * size, from, size);
+}
+
 void onx_wide_gather(const onx_operand *result, const onx_operand *operand, size_t behind_,
-                     int64_t at, size_t n, void *to) {
+                     int64_t at, size_t n, void *to_) {
     size_t rank = result->rank, front = rank - behind_ - operand->rank;
     size_t size = onx_wide_size(operand);
     const char *from = operand->object ? (const char *)operand->object->strings : operand->data;
-    int64_t index[ONX_RANK_MAX], strides[ONX_RANK_MAX], offset = 0, stride = 1;
+    char *to = to_;
+    int64_t index[ONX_RANK_MAX + 1] = {0}, strides[ONX_RANK_MAX + 1] = {0}, offset = 0, stride = 1;
     for (size_t d = rank; d-- > 0; at /= result->dims[d]) {
         bool inside = d >= front && d - front < operand->rank;
         int64_t dim = inside ? operand->dims[d - front] : 1;
@@ -153,9 +162,16 @@ void onx_wide_gather(const onx_operand *result, const onx_operand *operand, size
         index[d] = at % result->dims[d];
         offset += index[d] * strides[d];
     }
-    for (size_t i = 0; i < n; i++) {
-        memcpy((char *)to + i * size, from + (size_t)offset * size, size);
-        for (size_t d = rank; d-- > 0;) {
+    size_t last = rank ? rank - 1 : 0;
+    int64_t inner = rank ? result->dims[last] : 1;
+    while (n) {
+        size_t run = (size_t)(inner - index[last]) < n ? (size_t)(inner - index[last]) : n;
+        copy_run(to, from + (size_t)offset * size, strides[last], run, size);
+        to += run * size;
+        n -= run;
+        offset -= index[last] * strides[last];
+        index[last] = 0;
+        for (size_t d = last; d-- > 0;) {
             offset += strides[d];
             if (++index[d] < result->dims[d]) break;
             offset -= index[d] * strides[d];

@@ -32,8 +32,8 @@ onx_status onx_wide_run(onx_call *call) ONX_MUST_CHECK;
 
 enum { ONX_WIDE_TASK = 32768 }; /* elements of a task */
 
-/* Elements at … at+n-1 of the broadcast of `operand` to the shape of `result`, to `to`: plain copies
- * (of strings: their spans). `behind` sizes of 1 are added behind those of the operand. */
+/* Elements at … at+n-1 of the broadcast of `operand` to the shape of `result`, to `to`: plain
+ * copies (of strings: their spans). `behind` sizes of 1 are added behind those of the operand. */
 void onx_wide_gather(const onx_operand *result, const onx_operand *operand, size_t behind,
                      int64_t at, size_t n, void *to);
 size_t onx_wide_size(const onx_operand *operand); /* of one element */

@@ -1,5 +1,6 @@
-/* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot, Compress,
- * NonZero: kernels; and the table of the family. An index out of range fails; negative ones count from the end. */
+/* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot: kernels; and
+ * the table of the family. An index out of range fails; negative ones count from the end. */
+#include "ops/gather/compress_ref.h"
 #include "ops/gather/scatter_ref.h"
 #include "ops/gather/topk_ref.h"
 #include "ops/view/move_ref.h"
@@ -7,14 +8,12 @@
 typedef struct gather {
     int64_t axis;  /* as written */
     int64_t batch; /* batch_dims of GatherND */
-    bool has_axis; /* of Compress */
 } gather;
 
 static onx_status gather_init(onx_call *call) {
     gather *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
-    *state = (gather){onx_call_int(call, "axis"), onx_call_int(call, "batch_dims"),
-                      onx_op_has(call->node, "axis")};
+    *state = (gather){onx_call_int(call, "axis"), onx_call_int(call, "batch_dims")};
     return ONX_OK;
 }
 
@@ -277,62 +276,6 @@ static onx_status onehot_run(onx_call *call) {
     return onx_move_end(call, 0, to);
 }
 
-/* ── Compress ────────────────────────────────────────────────────────────────────────────────── */
-
-/* Slices along the axis, or elements, whose condition is true; a short condition ends in false. */
-static onx_status compress_run(onx_call *call) {
-    const onx_operand *in = call->in[0], *condition = call->in[1];
-    const gather *state = call->state;
-    const uint8_t *wanted = condition->data;
-    size_t axis = 0, rank = state->has_axis ? in->rank : 1;
-    int64_t dims[ONX_RANK_MAX], kept = 0, to_row = 0;
-    if (state->has_axis) ONX_TRY(onx_axis_of(call, state->axis, in->rank, &axis));
-    for (size_t i = 0; i < in->rank; i++) dims[i] = in->dims[i];
-    int64_t size = state->has_axis ? in->dims[axis] : in->count;
-    int64_t n = condition->count < size ? condition->count : size;
-    int64_t inner = state->has_axis ? onx_inner_count(in, axis + 1) : 1;
-    for (int64_t i = 0; i < n; i++) kept += wanted[i] != 0;
-    dims[axis] = kept;
-    ONX_TRY(onx_call_output(call, 0, (onx_dtype)in->dtype, rank, dims));
-    if (!in->count || !kept) return ONX_OK;
-    int64_t bytes = inner * (int64_t)onx_move_size((onx_dtype)in->dtype);
-    char *to = call->out[0]->data;
-    for (int64_t row = 0; row < in->count / (size * inner); row++)
-        for (int64_t i = 0; i < n; i++)
-            if (wanted[i])
-                memcpy(to + bytes * to_row++, (const char *)in->data + (row * size + i) * bytes,
-                       (size_t)bytes);
-    return ONX_OK;
-}
-
-/* ── NonZero ─────────────────────────────────────────────────────────────────────────────────── */
-
-/* Floats: -0 is zero, too. */
-static bool is_zero(const onx_operand *in, int64_t at) {
-    size_t size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
-    uint8_t flag = 0;
-    (void)onx_dtype_convert((onx_dtype)in->dtype, (const char *)in->data + (size_t)at * size,
-                            ONX_DTYPE_BOOL, &flag, 1, true);
-    return !flag;
-}
-
-/* out: [rank][count]. A scalar counts as one dimension of size 1 and gives [0][count]. */
-static onx_status nonzero_run(onx_call *call) {
-    const onx_operand *in = call->in[0];
-    int64_t dims[2] = {in->rank, 0}, at = 0;
-    for (int64_t i = 0; i < in->count; i++) dims[1] += !is_zero(in, i);
-    ONX_TRY(onx_call_output(call, 0, ONX_DTYPE_I64, 2, dims));
-    int64_t *out = call->out[0]->data;
-    for (int64_t i = 0; i < in->count && in->rank && dims[1]; i++) {
-        if (is_zero(in, i)) continue;
-        int64_t rest = i;
-        for (size_t d = in->rank; d-- > 0; rest /= in->dims[d])
-            out[(int64_t)d * dims[1] + at] = rest % in->dims[d];
-        at++;
-    }
-    return ONX_OK;
-}
-
 #define DENSE (~(ONX_T(STRING) | ONX_T(U4) | ONX_T(I4) | ONX_T(F4E2M1) | ONX_T(U2) | ONX_T(I2)))
 #define NUMBER (ONX_T_NUMBERS | ONX_T(BOOL))
 
@@ -383,14 +326,14 @@ onx_kernel_rows onx_kernels_gather_ref = {
      .types = {DENSE, ONX_T(BOOL)},
      .name = "compress",
      .flags = ONX_KERNEL_LATE,
-     .init = gather_init,
-     .run = compress_run},
+     .init = onx_compress_init,
+     .run = onx_compress_run},
     {.op = "NonZero",
      .first = 9,
      .types = {DENSE},
      .name = "non_zero",
      .flags = ONX_KERNEL_LATE,
-     .run = nonzero_run},
+     .run = onx_nonzero_run},
     SCATTER("Scatter", 9, onx_scatter_elements_bind, onx_scatter_elements_run),
     SCATTER("ScatterElements", 11, onx_scatter_elements_bind, onx_scatter_elements_run),
     SCATTER("ScatterND", 11, onx_scatter_nd_bind, onx_scatter_nd_run),

@@ -1,9 +1,10 @@
-/* matmul_simd.c: MatMul and Gemm of floats over cpu/gemm.h, and MatMul with a program of elementwise
- * operations on its result.
+/* matmul_simd.c: MatMul and Gemm of floats over cpu/gemm.h, and MatMul with a program of
+ * elementwise operations on its result.
  *
  * A constant B is packed once. Another B is packed as part of each run: by the task that uses it
  * when no other does, else all of it in a loop of its own; or read in place when A has few rows.
- * Tasks are the tiles of all products. Numerics: the bound of cpu/gemm.h. */
+ * Tasks are the tiles of all products. The small floats are widened, computed as floats, and
+ * rounded once in the end. Numerics: the bound of cpu/gemm.h. */
 #include "cpu/gemm.h"
 #include "ops/matmul/matmul_ref.h"
 #include "ops/tile/tile_simd.h"
@@ -12,6 +13,8 @@ enum {
     IN_PLACE_ROWS = 8,         /* up to so many rows of A, packing B costs more than it gains */
     TILE_FLOATS_MAX = 1 << 19, /* of B, packed by a task for itself */
     PACK_TASK_FLOATS = 1 << 16,
+    TASK_PRODUCTS = 1 << 19, /* small tiles go together into one task */
+    CONVERT_TASK = 1 << 16,  /* elements */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
@@ -20,14 +23,23 @@ typedef enum b_form { B_PACKED, B_PACK_ALL, B_PACK_TILE, B_IN_PLACE } b_form;
 typedef struct simd_plan {
     onx_matmul_plan shape;
     onx_gemm_tiling tiling;
+    size_t n_tiles; /* of all products */
+    size_t tiles;   /* of a task */
     b_form b;
     size_t b_count;     /* matrices in B */
     size_t b_floats;    /* in one of them, packed */
     size_t pack_panels; /* of a task of packing */
     size_t tile_at;     /* in a worker's scratch: its own panels of B */
     size_t program_at;  /* in a worker's scratch: for the program */
+    size_t float_at[4]; /* in the shared scratch: A, B, C and Y, where they are not float */
     onx_tile_plan program;
 } simd_plan;
+
+/* A, B, C and Y, as floats; what is empty points to nothing of use. */
+typedef struct operands {
+    const float *in[3];
+    float *y;
+} operands;
 
 static size_t align_up(size_t bytes) {
     return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
@@ -60,23 +72,33 @@ static size_t pack_bytes(const onx_call *call) {
 static onx_status pack(onx_call *call, void *out) {
     onx_matmul_plan p;
     if (!constant_b(call, &p)) return ONX_OK;
-    const float *b = call->in[1]->data;
-    float *to = out;
-    size_t panels = onx_gemm_panels(gemm, p.n), count = (size_t)call->in[1]->count / (p.k * p.n);
-    for (size_t i = 0; i < count; i++)
-        gemm->pack_b(p.k, p.n, b + i * p.k * p.n, p.b_row, p.b_col, 0, panels,
-                     to + i * panels * gemm->nr * p.k);
+    const onx_operand *b = call->in[1];
+    size_t count = (size_t)b->count, matrix = p.k * p.n, panels = onx_gemm_panels(gemm, p.n);
+    const float *from = b->data;
+    float *wide = NULL;
+    if (b->dtype != ONX_DTYPE_F32) {
+        size_t bytes;
+        wide = onx_mul_size(count, sizeof *wide, &bytes) ? onx_mem_alloc(call->ctx, bytes) : NULL;
+        if (!wide) return onx_fail_nomem(call->diag);
+        (void)onx_dtype_convert((onx_dtype)b->dtype, b->data, ONX_DTYPE_F32, wide, count, false);
+        from = wide;
+    }
+    for (size_t i = 0; i < count / matrix; i++)
+        gemm->pack_b(p.k, p.n, from + i * matrix, p.b_row, p.b_col, 0, panels,
+                     (float *)out + i * panels * gemm->nr * p.k);
+    if (wide) onx_mem_free(call->ctx, wide, count * sizeof *wide);
     return ONX_OK;
 }
 
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)user, (void)scratch;
+    (void)scratch;
+    const operands *o = user;
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t panels = onx_gemm_panels(gemm, p->n), groups = (panels - 1) / plan->pack_panels + 1;
     size_t i = index / groups, first = index % groups * plan->pack_panels;
     size_t n = panels - first < plan->pack_panels ? panels - first : plan->pack_panels;
-    const float *b = (const float *)call->in[1]->data + i * p->k * p->n;
+    const float *b = o->in[1] + i * p->k * p->n;
     float *to = (float *)call->scratch + i * plan->b_floats + first * p->k * gemm->nr;
     gemm->pack_b(p->k, p->n, b, p->b_row, p->b_col, first, n, to);
     return ONX_OK;
@@ -90,14 +112,35 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
+/* Room for operands that are not float, after what is taken already. */
+static bool place_floats(onx_call *call, simd_plan *plan) {
+    size_t end = call->scratch_bytes, bytes;
+    if (call->in[0]->dtype == ONX_DTYPE_F32) return true;
+    for (size_t i = 0; i < 4; i++) {
+        const onx_operand *x = i == 3 ? call->out[0] : i < call->n_in ? call->in[i] : NULL;
+        if (!x || (i == 1 && call->packed)) continue;
+        plan->float_at[i] = end;
+        if (!onx_mul_size((size_t)x->count, sizeof(float), &bytes) ||
+            !onx_add_size(bytes, ONX_ALIGN, &bytes) || !onx_add_size(end, bytes, &end))
+            return false;
+        end = align_up(end - ONX_ALIGN);
+    }
+    call->scratch_bytes = end;
+    return true;
+}
+
 /* Scratch: of a worker, for the product, its panels of B and the program; shared, for all of B. */
 static onx_status bind_product(onx_call *call) {
     const onx_matmul_state *state = call->state;
     simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t matrix = p->k * p->n, tile_floats;
-    if (!p->m || !p->n || !p->batches) return ONX_OK; /* nothing will run */
+    if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK; /* nothing will run */
     plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k);
+    double tile_products =
+        (double)(plan->tiling.rows * plan->tiling.panels * gemm->nr) * ((double)p->k + 1);
+    plan->n_tiles = p->batches * plan->tiling.n_down * plan->tiling.n_across;
+    plan->tiles = 1 + (size_t)(TASK_PRODUCTS / tile_products);
     plan->b_count = matrix ? (size_t)call->in[1]->count / matrix : 0;
     if (!onx_gemm_packed_size(gemm, p->k, p->n, &plan->b_floats)) return onx_fail_nomem(call->diag);
     tile_floats = plan->tiling.panels * p->k * gemm->nr;
@@ -110,7 +153,7 @@ static onx_status bind_product(onx_call *call) {
     if (plan->b == B_PACK_ALL &&
         !onx_mul_size(plan->b_floats * sizeof(float), plan->b_count, &call->scratch_bytes))
         return onx_fail_nomem(call->diag);
-    return ONX_OK;
+    return place_floats(call, plan) ? ONX_OK : onx_fail_nomem(call->diag);
 }
 
 static onx_status bind_matmul(onx_call *call) {
@@ -143,10 +186,9 @@ static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t 
 }
 
 /* D of the product: C where it lies, or beta C in the place of Y. */
-static void add_c(const onx_call *call, onx_gemm_args *args, onx_gemm_part part) {
+static void add_c(const onx_call *call, const float *c, onx_gemm_args *args, onx_gemm_part part) {
     const onx_matmul_state *state = call->state;
     const onx_matmul_plan *p = &((const simd_plan *)call->plan)->shape;
-    const float *c = call->in[2]->data;
     if (state->beta == 1 && p->c_col == 1) {
         args->d = c;
         args->ldd = p->c_row;
@@ -164,13 +206,13 @@ static void add_c(const onx_call *call, onx_gemm_args *args, onx_gemm_part part)
         }
 }
 
-/* B of the product, matrix `index` of them. */
-static void set_b(const onx_call *call, onx_gemm_args *args, onx_gemm_part part, size_t index,
-                  float *own) {
+/* B of the product: matrix `index` of b. */
+static void set_b(const onx_call *call, const float *b, onx_gemm_args *args, onx_gemm_part part,
+                  size_t index, float *own) {
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     const float *packed = call->packed ? call->packed : call->scratch;
-    args->b = call->in[1]->data ? (const float *)call->in[1]->data + index * p->k * p->n : own;
+    args->b = b + index * p->k * p->n;
     if (plan->b == B_IN_PLACE) {
         args->ldb = p->n;
     } else if (plan->b == B_PACK_TILE) {
@@ -183,8 +225,7 @@ static void set_b(const onx_call *call, onx_gemm_args *args, onx_gemm_part part,
     }
 }
 
-static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)user;
+static void run_tile(const onx_call *call, const operands *o, size_t index, void *scratch) {
     const onx_matmul_state *state = call->state;
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
@@ -192,12 +233,12 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     onx_gemm_part part = onx_gemm_tile_at(gemm, &plan->tiling, p->m, p->n, index % tiles);
     onx_matmul_at(p, batch, &a, &b);
     onx_gemm_args args = {.m = p->m, .n = p->n, .k = p->k, .alpha = state->alpha, .ldc = p->n};
-    args.a = call->in[0]->data ? (const float *)call->in[0]->data + a * p->m * p->k : scratch;
+    args.a = o->in[0] + a * p->m * p->k;
     args.a_row = p->a_row;
     args.a_col = p->a_col;
-    args.c = (float *)call->out[0]->data + batch * p->m * p->n;
-    set_b(call, &args, part, b, (float *)((char *)scratch + plan->tile_at));
-    if (p->has_c) add_c(call, &args, part);
+    args.c = o->y + batch * p->m * p->n;
+    set_b(call, o->in[1], &args, part, b, (float *)((char *)scratch + plan->tile_at));
+    if (p->has_c) add_c(call, o->in[2], &args, part);
     epilogue e;
     onx_operand *inputs[ONX_TILE_INPUTS];
     if (state->tile) {
@@ -210,45 +251,89 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         args.user = &e;
     }
     gemm->run(&args, part, scratch);
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    const simd_plan *plan = call->plan;
+    size_t tile = index * plan->tiles;
+    size_t end = plan->n_tiles - tile < plan->tiles ? plan->n_tiles : tile + plan->tiles;
+    for (; tile < end; tile++) run_tile(call, user, tile, scratch);
+    return ONX_OK;
+}
+
+/* ─ Small floats ─────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct conversion {
+    onx_dtype from, to;
+    const char *src;
+    char *dst;
+    size_t count;
+} conversion;
+
+static onx_status convert_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)call, (void)scratch;
+    const conversion *c = user;
+    size_t at = index * CONVERT_TASK;
+    size_t n = c->count - at < CONVERT_TASK ? c->count - at : CONVERT_TASK;
+    return onx_dtype_convert(c->from, c->src + at * onx_dtype_bits(c->from) / 8, c->to,
+                             c->dst + at * onx_dtype_bits(c->to) / 8, n, false);
+}
+static onx_status convert(onx_call *call, conversion c) {
+    return onx_call_parallel(call, c.count / CONVERT_TASK + (c.count % CONVERT_TASK != 0),
+                             convert_task, &c);
+}
+
+static onx_status widen(onx_call *call, operands *o) {
+    const simd_plan *plan = call->plan;
+    char *scratch = call->scratch;
+    for (size_t i = 0; i < 3 && i < call->n_in; i++) {
+        const onx_operand *x = call->in[i];
+        if (!x || !x->count || (i == 1 && call->packed)) continue;
+        o->in[i] = (float *)(scratch + plan->float_at[i]);
+        ONX_TRY(convert(call, (conversion){(onx_dtype)x->dtype, ONX_DTYPE_F32, x->data,
+                                           scratch + plan->float_at[i], (size_t)x->count}));
+    }
+    o->y = (float *)(scratch + plan->float_at[3]);
     return ONX_OK;
 }
 
 static onx_status run(onx_call *call) {
+    static const float nothing[1];
     const simd_plan *plan = call->plan;
-    const onx_matmul_plan *p = &plan->shape;
-    if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK;
+    onx_operand *out = call->n_out ? call->out[0] : NULL;
+    if (!out || !out->count) return ONX_OK;
+    operands o = {{nothing, nothing, nothing}, out->data};
+    for (size_t i = 0; i < 3 && i < call->n_in; i++)
+        if (call->in[i] && call->in[i]->data) o.in[i] = call->in[i]->data;
+    bool small = out->dtype != ONX_DTYPE_F32;
+    if (small) ONX_TRY(widen(call, &o));
     if (plan->b == B_PACK_ALL) {
-        size_t groups = (onx_gemm_panels(gemm, p->n) - 1) / plan->pack_panels + 1;
-        ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, NULL));
+        size_t groups = (onx_gemm_panels(gemm, plan->shape.n) - 1) / plan->pack_panels + 1;
+        ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, &o));
     }
-    size_t tiles = plan->tiling.n_down * plan->tiling.n_across;
-    return onx_call_parallel(call, p->batches * tiles, task, NULL);
+    ONX_TRY(onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, &o));
+    if (!small) return ONX_OK;
+    return convert(call, (conversion){ONX_DTYPE_F32, (onx_dtype)out->dtype, (const char *)o.y,
+                                      out->data, (size_t)out->count});
 }
 
 #define F32 ONX_T(F32)
+#define SMALL (ONX_T(F16) | ONX_T(BF16))
 #define MORE (ONX_T(F32) | ONX_T(BOOL))
-#define ROW(op_, name_, init_, bind_)                                                              \
+#define ROW(op_, domain_, name_, type_, more_, init_, bind_)                                       \
     {                                                                                              \
-        .op = op_, .first = 1, .types = {F32, F32, F32}, .name = name_, .packs = 2,                \
-        .plan_bytes = sizeof(simd_plan), .init = init_, .pack_bytes = pack_bytes, .pack = pack,    \
-        .bind = bind_, .run = run                                                                  \
+        .op = op_, .first = 1, .types = {type_, type_, more_, more_, more_, more_}, .name = name_, \
+        .packs = 2, .plan_bytes = sizeof(simd_plan), .domain = domain_, .init = init_,             \
+        .pack_bytes = pack_bytes, .pack = pack, .bind = bind_, .run = run                          \
     }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
-    ROW("MatMul", "matmul_f32", onx_matmul_init, bind_matmul),
-    ROW("Gemm", "gemm_f32", onx_matmul_init_gemm, bind_gemm),
-    {.op = "MatMulTile",
-     .first = 1,
-     .types = {F32, F32, MORE, MORE, MORE, MORE},
-     .name = "matmul_tile_f32",
-     .packs = 2,
-     .plan_bytes = sizeof(simd_plan),
-     .domain = "onx.internal",
-     .init = onx_matmul_init_tile,
-     .pack_bytes = pack_bytes,
-     .pack = pack,
-     .bind = bind_tile,
-     .run = run},
+    ROW("MatMul", NULL, "matmul_f32", F32, F32, onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm_f32", F32, F32, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMul", NULL, "matmul_half", SMALL, SMALL, onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm_half", SMALL, SMALL, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMulTile", "onx.internal", "matmul_tile_f32", F32, MORE, onx_matmul_init_tile,
+        bind_tile),
     {0},
 };

@@ -2,6 +2,7 @@
  * precision. */
 #include "ops/norm/norm_ref.h"
 #include "ops/eltwise/wide_ref.h"
+#include "ops/reduce/reduce_ref.h"
 
 #include <math.h>
 
@@ -157,20 +158,32 @@ onx_status onx_norm_run_batch(onx_call *call) {
     return onx_call_parallel(call, n, batch_task, call->scratch);
 }
 
-#define ROW(op_, name_, bind_, run_)                                                               \
+#define ROW(op_, name_, init_, bind_, run_, plan_)                                                 \
     {                                                                                              \
         .op = op_, .first = 1,                                                                     \
         .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},           \
-        .name = name_, .overwrite = 1, .plan_bytes = sizeof(onx_norm_plan), .init = onx_norm_init, \
-        .bind = bind_, .run = run_                                                                 \
+        .name = name_, .overwrite = 1, .plan_bytes = sizeof(plan_), .init = init_, .bind = bind_,  \
+        .run = run_                                                                                \
     }
+#define ROWS(op, name, bind, run) ROW(op, name, onx_norm_init, bind, run, onx_norm_plan)
+#define ALONG(op, name, init)                                                                      \
+    ROW(op, name, init, onx_norm_bind_along, onx_norm_run_along, onx_reduce_plan)
 
 extern onx_kernel_rows onx_kernels_norm_ref;
 onx_kernel_rows onx_kernels_norm_ref = {
-    ROW("BatchNormalization", "batch_norm", onx_norm_bind_batch, onx_norm_run_batch),
-    ROW("GroupNormalization", "group_norm", onx_norm_bind_group, onx_norm_run),
-    ROW("InstanceNormalization", "instance_norm", onx_norm_bind_instance, onx_norm_run),
-    ROW("LayerNormalization", "layer_norm", onx_norm_bind_layer, onx_norm_run),
-    ROW("RMSNormalization", "rms_norm", onx_norm_bind_layer, onx_norm_run),
+    ROWS("BatchNormalization", "batch_norm", onx_norm_bind_batch, onx_norm_run_batch),
+    ROWS("GroupNormalization", "group_norm", onx_norm_bind_group, onx_norm_run),
+    ROWS("InstanceNormalization", "instance_norm", onx_norm_bind_instance, onx_norm_run),
+    {.op = "LRN",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "lrn",
+     .init = onx_norm_init_lrn,
+     .bind = onx_norm_bind_lrn,
+     .run = onx_norm_run_lrn},
+    ROWS("LayerNormalization", "layer_norm", onx_norm_bind_layer, onx_norm_run),
+    ALONG("LpNormalization", "lp_norm", onx_norm_init_along),
+    ALONG("MeanVarianceNormalization", "mean_variance_norm", onx_norm_init_along),
+    ROWS("RMSNormalization", "rms_norm", onx_norm_bind_layer, onx_norm_run),
     {0},
 };

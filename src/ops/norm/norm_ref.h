@@ -1,5 +1,5 @@
-/* norm_ref.h: normalization of rows: n elements that lie together become (x - mean) / deviation, and
- * then get a scale and a bias each. */
+/* norm_ref.h: normalization of rows: n elements that lie together become (x - mean) / deviation,
+ * and then get a scale and a bias each. */
 #ifndef ONX_NORM_REF_H
 #define ONX_NORM_REF_H
 
@@ -29,6 +29,14 @@ onx_status onx_norm_bind_group(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_norm_bind_batch(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_norm_run(onx_call *call) ONX_MUST_CHECK; /* all but BatchNormalization */
 onx_status onx_norm_run_batch(onx_call *call) ONX_MUST_CHECK;
+
+/* The others (norm_along_ref.c): along any axes, and across channels. */
+onx_status onx_norm_init_along(onx_call *call) ONX_MUST_CHECK; /* LpNormalization */
+onx_status onx_norm_bind_along(onx_call *call) ONX_MUST_CHECK; /* and MeanVarianceNormalization */
+onx_status onx_norm_run_along(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_init_lrn(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_bind_lrn(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_norm_run_lrn(onx_call *call) ONX_MUST_CHECK;
 
 /* How many of `rows` of n elements make a task. */
 static inline int64_t onx_norm_grain(int64_t n) {

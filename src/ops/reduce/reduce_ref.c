@@ -25,7 +25,7 @@ onx_status onx_reduce_init(onx_call *call) {
     return ONX_OK;
 }
 
-static onx_status mark_axes(const onx_call *call, const onx_reduce_state *st, bool *reduced) {
+onx_status onx_reduce_mark(const onx_call *call, const onx_reduce_state *st, bool *reduced) {
     size_t rank = call->in[0]->rank;
     int64_t n = st->by_input ? call->in[1]->count : (int64_t)st->n_axes;
     for (size_t d = 0; d < rank; d++) reduced[d] = n == 0 && !st->noop;
@@ -54,11 +54,8 @@ static void add_axis(onx_reduce_axes *axes, int64_t dim, int64_t stride, bool me
     axes->strides[axes->n - 1] = stride;
 }
 
-onx_status onx_reduce_shape(onx_call *call, onx_dtype dtype, const bool *reduced, bool keepdims,
-                            onx_reduce_plan *plan) {
-    const onx_operand *in = call->in[0];
-    int64_t dims[ONX_RANK_MAX], stride = in->count;
-    size_t rank = 0;
+void onx_reduce_split(const onx_operand *in, const bool *reduced, onx_reduce_plan *plan) {
+    int64_t stride = in->count;
     const onx_reduce_axes *last = NULL;
     *plan = (onx_reduce_plan){.kept = {.count = 1}, .reduced = {.count = 1}};
     for (size_t d = 0; d < in->rank; d++) {
@@ -66,15 +63,24 @@ onx_status onx_reduce_shape(onx_call *call, onx_dtype dtype, const bool *reduced
         stride = in->dims[d] ? stride / in->dims[d] : 0;
         add_axis(axes, in->dims[d], stride, last == axes);
         if (in->dims[d] != 1) last = axes;
-        if (!reduced[d] || keepdims) dims[rank++] = reduced[d] ? 1 : in->dims[d];
     }
+}
+
+onx_status onx_reduce_shape(onx_call *call, onx_dtype dtype, const bool *reduced, bool keepdims,
+                            onx_reduce_plan *plan) {
+    const onx_operand *in = call->in[0];
+    int64_t dims[ONX_RANK_MAX];
+    size_t rank = 0;
+    onx_reduce_split(in, reduced, plan);
+    for (size_t d = 0; d < in->rank; d++)
+        if (!reduced[d] || keepdims) dims[rank++] = reduced[d] ? 1 : in->dims[d];
     return onx_call_shape(call, 0, dtype, rank, dims);
 }
 
 onx_status onx_reduce_bind(onx_call *call) {
     const onx_reduce_state *st = call->state;
     bool reduced[ONX_RANK_MAX];
-    ONX_TRY(mark_axes(call, st, reduced));
+    ONX_TRY(onx_reduce_mark(call, st, reduced));
     return onx_reduce_shape(call, (onx_dtype)call->in[0]->dtype, reduced, st->keepdims, call->plan);
 }
 

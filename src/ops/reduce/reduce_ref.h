@@ -26,6 +26,10 @@ typedef struct onx_reduce_plan {
 
 onx_status onx_reduce_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_reduce_bind(onx_call *call) ONX_MUST_CHECK;
+/* The dimensions that go away, and the plan for that. */
+onx_status onx_reduce_mark(const onx_call *call, const onx_reduce_state *st, bool *reduced)
+    ONX_MUST_CHECK;
+void onx_reduce_split(const onx_operand *in, const bool *reduced, onx_reduce_plan *plan);
 /* The plan and the shape of output 0 when the dimensions marked in `reduced` go away. */
 onx_status onx_reduce_shape(onx_call *call, onx_dtype dtype, const bool *reduced, bool keepdims,
                             onx_reduce_plan *plan) ONX_MUST_CHECK;

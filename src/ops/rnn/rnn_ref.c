@@ -1,5 +1,5 @@
-/* rnn_ref.c: LSTM, GRU, RNN: plain loops, in double whatever the type is: what comes in is converted
- * first, what goes out last. */
+/* rnn_ref.c: LSTM, GRU, RNN: plain loops, in double whatever the type is: what comes in is
+ * converted first, what goes out last. */
 #include "ops/rnn/rnn_ref.h"
 
 #include <math.h>

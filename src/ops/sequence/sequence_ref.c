@@ -26,17 +26,19 @@ static onx_status sequence_of(const onx_call *call, onx_object **out) {
     return ONX_OK;
 }
 
-/* A copy of the sequence that shares its items. */
-static onx_status sequence_copy(const onx_call *call, onx_object *list, onx_object **out) {
-    return onx_object_unshare(onx_object_retain(list), out, call->diag);
+/* The sequence in input 0, to be changed: itself where nobody else needs it, else a copy that
+ * shares its items. */
+static onx_status sequence_take(const onx_call *call, onx_object *list, onx_object **out) {
+    bool ours = onx_call_owns(call, 0);
+    *out = onx_object_retain(list);
+    return ours ? ONX_OK : onx_object_unshare(*out, out, call->diag);
 }
 
 static onx_status add(const onx_call *call, onx_object *list, int64_t at, const onx_operand *item) {
     onx_object *object = NULL;
-    if (list->count && list->items[0]->dtype != item->dtype)
-        return onx_call_fail(call, ONX_INVALID, "a tensor of %s cannot join a sequence of %s",
-                             onx_dtype_name((onx_dtype)item->dtype),
-                             onx_dtype_name((onx_dtype)list->items[0]->dtype));
+    if (item->kind != ONX_TYPE_TENSOR || (list->count && list->items[0]->dtype != item->dtype))
+        return onx_call_fail(call, ONX_INVALID,
+                             "only tensors, all of one type, can be in a sequence");
     ONX_TRY(onx_object_of(call->ctx, item, &object, call->diag));
     return onx_object_insert(list, at, object, call->diag);
 }
@@ -64,24 +66,24 @@ static onx_status construct_run(onx_call *call) {
 }
 
 static onx_status insert_run(onx_call *call) {
-    onx_object *list = NULL, *copy = NULL;
+    onx_object *list = NULL, *taken = NULL;
     ONX_TRY(sequence_of(call, &list));
     int64_t at = list->count;
     if (call->n_in > 2 && call->in[2]) ONX_TRY(position(call, call->in[2], at, at + 1, &at));
-    ONX_TRY(sequence_copy(call, list, &copy));
-    return finish(call, copy, add(call, copy, at, call->in[1]));
+    ONX_TRY(sequence_take(call, list, &taken));
+    return finish(call, taken, add(call, taken, at, call->in[1]));
 }
 
 static onx_status erase_run(onx_call *call) {
-    onx_object *list = NULL, *copy = NULL;
+    onx_object *list = NULL, *taken = NULL;
     ONX_TRY(sequence_of(call, &list));
     int64_t at = list->count - 1;
     if (call->n_in > 1 && call->in[1])
         ONX_TRY(position(call, call->in[1], list->count, list->count, &at));
     if (at < 0) return onx_call_fail(call, ONX_INVALID, "the sequence is empty: nothing to erase");
-    ONX_TRY(sequence_copy(call, list, &copy));
-    onx_object_erase(copy, at);
-    return onx_call_object(call, 0, copy);
+    ONX_TRY(sequence_take(call, list, &taken));
+    onx_object_erase(taken, at);
+    return onx_call_object(call, 0, taken);
 }
 
 static onx_status at_run(onx_call *call) {

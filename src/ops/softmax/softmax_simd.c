@@ -96,8 +96,8 @@ static void softmax_columns(const float *x, float *y, int64_t n, int64_t stride,
     }
 }
 
-/* The work is cut into units: a row, or some columns of one outer index; a task is enough of them to
- * make 32K elements. */
+/* The work is cut into units: a row, or some columns of one outer index; a task is enough of them
+ * to make 32K elements. */
 typedef struct cut {
     int64_t width, across, units, grain; /* across: units of one outer index */
 } cut;

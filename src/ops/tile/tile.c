@@ -120,18 +120,16 @@ const onx_tile_form *onx_tile_form_of(const onx_op *op, const onx_node *node) {
 
 /* The letter of input `index`; NUL: there is no such input. */
 static char type_of(const onx_tile_form *form, size_t index, bool *optional) {
-    const char *t = form->types;
     *optional = false;
-    for (;;) {
+    for (const char *t = form->types; *t; index--) {
         char letter = *t++;
-        if (!letter) return letter;
         if (*t == '*' || index == 0) {
             *optional = *t == '?';
             return letter;
         }
         if (*t == '?') t++;
-        index--;
     }
+    return 0;
 }
 bool onx_tile_form_takes(const onx_tile_form *form, size_t index, onx_dtype dtype) {
     bool optional;

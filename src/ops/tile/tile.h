@@ -13,8 +13,8 @@
  *
  * A node carries its program as attributes: `code` (op, a, b, c of each instruction) and `consts`.
  * The node onx.internal::Tile is nothing but its program. A kernel with an epilogue (MatMul, Conv)
- * runs one on its own output: that is input 0, and what else the program reads are further inputs of
- * the node (tile_ref.h, tile_simd.h).
+ * runs one on its own output: that is input 0, and what else the program reads are further inputs
+ * of the node (tile_ref.h, tile_simd.h).
  *
  * To make one:
  *

@@ -17,8 +17,8 @@ typedef struct onx_tile_work {
     onx_tile_arg slots[ONX_TILE_INPUTS + ONX_TILE_CONSTS + ONX_TILE_CODE];
 } onx_tile_work;
 
-/* Begin: `scratch` is tile->scratch bytes, aligned to ONX_ALIGN; operands as given to onx_tile_bind,
- * now with their data. */
+/* Begin: `scratch` is tile->scratch bytes, aligned to ONX_ALIGN; operands as given to
+ * onx_tile_bind, now with their data. */
 void ONX_TIER(onx_tile_begin)(onx_tile_work *work, const onx_tile_plan *plan,
                               onx_operand *const *operands, void *scratch);
 /* Elements at … at+n-1 of the result to `out`, which has the type of the result. `block`: those

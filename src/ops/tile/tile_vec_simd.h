@@ -1,5 +1,6 @@
-/* tile_vec_simd.h: the vector functions of tile instructions that cpu/vec_math.h does not have, made
- * of those it has. Like them, they give what C's functions give for infinities, NaN and zeros. */
+/* tile_vec_simd.h: the vector functions of tile instructions that cpu/vec_math.h does not have,
+ * made of those it has. Like them, they give what C's functions give for infinities, NaN and
+ * zeros. */
 #ifndef ONX_TILE_VEC_SIMD_H
 #define ONX_TILE_VEC_SIMD_H
 

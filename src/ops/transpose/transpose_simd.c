@@ -2,51 +2,73 @@
 #include "cpu/vec.h"
 #include "ops/transpose/transpose_ref.h"
 
+#define MIX __builtin_shufflevector
+
 #if defined(__AVX2__)
 enum { SIDE = 8 };
 typedef int32_t row __attribute__((vector_size(32)));
 
-/* Pairs, then pairs of pairs, then halves change places. */
-static inline void square(row r[SIDE]) {
-    row a[SIDE];
-    for (int i = 0; i < SIDE; i += 2) {
-        a[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        a[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < SIDE; i += 4) {
-        r[i] = __builtin_shufflevector(a[i], a[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        r[i + 1] = __builtin_shufflevector(a[i], a[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        r[i + 2] = __builtin_shufflevector(a[i + 1], a[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-        r[i + 3] = __builtin_shufflevector(a[i + 1], a[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    for (int i = 0; i < 4; i++) a[i] = r[i], a[i + 4] = r[i + 4];
-    for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
+/* The lower and upper halves of two rows of four, twice; and of rows of eight. */
+#define SINGLES_LOW(a, b) MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define SINGLES_HIGH(a, b) MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define PAIRS_LOW(a, b) MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PAIRS_HIGH(a, b) MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define FOURS_LOW(a, b) MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define FOURS_HIGH(a, b) MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 #else
 enum { SIDE = 4 };
 typedef int32_t row __attribute__((vector_size(16)));
 
-static inline void square(row r[SIDE]) {
-    row a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
-    row b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    row c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    row d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
+#define SINGLES_LOW(a, b) MIX(a, b, 0, 4, 1, 5)
+#define SINGLES_HIGH(a, b) MIX(a, b, 2, 6, 3, 7)
+#define PAIRS_LOW(a, b) MIX(a, b, 0, 1, 4, 5)
+#define PAIRS_HIGH(a, b) MIX(a, b, 2, 3, 6, 7)
 #endif
 
-/* One square: columns of `from` become rows of `to`; strides in bytes. */
+static inline row load(const char *p) {
+    row r;
+    memcpy(&r, p, sizeof r);
+    return r;
+}
+
+static inline void store(char *p, row r) {
+    memcpy(p, &r, sizeof r);
+}
+
+/* Four columns of `from`, transposed (AVX2: each half by itself). */
+static inline void move_four(const char *from, int64_t from_col, row out[4]) {
+    row a = load(from), b = load(from + from_col), c = load(from + 2 * from_col),
+        d = load(from + 3 * from_col);
+    row ab = SINGLES_LOW(a, b), ba = SINGLES_HIGH(a, b), cd = SINGLES_LOW(c, d),
+        dc = SINGLES_HIGH(c, d);
+    out[0] = PAIRS_LOW(ab, cd);
+    out[1] = PAIRS_HIGH(ab, cd);
+    out[2] = PAIRS_LOW(ba, dc);
+    out[3] = PAIRS_HIGH(ba, dc);
+}
+
+/* One square: columns of `from` become rows of `to`; strides in bytes. Written out rather than in
+ * loops, so that it stays in registers. */
 static inline void move_square(const char *from, int64_t from_col, char *to, int64_t to_row) {
-    row r[SIDE];
-    for (int i = 0; i < SIDE; i++) memcpy(&r[i], from + i * from_col, sizeof r[i]);
-    square(r);
-    for (int i = 0; i < SIDE; i++) memcpy(to + i * to_row, &r[i], sizeof r[i]);
+    row a[4];
+    move_four(from, from_col, a);
+#if defined(__AVX2__)
+    row b[4];
+    move_four(from + 4 * from_col, from_col, b);
+    store(to, FOURS_LOW(a[0], b[0]));
+    store(to + to_row, FOURS_LOW(a[1], b[1]));
+    store(to + 2 * to_row, FOURS_LOW(a[2], b[2]));
+    store(to + 3 * to_row, FOURS_LOW(a[3], b[3]));
+    store(to + 4 * to_row, FOURS_HIGH(a[0], b[0]));
+    store(to + 5 * to_row, FOURS_HIGH(a[1], b[1]));
+    store(to + 6 * to_row, FOURS_HIGH(a[2], b[2]));
+    store(to + 7 * to_row, FOURS_HIGH(a[3], b[3]));
+#else
+    store(to, a[0]);
+    store(to + to_row, a[1]);
+    store(to + 2 * to_row, a[2]);
+    store(to + 3 * to_row, a[3]);
+#endif
 }
 
 static void move_rest(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,

@@ -15,7 +15,7 @@
  *     Relu(y), Clip(y)    ConvBlocked(…) { lo, hi }         after the sum
  *
  * Elementwise nodes work on blocked values as they are, where all their inputs have the shape of the
- * result or one element. */
+ * result, or one element for each channel, or only one; so does Concat along the channels. */
 #include "rt/lower/lower.h"
 
 #include <math.h>
@@ -46,8 +46,9 @@ static onx_status take_name(blocked *b, onx_node *node, const onx_node *from) {
 static onx_status add_twin(blocked *b, const onx_value *value, const char *op, size_t n_in,
                            onx_value *const *in, onx_node *before, bool like) {
     onx_graph *graph = before->graph;
-    char hint[220];
-    (void)snprintf(hint, sizeof hint, "%.200s_c%zu", onx_value_name(value), b->ctx->block);
+    char hint[100] = "blocked"; /* a name that is longer might be cut inside a character */
+    if (value->name.size < 80)
+        (void)snprintf(hint, sizeof hint, "%s_c%zu", onx_value_name(value), b->ctx->block);
     const char *name = onx_graph_new_name(graph, hint);
     onx_node *node = name ? onx_graph_add_node(graph, op, n_in, in, 1, &name) : NULL;
     if (!node || onx_node_move(node, before)) return onx_fail_nomem(b->ctx->diag);
@@ -219,8 +220,7 @@ static bool is_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const
         n = 2;
     if (!axes || n != 2) return false;
     size_t first, second;
-    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 5 &&
-           (first == 2 || second == 2);
+    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
 }
 
 static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool *done) {
@@ -243,15 +243,44 @@ static onx_status visit_pool(blocked *b, onx_node *node, const onx_op *op, bool 
     return ONX_OK;
 }
 
+/* Size `index` of a value, counted from the last one: -1: not known; 1 in front of the first. */
+static int64_t size_from_end(const onx_pass_ctx *ctx, const onx_value *value, size_t index) {
+    const onx_tensor *constant = onx_pass_constant(ctx, value);
+    const onx_fact *fact = onx_pass_fact(ctx, value);
+    size_t rank = constant ? onx_tensor_rank(constant) : fact->rank;
+    int64_t dim;
+    if (!constant && (fact->kind != ONX_TYPE_TENSOR || !fact->ranked)) return -1;
+    if (index >= rank) return 1;
+    if (constant) return onx_tensor_dim(constant, rank - 1 - index);
+    const onx_sym *sym = fact->dims[rank - 1 - index];
+    return sym && onx_sym_is_int(sym, &dim) ? dim : -1;
+}
+
+/* Has it no height and width? Then its elements lie in blocks as they lie plain. */
+static bool is_flat(const onx_pass_ctx *ctx, const onx_value *value) {
+    return size_from_end(ctx, value, 0) == 1 && size_from_end(ctx, value, 1) == 1 &&
+           size_from_end(ctx, value, 4) == 1;
+}
+
+/* Can the operands of the program be used with a blocked result? At least one has its shape. */
+static bool operands_fit(const blocked *b, const onx_fact *out) {
+    bool full = false;
+    for (size_t i = 0; i < b->group.program.n_in; i++) {
+        const onx_value *value = b->group.in[i];
+        bool same = onx_pass_same_shape(onx_pass_fact(b->ctx, value), out);
+        if (same ? !twin_of(b, value) : !is_flat(b->ctx, value)) return false;
+        full |= same;
+    }
+    return full;
+}
+
 static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op, bool *done) {
     onx_value *in[ONX_TILE_INPUTS];
     const onx_fact *out = onx_pass_fact(b->ctx, onx_node_output(node, 0));
-    if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node)) return ONX_OK;
-    for (size_t i = 0; i < b->group.program.n_in; i++) {
-        const onx_value *value = b->group.in[i];
-        if (!twin_of(b, value) || !onx_pass_same_shape(onx_pass_fact(b->ctx, value), out))
-            return ONX_OK;
-    }
+    if (onx_pass_is(op, "Identity") || onx_pass_is(op, "Cast")) return ONX_OK; /* plain alone */
+    if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node) ||
+        !operands_fit(b, out))
+        return ONX_OK;
     for (size_t i = 0; i < node->input.n; i++) {
         onx_value *value = onx_node_input(node, i), *twin = twin_of(b, value);
         in[i] = twin ? twin : value;
@@ -260,9 +289,21 @@ static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op
     return replace(b, node, op->name, node->input.n, in, true);
 }
 
+static onx_status visit_concat(blocked *b, onx_node *node, const onx_op *op, bool *done) {
+    size_t axis, n = node->input.n;
+    if (!onx_pass_is(op, "Concat") || op->since < 4) return ONX_OK;
+    if (!onx_axis(onx_op_int(op, node, "axis"), 4, &axis) || axis != 1) return ONX_OK;
+    onx_value **in = onx_arena_array(&b->ctx->arena, n, sizeof(onx_value *));
+    if (!in) return onx_fail_nomem(b->ctx->diag);
+    for (size_t i = 0; i < n; i++)
+        if (!(in[i] = twin_of(b, onx_node_input(node, i)))) return ONX_OK;
+    *done = true;
+    return replace(b, node, op->name, n, in, true);
+}
+
 typedef onx_status visitor(blocked *b, onx_node *node, const onx_op *op, bool *done);
-static visitor *const visitors[] = {visit_conv, visit_add, visit_clamp, visit_pool,
-                                    visit_elementwise};
+static visitor *const visitors[] = {visit_conv, visit_add,    visit_clamp,
+                                    visit_pool, visit_concat, visit_elementwise};
 
 static onx_status visit(blocked *b, onx_node *node) {
     const onx_op *op = onx_pass_op(b->ctx, node);
@@ -280,7 +321,7 @@ static onx_status walk(blocked *b, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_last(graph), *prev; node; node = prev) {
         prev = onx_node_prev(node);
         const onx_value *out = onx_node_output(node, 0);
-        if (onx_lower_is(node, "FromBlocked") && !out->n_uses && !onx_pass_held(b->ctx, out))
+        if (onx_lower_is(node, "FromBlocked") && out && !out->n_uses && !onx_pass_held(b->ctx, out))
             ONX_TRY(onx_pass_remove(b->ctx, node));
     }
     return ONX_OK;
