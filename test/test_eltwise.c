@@ -9,16 +9,15 @@
 
 TEST(backend) {
     static const char *const prefixes[] = {
-        "abs",       "acos",    "add",        "and",   "asin",     "atan",
-        "bitshift",  "bitwise", "cast",       "ceil",  "celu",     "clip",
-        "cos",       "div",     "elu",        "equal", "erf",      "exp",
-        "floor",     "gelu",    "greater",    "hards", "isinf",    "isnan",
-        "leakyrelu", "less",    "log",        "max_",  "mean_",    "min_",
-        "mish",      "mod",     "mul",        "neg",   "not_",     "or",
-        "pow",       "prelu",   "reciprocal", "relu",  "round",    "selu",
-        "shrink",    "sigmoid", "sign",       "sin",   "softplus", "softsign",
-        "sqrt",      "sub",     "sum",        "swish", "tan",      "thresholdedrelu",
-        "where",     "xor"};
+        "abs",      "acos",    "add",     "and",    "asin",       "atan",     "bitcast",
+        "bitshift", "bitwise", "cast",    "ceil",   "celu",       "clip",     "cos",
+        "div",      "elu",     "equal",   "erf",    "exp",        "floor",    "gelu",
+        "greater",  "hards",   "isinf",   "isnan",  "leakyrelu",  "less",     "log",
+        "max_",     "mean_",   "min_",    "mish",   "mod",        "mul",      "neg",
+        "not_",     "or",      "pow",     "prelu",  "reciprocal", "relu",     "round",
+        "selu",     "shrink",  "sigmoid", "sign",   "sin",        "softplus", "softsign",
+        "sqrt",     "sub",     "sum",     "swiglu", "swish",      "tan",      "thresholdedrelu",
+        "where",    "xor"};
     size_t failed = 0, ran = 0;
     for (size_t i = 0; i < ONX_COUNT(prefixes); i++)
         ran += kernel_backend(prefixes[i], "expand|softmax|negative_log|multinomial", &failed);

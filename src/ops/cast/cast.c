@@ -1,4 +1,4 @@
-/* cast.c: Cast, CastLike: meaning. */
+/* cast.c: Cast, CastLike, BitCast: meaning. */
 #include "ops/cast/cast.h"
 
 /* Cast 1 has the name of the type in TensorProto: "FLOAT". */
@@ -46,6 +46,13 @@ static onx_status infer_cast(onx_infer *in) {
     if (to == ONX_DTYPE_NONE) return onx_infer_fail(in, "the attribute 'to' names no type");
     return cast_to(in, to);
 }
+static onx_status infer_bit_cast(onx_infer *in) {
+    onx_dtype to = onx_cast_to(onx_infer_op(in), onx_infer_node(in));
+    if (to == ONX_DTYPE_NONE) return onx_infer_fail(in, "the attribute 'to' names no type");
+    ONX_TRY(onx_infer_same(in));
+    onx_infer_out(in, 0)->dtype = to;
+    return ONX_OK;
+}
 static onx_status infer_cast_like(onx_infer *in) {
     return cast_to(in, onx_infer_in(in, 1)->dtype);
 }
@@ -54,6 +61,10 @@ static onx_status infer_cast_like(onx_infer *in) {
     { name, since, signature, infer, NULL, NULL }
 extern onx_op_rows onx_ops_cast;
 onx_op_rows onx_ops_cast = {
+    OP("BitCast", 26,
+       "(input:T1) -> (output:T2) {to:int} [T1:n|f8|c|i4|i2|bool|float4e2m1|float8e8m0, "
+       "T2:n|f8|c|i4|i2|bool|float4e2m1|float8e8m0]",
+       infer_bit_cast),
     OP("Cast", 1, "(input:T1) -> (output:T2) {to:string} [T1:n0|bool, T2:n0|bool]", infer_cast),
     OP("Cast", 6, "(input:T1) -> (output:T2) {to:int} [T1:n0|bool, T2:n0|bool]", infer_cast),
     OP("Cast", 9, "(input:T1) -> (output:T2) {to:int} [T1:n0|bool|string, T2:n0|bool|string]",

@@ -1,4 +1,4 @@
-/* cast_ref.c: Cast, CastLike: plain loops, all types. What a conversion means is said in
+/* cast_ref.c: Cast, CastLike, BitCast: plain loops, all types. What a conversion means is said in
  * ir/dtype.h. Strings are read and written as decimal numbers; infinities and NaN are "INF", "-INF"
  * and "NaN". A string that is no number is an error. */
 #include "base/number.h"
@@ -35,6 +35,17 @@ static onx_status bind(onx_call *call) {
     const onx_operand *in = call->in[0];
     onx_dtype to = st->to ? st->to : (onx_dtype)call->in[1]->dtype;
     return onx_call_shape(call, 0, to, in->rank, in->dims);
+}
+
+/* BitCast: the same bytes under another type. */
+static onx_status bind_bits(onx_call *call) {
+    const state *st = call->state;
+    const onx_operand *in = call->in[0];
+    unsigned bits = onx_dtype_bits((onx_dtype)in->dtype);
+    if (bits == 0 || bits != onx_dtype_bits(st->to))
+        return onx_call_fail(call, ONX_INVALID, "%s and %s are not of the same width",
+                             onx_dtype_name((onx_dtype)in->dtype), onx_dtype_name(st->to));
+    return onx_call_shape(call, 0, st->to, in->rank, in->dims);
 }
 
 /* ─ Numbers ──────────────────────────────────────────────────────────────────────────────────── */
@@ -236,6 +247,12 @@ static onx_status init_numbers(onx_call *call) {
 
 extern onx_kernel_rows onx_kernels_cast_ref;
 onx_kernel_rows onx_kernels_cast_ref = {
+    {.op = "BitCast",
+     .first = 26,
+     .name = "bit_cast",
+     .flags = ONX_KERNEL_VIEW,
+     .init = init,
+     .bind = bind_bits},
     ROWS("Cast"),
     ROWS("CastLike"),
     {0},

@@ -260,6 +260,7 @@ onx_op_rows onx_ops_eltwise = {
     OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
     OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
     OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_plain),
+    OP("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_plain),
     OP("Where", 9, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all1]", infer_where),
     OP("Where", 16, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all13]", infer_where),
     OP("Xor", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:bool, T1:bool]",

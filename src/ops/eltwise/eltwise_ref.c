@@ -118,6 +118,7 @@ static const onx_wide_rule rules[] = {
     RULE("Pow", pow, .is_bool = false),
     RULE("Sub", sub, .is_bool = false),
     {.op = "Sum"},
+    {.op = "SwiGLU"},
     RULE("Xor", xor, .is_bool = true),
 };
 
@@ -161,6 +162,7 @@ onx_kernel_rows onx_kernels_eltwise_ref = {
     ROW("Pow", 1, 0, ONX_T_NUMBERS, "pow", 1),
     ROW("Sub", 1, 0, ONX_T_NUMBERS, "sub", BOTH),
     ROW("Sum", 1, 0, ONX_T_FLOATS, "sum", ALL),
+    ROW("SwiGLU", 28, 0, ONX_T_FLOATS, "swiglu", BOTH),
     ROW("Xor", 1, 0, ONX_T(BOOL), "xor", BOTH),
     {.op = "Equal",
      .first = 19,

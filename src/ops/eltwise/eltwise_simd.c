@@ -35,6 +35,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_eltwise) = {
     FLOATS("Pow", "pow", 3),
     FLOATS("Sub", "sub", 3),
     FLOATS("Sum", "sum", 0xff),
+    FLOATS("SwiGLU", "swiglu", 3),
     CHOICE("Where", "where_f32", F32),
     CHOICE("Where", "where_f16", F16),
     CHOICE("Where", "where_bf16", BF16),

@@ -96,6 +96,7 @@ static const onx_tile_form forms[] = {
     FORM("Sqrt", 1, 0, SQRT, "f"),
     FORM("Sub", 1, 0, SUB, "ff"),
     FORM("Sum", 1, 0, ADD, "f*"),
+    FORM_WITH("SwiGLU", 28, 0, SWIGLU, "ff", .attrs = {NULL, "alpha"}),
     FORM_WITH("Swish", 24, 0, SWISH, "f", .attrs = {"alpha"}),
     FORM("Tanh", 1, 0, TANH, "f"),
     FORM_WITH("ThresholdedRelu", 10, 0, THRESHOLDED_RELU, "f", .attrs = {"alpha"}),

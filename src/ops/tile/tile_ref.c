@@ -113,6 +113,8 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
  * False when it does not fit. */
 static bool view_dims(const onx_operand *operand, unsigned block, size_t rank, int64_t *dims) {
     size_t plain = block ? rank - 1 : rank;
+    for (size_t d = 0; d < rank; d++) dims[d] = 1;
+    if (operand->count == 1 && !operand->layout) return true; /* one number, of any rank */
     if (operand->rank > plain || (operand->layout && operand->layout != block)) return false;
     size_t front = plain - operand->rank;
     for (size_t d = 0; d < plain; d++) dims[d] = d < front ? 1 : operand->dims[d - front];

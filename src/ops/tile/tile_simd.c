@@ -43,12 +43,14 @@ static onx_tile_arg one_number(float *buffer, float value) {
 
 static float element(const onx_operand *operand, int64_t at) {
     float value = 0;
+    if (operand->dtype == ONX_DTYPE_F32) {
+        memcpy(&value, (const char *)operand->data + (size_t)at * sizeof value, sizeof value);
+        return value;
+    }
     size_t size = onx_dtype_bits((onx_dtype)operand->dtype) / 8;
-    const char *from = (const char *)operand->data + (size_t)at * size;
-    if (operand->dtype == ONX_DTYPE_F32)
-        memcpy(&value, from, sizeof value);
-    else
-        (void)onx_dtype_convert((onx_dtype)operand->dtype, from, ONX_DTYPE_F32, &value, 1, false);
+    (void)onx_dtype_convert((onx_dtype)operand->dtype,
+                            (const char *)operand->data + (size_t)at * size, ONX_DTYPE_F32, &value,
+                            1, false);
     return value;
 }
 
