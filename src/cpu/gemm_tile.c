@@ -5,15 +5,16 @@
  * threads there are. */
 #include "cpu/gemm.h"
 
-enum {                   /* work is counted in products of numbers */
-       TILE_ROWS = 168,  /* at first, or more: as many as make LEAST_WORK */
-       TILE_PANELS = 32, /* at first */
-       LEAST_WORK = 1 << 20,
-       TILE_WORK = 8 << 20, /* cut what has more, until there are PLENTY of tiles, */
-       PLENTY = 48,
-       MOST_WORK = 128 << 20, /* and what has more than this in any case; */
-       FEW_PANELS = 6,        /* but leave so many panels where there are rows to pack */
-       STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
+/* Work is counted in products of numbers. */
+enum {
+    TILE_ROWS = 168,  /* at first, or more: as many as make LEAST_WORK */
+    TILE_PANELS = 32, /* at first */
+    LEAST_WORK = 1 << 20,
+    TILE_WORK = 8 << 20, /* cut what has more, until there are PLENTY of tiles, */
+    PLENTY = 48,
+    MOST_WORK = 128 << 20, /* and what has more than this in any case; */
+    FEW_PANELS = 6,        /* but leave so many panels where there are rows to pack */
+    STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
 };
 
 static size_t ceil_div(size_t a, size_t b) {

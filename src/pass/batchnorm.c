@@ -69,8 +69,7 @@ static onx_status fuse(onx_pass_ctx *ctx, onx_node *node, onx_node *conv, const 
     ONX_TRY(onx_pass_add_floats(ctx, node->graph, bias ? onx_value_name(bias) : "bias", 1,
                                 &channels, offsets, &in[2]));
     ONX_TRY(onx_pass_remake(ctx, node, "Conv", 3, in));
-    for (const onx_attr *a = onx_node_attr_first(conv); a; a = onx_attr_next(a))
-        ONX_TRY(onx_node_set_attr(node, a, ctx->diag));
+    ONX_TRY(onx_pass_copy_attrs(ctx, node, conv));
     return onx_pass_remove(ctx, conv);
 }
 

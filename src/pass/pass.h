@@ -101,6 +101,9 @@ onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 /* Other operator and inputs, no attributes; outputs, name and place stay. */
 onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
                            onx_value *const *in) ONX_MUST_CHECK;
+/* Attributes without a name mean nothing, and stay behind. */
+onx_status onx_pass_copy_attrs(onx_pass_ctx *ctx, onx_node *to, const onx_node *from)
+    ONX_MUST_CHECK;
 
 /* May constants of that many bytes be added? Then they are counted: what is computed ahead must stay
  * in proportion to the model, however often it uses its weights. */

@@ -120,6 +120,12 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
     return ONX_OK;
 }
 
+onx_status onx_pass_copy_attrs(onx_pass_ctx *ctx, onx_node *to, const onx_node *from) {
+    ONX_EACH (const onx_attr, a, from->attribute)
+        if (*onx_str_z(a->name)) ONX_TRY(onx_node_set_attr(to, a, ctx->diag));
+    return ONX_OK;
+}
+
 /* ─ Constants in place of nodes ──────────────────────────────────────────────────────────────── */
 
 bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {

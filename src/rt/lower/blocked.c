@@ -53,8 +53,7 @@ static onx_status add_twin(blocked *b, const onx_value *value, const char *op, s
     onx_node *node = name ? onx_graph_add_node(graph, op, n_in, in, 1, &name) : NULL;
     if (!node || onx_node_move(node, before)) return onx_fail_nomem(b->ctx->diag);
     ONX_TRY(take_name(b, node, before));
-    for (const onx_attr *a = onx_node_attr_first(before); a && like; a = onx_attr_next(a))
-        ONX_TRY(onx_node_set_attr(node, a, b->ctx->diag));
+    if (like) ONX_TRY(onx_pass_copy_attrs(b->ctx, node, before));
     b->ctx->changes++;
     return set_twin(b, value, onx_node_output(node, 0));
 }

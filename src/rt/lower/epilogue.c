@@ -64,8 +64,7 @@ static onx_status fuse_conv(onx_pass_ctx *ctx, onx_node *conv, onx_node *user,
     size_t n = conv->input.n;
     for (size_t i = 0; i < n; i++) in[i] = onx_node_input(conv, i);
     ONX_TRY(onx_pass_remake(ctx, user, ONX_INTERNAL "::ConvBlocked", n, in));
-    for (const onx_attr *a = onx_node_attr_first(conv); a; a = onx_attr_next(a))
-        ONX_TRY(onx_node_set_attr(user, a, ctx->diag));
+    ONX_TRY(onx_pass_copy_attrs(ctx, user, conv));
     if (onx_tile_put(&group->program, user)) return onx_fail_nomem(ctx->diag);
     return onx_pass_remove(ctx, conv);
 }
