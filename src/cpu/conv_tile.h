@@ -19,7 +19,11 @@ enum { WIDE = 2, PIXELS = 6 };
  * wide). EACH_SIZE(TILE_RUN) makes an instance of it for each size, with its loops unrolled and its
  * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. */
 #define TILE_INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 #define TILE_RUN(pixels)                                                                           \
     static void tile_##pixels##_1(const TILE_TYPE *t) {                                            \
         TILE_FUNCTION(t, pixels, 1);                                                               \
