@@ -699,8 +699,8 @@ TEST(program) {
     }
 }
 
-/* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and so
- * do those after it. */
+/* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and
+ * so do those after it. */
 TEST(blocked_not_finite) {
     const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w, b)";
     const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";

@@ -164,7 +164,7 @@ static double divide(double a, double b) {
 }
 
 /* Small whole numbers, which every type holds. */
-TEST(every_type) {
+static void every_type_on(const char *tier) {
     static const struct {
         const char *text;
         double (*f)(double, double);
@@ -182,7 +182,7 @@ TEST(every_type) {
         for (size_t i = 0; i < ONX_COUNT(cases); i++) {
             bool whole = numbers[t] != ONX_DTYPE_F32 && numbers[t] != ONX_DTYPE_F64 &&
                          numbers[t] != ONX_DTYPE_F16 && numbers[t] != ONX_DTYPE_BF16;
-            kernel_result r = kernel_run("ref", 20, cases[i].text, 2, (onx_operand *[]){&p, &q}, 0);
+            kernel_result r = kernel_run(tier, 20, cases[i].text, 2, (onx_operand *[]){&p, &q}, 0);
             REQUIRE(r.status == ONX_OK && r.out[0].dtype == numbers[t]);
             (void)onx_dtype_convert(numbers[t], r.out[0].data, ONX_DTYPE_F64, y, 6, false);
             for (size_t k = 0; k < 6; k++) {
@@ -193,6 +193,48 @@ TEST(every_type) {
             kernel_free(&r);
         }
     }
+}
+
+TEST(every_type) {
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) every_type_on(*tier);
+}
+
+/* Floats of 16 bits: what is computed in float and in double may round apart once. */
+static void halves_on(const char *tier, onx_dtype dtype, const char *text,
+                      const char *const *dims) {
+    static char memory[2][MANY * 2 + 1];
+    static float values[MANY];
+    onx_operand x[2], *in[2];
+    double step = dtype == ONX_DTYPE_F16 ? 0x1p-10 : 0x1p-7;
+    for (size_t i = 0; i < 2; i++) {
+        kernel_fill(values, MANY, i + 7, -3, 3);
+        (void)onx_dtype_convert(ONX_DTYPE_F32, values, dtype, memory[i] + 1, MANY, false);
+        x[i] = kernel_operand(dtype, dims[i], memory[i] + 1);
+        in[i] = &x[i];
+    }
+    size_t n = strchr(text, ',') ? 2 : 1;
+    kernel_result r = kernel_run(tier, 20, text, n, in, 0),
+                  ref = kernel_run("ref", 20, text, n, in, 0);
+    double d = r.status || ref.status ? HUGE_VAL : kernel_distance(&r.out[0], &ref.out[0]);
+    if (!CHECK(d <= step)) fprintf(stderr, "    %s on %s: %g\n", text, tier, d);
+    if (r.status == ONX_OK && strcmp(tier, "ref") != 0)
+        CHECK(strstr(r.kernel->name, "f16") != NULL);
+    kernel_free(&r);
+    kernel_free(&ref);
+}
+
+TEST(halves) {
+    static const char *const shapes[][2] = {
+        {"", ""}, {"13", "13"}, {"3,700", "700"}, {"3,1", "1,700"}, {"0", "1"}};
+    static const char *const nodes[] = {"y = Add(a, b)",  "y = Div(a, b)", "y = Max(a, b)",
+                                        "y = Less(a, b)", "y = Relu(a)",   "y = Sigmoid(a)",
+                                        "y = Gelu(a)"};
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t s = 0; s < ONX_COUNT(shapes); s++)
+            for (size_t i = 0; i < ONX_COUNT(nodes); i++) {
+                halves_on(*tier, ONX_DTYPE_F16, nodes[i], shapes[s]);
+                halves_on(*tier, ONX_DTYPE_BF16, nodes[i], shapes[s]);
+            }
 }
 
 /* a op b on integers of 64, 32 and 8 bits. */
@@ -294,7 +336,7 @@ TEST(clip) {
 /* ─ Casts ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Every pair of types, at odd addresses too, against the conversion itself. */
-TEST(casts) {
+static void casts_on(const char *tier) {
     double values[37];
     for (int i = 0; i < 37; i++) values[i] = (i - 18) * 1.5;
     values[3] = NAN;
@@ -312,7 +354,7 @@ TEST(casts) {
                 (void)onx_dtype_convert((onx_dtype)from, x, (onx_dtype)to, want, 37, true);
                 (void)snprintf(text, sizeof text, "y = Cast<to=%d>(a)", to);
                 onx_operand a = kernel_operand((onx_dtype)from, "37", x);
-                kernel_result r = kernel_run("ref", 28, text, 1, (onx_operand *[]){&a}, 0);
+                kernel_result r = kernel_run(tier, 28, text, 1, (onx_operand *[]){&a}, 0);
                 REQUIRE(r.status == ONX_OK && onx_dtype_bytes((onx_dtype)to, 37, &bytes));
                 CHECK(r.out[0].bytes == bytes && r.out[0].dtype == to);
                 if (!CHECK(memcmp(r.out[0].data, want, bytes) == 0))
@@ -321,6 +363,10 @@ TEST(casts) {
                 kernel_free(&r);
             }
         }
+}
+
+TEST(casts) {
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) casts_on(*tier);
     onx_operand a = kernel_operand(ONX_DTYPE_F32, "", (float[]){1});
     kernel_result r = kernel_run("ref", 20, "y = Cast<to=99>(a)", 1, (onx_operand *[]){&a}, 0);
     CHECK_EQ(r.status, ONX_INVALID);
@@ -480,6 +526,6 @@ TEST(values_before_a_run) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(backend) E(vectors) E(in_place) E(many_inputs) E(every_type) E(integer_limits)
+TEST_MAIN(E(backend) E(vectors) E(in_place) E(many_inputs) E(every_type) E(halves) E(integer_limits)
               E(old_axis) E(clip) E(casts) E(round_modes) E(strings) E(strings_and_numbers)
                   E(wrong_nodes) E(values_before_a_run))

@@ -12,14 +12,11 @@ TEST(backend) {
                                            "batchnorm",
                                            "instancenorm",
                                            "group_normalization",
-<<<<<<< HEAD
-=======
                                            "l1normalization",
                                            "l2normalization",
                                            "lpnormalization",
                                            "lrn",
                                            "mvn",
->>>>>>> h-elt
                                            "softmax",
                                            "logsoftmax",
                                            "hardmax",

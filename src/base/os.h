@@ -37,6 +37,8 @@ typedef struct onx_os {
     int (*map)(int fd, uint64_t size, void **address);
     int (*unmap)(void *address, uint64_t size);
     int (*drop)(const void *address, uint64_t size); /* of a mapping: not needed again soon */
+    /* Memory that is about to be filled: large pages, where the system has them. */
+    int (*enlarge)(void *address, uint64_t size);
 } onx_os;
 
 extern const onx_os onx_os_host;

@@ -177,6 +177,19 @@ static int os_drop(const void *address, uint64_t size) {
     return to > from && madvise((void *)from, to - from, MADV_DONTNEED) ? -errno : 0;
 }
 
+static int os_enlarge(void *address, uint64_t size) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t large = (uintptr_t)2 << 20;
+    uintptr_t from = ((uintptr_t)address + large - 1) & ~(large - 1);
+    uintptr_t to = ((uintptr_t)address + size) & ~(large - 1);
+    return to > from && madvise((void *)from, to - from, MADV_HUGEPAGE) ? -errno : 0;
+#else
+    (void)address;
+    (void)size;
+    return 0;
+#endif
+}
+
 const onx_os onx_os_host = {
     .open_dir = os_open_dir,
     .open_read = os_open_read,
@@ -198,6 +211,7 @@ const onx_os onx_os_host = {
     .map = os_map,
     .unmap = os_unmap,
     .drop = os_drop,
+    .enlarge = os_enlarge,
 };
 
 void onx_errno_text(int error, char *out, size_t size) {

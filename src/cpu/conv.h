@@ -5,8 +5,8 @@
  *     plain    [n][c][h][w]            blocked    [n][ceil(c/b)][h][w][b]
  *
  * Lanes past the last channel exist in memory; they are read as inputs (against weights of zero, so
- * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a new
- * block.
+ * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a
+ * new block.
  *
  * Three algorithms share one interface: `direct` reads a blocked input, `plain` a plain one (the
  * first layer of a network, few channels), `depthwise` has one channel per group. The work is cut
@@ -54,9 +54,9 @@ typedef struct onx_conv_algorithm {
     void (*run)(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch);
 } onx_conv_algorithm;
 
-/* Winograd's algorithm for kernels of 3x3 with stride 1, one image at a time, in two steps: `in` makes
- * what all tasks of `out` read. A quarter of the products, four times the weights. Outputs are made
- * in tiles of 4x4 from 6x6 inputs, and errors are relative to the largest of those:
+/* Winograd's algorithm for kernels of 3x3 with stride 1, one image at a time, in two steps: `in`
+ * makes what all tasks of `out` read. A quarter of the products, four times the weights. Outputs
+ * are made in tiles of 4x4 from 6x6 inputs, and errors are relative to the largest of those:
  *
  *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
  *
@@ -64,8 +64,8 @@ typedef struct onx_conv_algorithm {
  * stays below 8 * eps * S, about twice that of direct sums.
  *
  * Neither infinity nor NaN stays within its window: `pack` and `in` return false when weights or
- * inputs have them, or are so large that sums could overflow. Then nothing has been written to y, and
- * the caller computes the image by `direct`. */
+ * inputs have them, or are so large that sums could overflow. Then nothing has been written to y,
+ * and the caller computes the image by `direct`. */
 typedef struct onx_winograd_algorithm {
     bool (*fits)(const onx_conv *c);
     size_t (*tiles)(const onx_conv *c); /* in an image */

@@ -50,15 +50,22 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf s
     }
 }
 
+static inline void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
+    for (size_t p = 0; p < SLOTS; p++) in[p] = tap_at->at[p] == OUTSIDE ? zeros : x + tap_at->at[p];
+}
+
+/* Addresses are written one tap ahead: those just written would be waited for. */
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     vf sum[PIXELS][WIDE];
+    const float *x = t->x, *w = t->w, *in[2][SLOTS];
+    size_t n = t->blocks * t->n_taps, k = 0;
     tile_start(&t->ends, sum, pixels, wide);
-    for (size_t k = 0; k < t->blocks; k++) {
-        const float *x = t->x + k * t->x_step, *w = t->w + k * t->w_step, *in[SLOTS];
-        for (const tap *q = t->taps, *end = q + t->n_taps; q < end; q++) {
-            for (size_t p = 0; p < SLOTS; p++) in[p] = q->at[p] == OUTSIDE ? zeros : x + q->at[p];
-            add_products(w + q->index * VF * wide * VF, in, sum, pixels, wide);
-        }
+    if (n) find_inputs(x, t->taps, in[0]);
+    for (size_t i = 0; i < n; i++) {
+        const float *weights = w + t->taps[k].index * VF * wide * VF;
+        if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
+        if (i + 1 < n) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
+        add_products(weights, in[i % 2], sum, pixels, wide);
     }
     tile_end(&t->ends, sum, pixels, wide);
 }

@@ -1,6 +1,6 @@
-/* conv_tile.h: what the convolutions share: a tile of sums held in registers, PIXELS outputs of WIDE
- * channel blocks each; how it starts (bias, residual) and ends (clamp, store); and one instance of a
- * tile function per size, in a table. For *_simd.c files. */
+/* conv_tile.h: what the convolutions share: a tile of sums held in registers, PIXELS outputs of
+ * WIDE channel blocks each; how it starts (bias, residual) and ends (clamp, store); and one
+ * instance of a tile function per size, in a table. For *_simd.c files. */
 #ifndef ONX_CONV_TILE_H
 #define ONX_CONV_TILE_H
 
@@ -90,8 +90,8 @@ static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, 
     return e;
 }
 
-/* What is done last with the pixels [first, last) of the output blocks [block, last_block) of a group
- * (of all images). */
+/* What is done last with the pixels [first, last) of the output blocks [block, last_block) of a
+ * group (of all images). */
 static inline void finish_blocks(const onx_conv *c, const onx_conv_args *a, size_t group,
                                  size_t block, size_t last_block, size_t first, size_t last) {
     size_t plane = c->oh * c->ow * VF;

@@ -5,13 +5,16 @@
  * threads there are. */
 #include "cpu/gemm.h"
 
+/* Work is counted in products of numbers. */
 enum {
-    TILE_ROWS = 168,     /* at first, or more: as many as make LEAST_WORK */
-    TILE_PANELS = 32,    /* at first */
-    TILE_WORK = 8 << 20, /* products; a tile with less is not cut further */
+    TILE_ROWS = 168,  /* at first, or more: as many as make LEAST_WORK */
+    TILE_PANELS = 32, /* at first */
     LEAST_WORK = 1 << 20,
-    FEW_PANELS = 6,  /* nor one with rows to pack and fewer than twice as many panels */
-    STREAM_ROWS = 8, /* reading B costs as much as computing so many rows */
+    TILE_WORK = 8 << 20, /* cut what has more, until there are PLENTY of tiles, */
+    PLENTY = 48,
+    MOST_WORK = 128 << 20, /* and what has more than this in any case; */
+    FEW_PANELS = 6,        /* but leave so many panels where there are rows to pack */
+    STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -28,17 +31,19 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
     double depth = (double)k * (double)gemm->nr;
     double rows = LEAST_WORK / ((depth + (double)gemm->nr) * (double)t.panels);
     t.rows = share(m, rows > TILE_ROWS ? (size_t)rows : TILE_ROWS);
-    while (depth * (double)t.panels * (double)(t.rows + STREAM_ROWS) > TILE_WORK) {
+    for (;;) {
+        double work = depth * (double)t.panels * (double)(t.rows + STREAM_ROWS);
+        t.n_down = ceil_div(m, t.rows);
+        t.n_across = ceil_div(n_panels, t.panels);
+        bool plenty = (double)t.n_down * (double)t.n_across >= PLENTY;
+        if (work <= (plenty ? MOST_WORK : TILE_WORK)) return t;
         if (t.rows >= 4 * gemm->mr)
             t.rows = share(m, ceil_div(t.rows, 2));
         else if (t.panels >= 2 * few)
             t.panels = share(n_panels, ceil_div(t.panels, 2));
         else
-            break;
+            return t;
     }
-    t.n_down = ceil_div(m, t.rows);
-    t.n_across = ceil_div(n_panels, t.panels);
-    return t;
 }
 
 onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, size_t m, size_t n,

@@ -1,5 +1,5 @@
-/* pool.h: two-dimensional pooling of float32 in the blocked layout (conv.h), and the way between the
- * plain and the blocked layout.
+/* pool.h: two-dimensional pooling of float32 in the blocked layout (conv.h), and the way between
+ * the plain and the blocked layout.
  *
  * The geometry is that of a convolution with `groups` channels and ic = oc = 1. As there, tasks are
  * cut by shape alone, and nothing allocates or fails.

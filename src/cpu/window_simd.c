@@ -1,9 +1,9 @@
 /* window_simd.c: what each channel makes of a window of its own inputs: depthwise convolution and
  * pooling, in the blocked layout.
  *
- * A row of the output is cut where the window leaves the image at the left and at the right. Between
- * those columns SPAN neighbouring pixels are made at once, in registers; the others one by one, with
- * the taps that they have. Weights are packed as [groups/b][kh][kw][b].
+ * A row of the output is cut where the window leaves the image at the left and at the right.
+ * Between those columns SPAN neighbouring pixels are made at once, in registers; the others one by
+ * one, with the taps that they have. Weights are packed as [groups/b][kh][kw][b].
  */
 #include "cpu/conv_tile.h"
 #include "cpu/pool.h"

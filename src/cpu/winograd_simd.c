@@ -1,7 +1,8 @@
 /* winograd_simd.c: convolution by Winograd's F(4x4, 3x3), in the blocked layout.
  *
  * A tile of 4x4 outputs is made of 6x6 inputs with 36 products for each pair of channels instead of
- * 144, by interpolation (Cook and Toom) at the points 0, a, -a, 2a, -2a and infinity along each axis:
+ * 144, by interpolation (Cook and Toom) at the points 0, a, -a, 2a, -2a and infinity along each
+ * axis:
  *
  *     V = B' d B     6x6 inputs d, transformed            once per tile and input channel
  *     U = G w G'     3x3 weights w, transformed           when they are packed, in double
@@ -67,8 +68,8 @@ TILE_INLINE void transform_weights(const vd *w, size_t w_step, vd *u, size_t u_s
     u[(IN - 1) * u_step] = w[2 * w_step];
 }
 
-/* w: [9], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is the sum of
- * magnitudes small enough for each? */
+/* w: [9], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is the sum
+ * of magnitudes small enough for each? */
 static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[POINTS]) {
     vd wide[9] = {{0}}, half[3 * IN], all[POINTS];
     bool fit = true;

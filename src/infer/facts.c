@@ -94,7 +94,7 @@ static onx_status visit_graphs(onx_infer *in) {
     return ONX_OK;
 }
 
-/* The operator's inference, if it has one. A function of the model hides an operator of its name. */
+/* The operator's inference, if it has one. A function of the model hides an operator. */
 static onx_status ask(onx_infer *in) {
     const onx_node *node = in->node;
     bool hidden = onx_map_get(&in->facts->functions, NULL, node->op_type) &&

@@ -1,4 +1,4 @@
-/* infer.c: the world of an inference function: what it can ask and say about its node (ops/op.h). */
+/* infer.c: the world of an inference function: what it can ask and say about its node. */
 #include "infer/infer_internal.h"
 
 #include <stdio.h>

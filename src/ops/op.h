@@ -88,9 +88,9 @@ bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
-/* Can an operator be given these n inputs: is there none too many, is each that must be there, is it
- * a tensor where it must be one, and are types equal that share a type variable? INVALID. Whether
- * the type variable allows the type is left to the checker: kernels may know more types. */
+/* Can an operator be given these n inputs: is there none too many, is each that must be there, is
+ * it a tensor where it must be one, and are types equal that share a type variable? INVALID.
+ * Whether the type variable allows the type is left to the checker: kernels may know more types. */
 onx_status onx_op_check(const onx_op *op, size_t n, onx_op_input *input, const void *user,
                         onx_diag *diag) ONX_MUST_CHECK;
 

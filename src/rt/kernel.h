@@ -158,7 +158,7 @@ onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) ONX_MUST_CHECK;
 /* The elements of an integer tensor (int32 or int64) as int64: `at` must be below count. */
 int64_t onx_operand_int(const onx_operand *operand, int64_t at);
 
-/* run: task 0 … count-1, in any order, on any worker; each sees its own scratch_each bytes. Returns
+/* run and pack: task 0 … count-1, in any order, on any worker; each sees its own scratch_each bytes. Returns
  * the first failure; CANCELLED when the run was cancelled, which is looked at between tasks. Tasks
  * should take 10 µs to 10 ms. A task that fails returns a status and does not call onx_call_fail:
  * the kernel does, after the loop. No loops within tasks. */

@@ -1,10 +1,19 @@
 /* store.c: packed weights: made once for each tensor, kernel and form, and counted. The tensor is
- * known by the address of its data, which stays while anyone holds what was made of it. */
+ * known by the address of its data, which stays while anyone holds what was made of it.
+ *
+ * They lie one behind the other in chunks, which can have large pages: filling memory page by page
+ * would take longer than packing. A chunk goes with the last of what lies in it. */
 #include "rt/engine.h"
 
 #include "base/thread.h"
 
-enum { INPUTS_MAX = 8 };
+enum { INPUTS_MAX = 8, CHUNK_MIN = 64 << 10, CHUNK_MAX = 32 << 20 };
+
+typedef struct chunk {
+    const onx_provider *provider;
+    char *data;
+    size_t bytes, used, refs;
+} chunk;
 
 struct onx_packed {
     size_t refs;
@@ -12,6 +21,7 @@ struct onx_packed {
     uint64_t format;
     const void *from[INPUTS_MAX]; /* data of the inputs that are packed */
     const onx_provider *provider; /* whose memory it is in */
+    chunk *chunk;
     void *data;
     size_t bytes;
     onx_packed *next;
@@ -21,6 +31,8 @@ struct onx_store {
     onx_context *ctx;
     onx_mutex lock;
     onx_packed *all;
+    chunk *open;  /* the one that is being filled; NULL: none */
+    size_t total; /* bytes in chunks */
 };
 /* All sessions have a host of their own, but its memory is one. */
 static const onx_provider host_memory = {.host = true};
@@ -55,21 +67,57 @@ static bool same(const onx_packed *a, const onx_packed *b) {
            a->bytes == b->bytes && memcmp(a->from, b->from, sizeof a->from) == 0;
 }
 
+static void leave_chunk(onx_store *store, chunk *c) {
+    if (--c->refs) return;
+    if (store->open == c) store->open = NULL;
+    store->total -= c->bytes;
+    onx_device_free(c->provider, store->ctx, c->data, c->bytes);
+    onx_mem_free(store->ctx, c, sizeof *c);
+}
+
+/* A chunk that has room for so many bytes, with one more reference: they grow with the store. */
+static onx_status enter_chunk(onx_store *store, const onx_provider *provider, size_t bytes,
+                              chunk **out, onx_diag *diag) {
+    chunk *c = store->open;
+    if (!c || c->provider != provider || c->bytes - c->used < bytes) {
+        size_t wanted = store->total < CHUNK_MIN ? CHUNK_MIN : store->total;
+        if (wanted > CHUNK_MAX) wanted = CHUNK_MAX;
+        if (wanted < bytes) wanted = bytes;
+        c = onx_mem_alloc(store->ctx, sizeof *c);
+        if (!c) return onx_fail_nomem(diag);
+        *c = (chunk){.provider = provider, .bytes = wanted};
+        void *data = NULL;
+        onx_status status = onx_device_alloc(provider, store->ctx, wanted, &data, diag);
+        if (status != ONX_OK) {
+            onx_mem_free(store->ctx, c, sizeof *c);
+            return status;
+        }
+        c->data = data;
+        store->total += wanted;
+        store->open = c;
+    }
+    c->refs++;
+    *out = c;
+    return ONX_OK;
+}
+
 static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, onx_packed **out) {
     onx_packed *packed = onx_mem_alloc(store->ctx, sizeof *packed);
     if (!packed) return onx_fail_nomem(call->diag);
     *packed = *key;
     packed->refs = 1;
     onx_status status =
-        onx_device_alloc(key->provider, store->ctx, key->bytes, &packed->data, call->diag);
+        enter_chunk(store, key->provider, onx_align_up(key->bytes), &packed->chunk, call->diag);
     if (status == ONX_OK) {
+        packed->data = packed->chunk->data + packed->chunk->used;
         status = call->kernel->pack(call, packed->data);
-        if (status != ONX_OK) onx_device_free(key->provider, store->ctx, packed->data, key->bytes);
+        if (status != ONX_OK) leave_chunk(store, packed->chunk);
     }
     if (status != ONX_OK) {
         onx_mem_free(store->ctx, packed, sizeof *packed);
         return status;
     }
+    packed->chunk->used += onx_align_up(key->bytes);
     packed->next = store->all;
     store->all = packed;
     *out = packed;
@@ -115,7 +163,7 @@ void onx_packed_release(onx_store *store, onx_packed *packed) {
         onx_packed **at = &store->all;
         while (*at != packed) at = &(*at)->next;
         *at = packed->next;
-        onx_device_free(packed->provider, store->ctx, packed->data, packed->bytes);
+        leave_chunk(store, packed->chunk);
         onx_mem_free(store->ctx, packed, sizeof *packed);
     }
     onx_mutex_unlock(&store->lock);

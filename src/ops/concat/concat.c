@@ -1,4 +1,4 @@
-/* concat.c: tensors put together, taken apart and repeated: Concat, Split, Expand, Tile: meaning. */
+/* concat.c: tensors joined, taken apart and repeated: Concat, Split, Expand, Tile: meaning. */
 #include "ops/op.h"
 
 static const onx_sym **new_dims(onx_infer *in, size_t n) {

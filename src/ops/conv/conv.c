@@ -70,8 +70,8 @@ static onx_status infer_conv(onx_infer *in) {
     "strides?:ints"
 #define CONV "(X:T, W:T, B?:T) -> (Y:T) {" CONV_ATTRS "}"
 
-/* ConvBlocked: R is added to the sum, which is then clamped to lo … hi and goes through the program in
- * code and consts (ops/tile/tile.h), of one input. */
+/* ConvBlocked: R is added to the sum, which is then clamped to lo … hi and goes through the program
+ * in code and consts (ops/tile/tile.h), of one input. */
 #define CONV_BLOCKED                                                                               \
     "(X:float, W:float, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                             \
     ", lo:float=-inf, hi:float=inf, code?:ints, consts?:floats}"

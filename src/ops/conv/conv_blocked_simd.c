@@ -1,6 +1,6 @@
-/* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that whose
- * channels are not whole blocks is plain. It has a residual (of a blocked output), a clamp and an
- * elementwise program in the same step, and uses Winograd's algorithm where that is faster.
+/* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that
+ * whose channels are not whole blocks is plain. It has a residual (of a blocked output), a clamp
+ * and an elementwise program in the same step, and uses Winograd's algorithm where that is faster.
  * ToBlocked and FromBlocked change the layout. */
 #include "ops/conv/conv_plan_simd.h"
 

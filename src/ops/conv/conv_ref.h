@@ -31,8 +31,8 @@ onx_status onx_conv_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
  * size cannot be counted. */
 onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) ONX_MUST_CHECK;
 
-/* The elements that output `pixel` sees through tap `tap`: false in the padding; else where it is in
- * its channel. */
+/* The elements that output `pixel` sees through tap `tap`: false in the padding; else where it is
+ * in its channel. */
 bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *at);
 
 /* Elements of float or double as doubles; other types are widened to float in scratch. */

@@ -1,43 +1,43 @@
-/* eltwise_simd.c: Add, Max and other functions of several float tensors, element by element:
- * vectors. Each node is a tile program of one instruction, so that it gives the same bits alone and
- * as a part of a larger one. */
+/* eltwise_simd.c: Add, Max and other functions of several tensors of floats or bools, element by
+ * element: vectors. Each node is a tile program of one instruction, so that it gives the same bits
+ * alone and as a part of a larger one. */
 #include "ops/tile/tile_simd.h"
 
-#define F32 ONX_T(F32)
-#define BIT ONX_T(BOOL)
-#define ROW(op_, types_, name_, overwrite_)                                                        \
+#define ROW(op_, name_, overwrite_, ...)                                                           \
     {                                                                                              \
-        .op = op_, .first = 1, .types = types_, .name = name_, .flags = ONX_KERNEL_LAYOUTS,        \
+        .op = op_, .first = 1, .types = {__VA_ARGS__}, .name = name_, .flags = ONX_KERNEL_LAYOUTS, \
         .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan), .init = onx_tile_init,       \
         .bind = onx_tile_bind_call, .run = ONX_TIER(onx_tile_run)                                  \
     }
-#define FLOATS                                                                                     \
-    { F32, F32, F32, F32, F32, F32 }
-#define BITS                                                                                       \
-    { BIT, BIT }
-#define CHOICE                                                                                     \
-    { BIT, F32, F32 }
+#define SIX(t) ONX_T(t), ONX_T(t), ONX_T(t), ONX_T(t), ONX_T(t), ONX_T(t)
+#define FLOATS(op, name, overwrite)                                                                \
+    ROW(op, name "_f32", overwrite, SIX(F32)), ROW(op, name "_f16", overwrite, SIX(F16)),          \
+        ROW(op, name "_bf16", overwrite, SIX(BF16))
+#define BOOLS(op, name) ROW(op, name "_bool", 3, ONX_T(BOOL), ONX_T(BOOL))
+#define CHOICE(op, name, t) ROW(op, name, 6, ONX_T(BOOL), ONX_T(t), ONX_T(t))
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_eltwise);
 onx_kernel_rows ONX_TIER(onx_kernels_eltwise) = {
-    ROW("Add", FLOATS, "add_f32", 3),
-    ROW("And", BITS, "and_bool", 3),
-    ROW("Div", FLOATS, "div_f32", 3),
-    ROW("Equal", FLOATS, "equal_f32", 0),
-    ROW("Greater", FLOATS, "greater_f32", 0),
-    ROW("GreaterOrEqual", FLOATS, "greater_or_equal_f32", 0),
-    ROW("Less", FLOATS, "less_f32", 0),
-    ROW("LessOrEqual", FLOATS, "less_or_equal_f32", 0),
-    ROW("Max", FLOATS, "max_f32", 0xff),
-    ROW("Mean", FLOATS, "mean_f32", 0xff),
-    ROW("Min", FLOATS, "min_f32", 0xff),
-    ROW("Mul", FLOATS, "mul_f32", 3),
-    ROW("Or", BITS, "or_bool", 3),
-    ROW("PRelu", FLOATS, "prelu_f32", 3),
-    ROW("Pow", FLOATS, "pow_f32", 3),
-    ROW("Sub", FLOATS, "sub_f32", 3),
-    ROW("Sum", FLOATS, "sum_f32", 0xff),
-    ROW("Where", CHOICE, "where_f32", 6),
-    ROW("Xor", BITS, "xor_bool", 3),
+    FLOATS("Add", "add", 3),
+    BOOLS("And", "and"),
+    FLOATS("Div", "div", 3),
+    FLOATS("Equal", "equal", 0),
+    FLOATS("Greater", "greater", 0),
+    FLOATS("GreaterOrEqual", "greater_or_equal", 0),
+    FLOATS("Less", "less", 0),
+    FLOATS("LessOrEqual", "less_or_equal", 0),
+    FLOATS("Max", "max", 0xff),
+    FLOATS("Mean", "mean", 0xff),
+    FLOATS("Min", "min", 0xff),
+    FLOATS("Mul", "mul", 3),
+    BOOLS("Or", "or"),
+    FLOATS("PRelu", "prelu", 3),
+    FLOATS("Pow", "pow", 3),
+    FLOATS("Sub", "sub", 3),
+    FLOATS("Sum", "sum", 0xff),
+    CHOICE("Where", "where_f32", F32),
+    CHOICE("Where", "where_f16", F16),
+    CHOICE("Where", "where_bf16", BF16),
+    BOOLS("Xor", "xor"),
     {0},
 };

@@ -1,5 +1,5 @@
-/* compress_ref.c: elements chosen by their values or by a mask: Compress, NonZero. How many there are
- * is known only when the data are. */
+/* compress_ref.c: elements chosen by their values or by a mask: Compress, NonZero. How many there
+ * are is known only when the data are. */
 #include "ops/gather/compress_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -47,7 +47,7 @@ onx_status onx_compress_run(onx_call *call) {
 
 enum { CHUNK = 1024 };
 
-/* Which of the elements from `at` on are not 0 (-0 is), as bytes; returns how many were looked at. */
+/* Which elements from `at` on are not 0 (-0 is), as bytes; returns how many were looked at. */
 static int64_t look(const onx_operand *in, int64_t at, uint8_t flags[CHUNK]) {
     onx_dtype dtype = (onx_dtype)in->dtype;
     int64_t n = in->count - at < CHUNK ? in->count - at : CHUNK;

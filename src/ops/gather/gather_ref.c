@@ -1,5 +1,5 @@
-/* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot: kernels; and the
- * table of the family. An index out of range fails; negative ones count from the end. */
+/* gather_ref.c: elements chosen by index: Gather, GatherElements, GatherND, OneHot: kernels; and
+ * the table of the family. An index out of range fails; negative ones count from the end. */
 #include "ops/gather/compress_ref.h"
 #include "ops/gather/scatter_ref.h"
 #include "ops/gather/topk_ref.h"

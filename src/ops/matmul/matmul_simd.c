@@ -69,6 +69,27 @@ static size_t pack_bytes(const onx_call *call) {
     return onx_mul_size(floats * sizeof(float), count, &bytes) ? bytes : 0;
 }
 
+/* Constant B: `PACK_PANELS` panels of one matrix are a task. */
+enum { PACK_PANELS = 4 };
+typedef struct packing {
+    const onx_matmul_plan *plan;
+    const float *from;
+    float *to;
+    size_t panels, groups; /* of one matrix */
+} packing;
+
+static onx_status pack_constant(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)call;
+    (void)scratch;
+    const packing *k = user;
+    const onx_matmul_plan *p = k->plan;
+    size_t i = index / k->groups, first = index % k->groups * PACK_PANELS;
+    size_t n = k->panels - first < PACK_PANELS ? k->panels - first : PACK_PANELS;
+    gemm->pack_b(p->k, p->n, k->from + i * p->k * p->n, p->b_row, p->b_col, first, n,
+                 k->to + (i * k->panels + first) * gemm->nr * p->k);
+    return ONX_OK;
+}
+
 static onx_status pack(onx_call *call, void *out) {
     onx_matmul_plan p;
     if (!constant_b(call, &p)) return ONX_OK;
@@ -83,11 +104,10 @@ static onx_status pack(onx_call *call, void *out) {
         (void)onx_dtype_convert((onx_dtype)b->dtype, b->data, ONX_DTYPE_F32, wide, count, false);
         from = wide;
     }
-    for (size_t i = 0; i < count / matrix; i++)
-        gemm->pack_b(p.k, p.n, from + i * matrix, p.b_row, p.b_col, 0, panels,
-                     (float *)out + i * panels * gemm->nr * p.k);
+    packing k = {&p, from, out, panels, (panels - 1) / PACK_PANELS + 1};
+    onx_status status = onx_call_parallel(call, count / matrix * k.groups, pack_constant, &k);
     if (wide) onx_mem_free(call->ctx, wide, count * sizeof *wide);
-    return ONX_OK;
+    return status;
 }
 
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {

@@ -103,6 +103,8 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
     return ONX_OK;
 }
 
+#define TILE_TYPES (ONX_T(F32) | ONX_T(BOOL) | ONX_T(F16) | ONX_T(BF16))
+
 /* ─ Shapes ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* The sizes of an operand in the order of memory, aligned at the end to `rank` of them, with 1 in
@@ -177,9 +179,9 @@ static uint8_t mode_of(const onx_tile_plan *plan, const onx_tile_view *view) {
 static onx_status bind_view(const onx_call *call, onx_tile_plan *plan, unsigned block, size_t index,
                             const onx_operand *operand) {
     int64_t dims[ONX_RANK_MAX + 1];
-    if (operand->dtype != ONX_DTYPE_F32 && operand->dtype != ONX_DTYPE_BOOL)
+    if (!(TILE_TYPES >> operand->dtype & 1))
         return onx_call_fail(call, ONX_UNSUPPORTED,
-                             "operand %zu is %s: a tile program reads float and bool", index,
+                             "operand %zu is %s: a tile program reads floats and bool", index,
                              onx_dtype_name((onx_dtype)operand->dtype));
     if (!view_dims(operand, block, plan->rank, dims))
         return onx_call_fail(call, ONX_UNSUPPORTED,
@@ -241,6 +243,15 @@ onx_status onx_tile_init_float(onx_call *call) {
     return onx_call_fail(call, ONX_UNSUPPORTED, "the program gives bool");
 }
 
+static onx_dtype result_type(const onx_call *call, const onx_tile *tile) {
+    onx_dtype dtype = onx_tile_dtype(&tile->program);
+    if (tile->to) return (onx_dtype)tile->to;
+    for (size_t i = 0; i < call->n_in && dtype == ONX_DTYPE_F32; i++)
+        if (call->in[i] && call->in[i]->dtype != ONX_DTYPE_BOOL)
+            return (onx_dtype)call->in[i]->dtype;
+    return dtype;
+}
+
 onx_status onx_tile_bind_call(onx_call *call) {
     const onx_tile *tile = call->state;
     for (size_t i = 0; i < call->n_in; i++)
@@ -248,7 +259,7 @@ onx_status onx_tile_bind_call(onx_call *call) {
             return onx_call_fail(call, ONX_INVALID, "input %zu must have one element, not %lld", i,
                                  (long long)call->in[i]->count);
     ONX_TRY(tile->scalars ? onx_bind_same(call)
-                          : onx_bind_broadcast(call, onx_tile_dtype(&tile->program)));
+                          : onx_bind_broadcast(call, result_type(call, tile)));
     call->scratch_each = tile->scratch;
     return onx_tile_bind(call, tile, call->out[0], call->in, call->plan);
 }
@@ -262,9 +273,11 @@ static float element(const onx_tile_plan *plan, const onx_operand *operand, size
     int64_t offset = 0;
     for (size_t d = plan->rank; d-- > 0; at /= plan->dims[d])
         offset += at % plan->dims[d] * view->strides[d];
-    if (view->dtype == ONX_DTYPE_BOOL) return ((const uint8_t *)operand->data)[offset] != 0;
-    float value;
-    memcpy(&value, (const char *)operand->data + (size_t)offset * sizeof value, sizeof value);
+    float value = 0;
+    size_t size = onx_dtype_bits((onx_dtype)view->dtype) / 8;
+    (void)onx_dtype_convert((onx_dtype)view->dtype,
+                            (const char *)operand->data + (size_t)offset * size, ONX_DTYPE_F32,
+                            &value, 1, false);
     return value;
 }
 

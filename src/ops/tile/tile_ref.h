@@ -25,6 +25,7 @@ typedef struct onx_tile_step {
 
 typedef struct onx_tile {
     onx_tile_program program;
+    uint8_t to; /* type of the result, for onx_tile_bind_call; NONE: bool, or that of the inputs */
     uint32_t scalars; /* bit i: input i has one element (onx_tile_form) */
     size_t n_registers;
     size_t scratch; /* bytes that a worker needs: add them to scratch_each */
@@ -40,7 +41,7 @@ typedef enum onx_tile_mode {
 
 typedef struct onx_tile_view {
     uint8_t mode;  /* onx_tile_mode */
-    uint8_t dtype; /* F32 or BOOL */
+    uint8_t dtype; /* F32, BOOL, F16 or BF16 */
     int64_t strides[ONX_RANK_MAX + 1];
 } onx_tile_view;
 

@@ -42,9 +42,13 @@ static onx_tile_arg one_number(float *buffer, float value) {
 }
 
 static float element(const onx_operand *operand, int64_t at) {
-    if (operand->dtype == ONX_DTYPE_BOOL) return ((const uint8_t *)operand->data)[at] != 0;
-    float value;
-    memcpy(&value, (const char *)operand->data + (size_t)at * sizeof value, sizeof value);
+    float value = 0;
+    size_t size = onx_dtype_bits((onx_dtype)operand->dtype) / 8;
+    const char *from = (const char *)operand->data + (size_t)at * size;
+    if (operand->dtype == ONX_DTYPE_F32)
+        memcpy(&value, from, sizeof value);
+    else
+        (void)onx_dtype_convert((onx_dtype)operand->dtype, from, ONX_DTYPE_F32, &value, 1, false);
     return value;
 }
 
@@ -65,14 +69,46 @@ static void to_bools(uint8_t *to, const float *from, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = from[i] != 0.0f;
 }
 
+/* Half floats to floats, and back. */
+static void from_halves(float *to, const char *from, size_t n) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF)
+        vf_store(to + i, vf_load_f16((const uint16_t *)(const void *)(from + i * 2)));
+    (void)onx_dtype_convert(ONX_DTYPE_F16, from + i * 2, ONX_DTYPE_F32, to + i, n - i, false);
+}
+static void to_halves(char *to, const float *from, size_t n) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) vf_store_f16((uint16_t *)(void *)(to + i * 2), vf_load(from + i));
+    (void)onx_dtype_convert(ONX_DTYPE_F32, from + i, ONX_DTYPE_F16, to + i * 2, n - i, false);
+}
+
+/* n elements of a type that is not float, to floats; and back. */
+static void widen(float *to, onx_dtype dtype, const char *from, size_t n) {
+    if (dtype == ONX_DTYPE_BOOL)
+        from_bools(to, (const uint8_t *)from, n);
+    else if (dtype == ONX_DTYPE_F16)
+        from_halves(to, from, n);
+    else
+        (void)onx_dtype_convert(dtype, from, ONX_DTYPE_F32, to, n, false);
+}
+static void narrow(char *to, onx_dtype dtype, const float *from, size_t n) {
+    if (dtype == ONX_DTYPE_BOOL)
+        to_bools((uint8_t *)to, from, n);
+    else if (dtype == ONX_DTYPE_F16)
+        to_halves(to, from, n);
+    else
+        (void)onx_dtype_convert(ONX_DTYPE_F32, from, dtype, to, n, false);
+}
+
 /* n elements from `at`, which lie together or (step 0) are one. */
 static void copy_run(float *to, const onx_operand *operand, int64_t at, int64_t step, size_t n) {
     if (step == 0) {
         vf value = vf_set(element(operand, at));
         for (; n >= VF; n -= VF, to += VF) vf_store(to, value);
         vf_store_n(to, value, n);
-    } else if (operand->dtype == ONX_DTYPE_BOOL) {
-        from_bools(to, (const uint8_t *)operand->data + at, n);
+    } else if (operand->dtype != ONX_DTYPE_F32) {
+        size_t size = onx_dtype_bits((onx_dtype)operand->dtype) / 8;
+        widen(to, (onx_dtype)operand->dtype, (const char *)operand->data + (size_t)at * size, n);
     } else {
         const float *from = (const float *)operand->data + at;
         for (; n >= VF; n -= VF, from += VF, to += VF) vf_store(to, vf_load(from));
@@ -156,17 +192,17 @@ static void run_stretch(onx_tile_work *work, size_t n, void *out) {
     const onx_tile_program *p = &tile->program;
     const onx_tile_arg *slots = work->slots;
     float *registers = work->buffers + p->n_in * ONX_TILE_SPAN;
-    bool is_bool = work->plan->dtype == ONX_DTYPE_BOOL;
+    bool straight = work->plan->dtype == ONX_DTYPE_F32;
     for (size_t i = 0; i < p->n_code; i++) {
         const onx_tile_step *step = &tile->steps[i];
         float *to = registers + step->to * ONX_TILE_SPAN;
-        if (i + 1 == p->n_code && !is_bool) to = out;
+        if (i + 1 == p->n_code && straight) to = out;
         functions[step->op](to, slots[step->from[0]], slots[step->from[1]], slots[step->from[2]],
                             n);
     }
-    if (!is_bool) return;
+    if (straight) return;
     const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;
-    to_bools(out, result, n);
+    narrow(out, (onx_dtype)work->plan->dtype, result, n);
 }
 
 /* Where operands are spread over long rows, stretches end with the rows: then none needs a copy. */
@@ -174,7 +210,7 @@ void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const fl
                              void *out) {
     const onx_tile_plan *plan = work->plan;
     bool by_rows = plan->inner >= ONX_TILE_SPAN / 4;
-    size_t size = plan->dtype == ONX_DTYPE_BOOL ? 1 : sizeof(float);
+    size_t size = onx_dtype_bits((onx_dtype)plan->dtype) / 8;
     while (n) {
         size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
         if (by_rows) {
@@ -201,7 +237,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_tile_plan *plan = call->plan;
     int64_t at = (int64_t)index * ONX_TILE_TASK, n = plan->count - at;
     if (n > ONX_TILE_TASK) n = ONX_TILE_TASK;
-    size_t size = plan->dtype == ONX_DTYPE_BOOL ? 1 : sizeof(float);
+    size_t size = onx_dtype_bits((onx_dtype)plan->dtype) / 8;
     onx_tile_work work;
     ONX_TIER(onx_tile_begin)(&work, plan, call->in, scratch);
     ONX_TIER(onx_tile_span)

@@ -1,6 +1,6 @@
-/* transpose_ref.c: dimensions that change places: Transpose, DepthToSpace, SpaceToDepth: copies of a
- * box whose sides have different strides. The vector tier (transpose_simd.c) differs only in how it
- * moves a tile. */
+/* transpose_ref.c: dimensions that change places: Transpose, DepthToSpace, SpaceToDepth: copies of
+ * a box whose sides have different strides. The vector tier (transpose_simd.c) differs only in how
+ * it moves a tile. */
 #include "ops/transpose/transpose_ref.h"
 
 onx_status onx_transpose_init(onx_call *call) {
