@@ -31,7 +31,8 @@ nm --undefined-only --format=posix "$BUILD/libonx.a" |
 printing="v?f?printf|puts|fputs|putchar|perror|fwrite"
 ending="_?exit|abort|__assert_fail"
 global="getenv|setenv|setlocale|strtok|rand|srand|gets|strcat|v?sprintf"
-grep -E ": ($printing|$ending|$global)$" "$dir/needs" && fault "functions the library must not call"
+grep -E ": ($printing|$ending|$global)$" "$dir/needs" | grep -v '^os_posix\.c: getenv$' &&
+    fault "functions the library must not call"
 grep -E ': (malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup)$' "$dir/needs" |
     grep -v '^mem\.c:' && fault "memory goes through base/mem.h"
 

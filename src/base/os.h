@@ -39,6 +39,7 @@ typedef struct onx_os {
     int (*drop)(const void *address, uint64_t size); /* of a mapping: not needed again soon */
     /* Memory that is about to be filled: large pages, where the system has them. */
     int (*enlarge)(void *address, uint64_t size);
+    const char *(*variable)(const char *name); /* of the environment; NULL: not set */
 } onx_os;
 
 extern const onx_os onx_os_host;

@@ -190,6 +190,10 @@ static int os_enlarge(void *address, uint64_t size) {
 #endif
 }
 
+static const char *os_variable(const char *name) {
+    return getenv(name);
+}
+
 const onx_os onx_os_host = {
     .open_dir = os_open_dir,
     .open_read = os_open_read,
@@ -212,6 +216,7 @@ const onx_os onx_os_host = {
     .unmap = os_unmap,
     .drop = os_drop,
     .enlarge = os_enlarge,
+    .variable = os_variable,
 };
 
 void onx_errno_text(int error, char *out, size_t size) {

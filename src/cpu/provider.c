@@ -2,8 +2,6 @@
  * the plain ones. */
 #include "cpu/cpu.h"
 
-#include <stdlib.h>
-
 static const char *const isas[] = {
 #define ONX_ISA_TEXT(isa) #isa,
     ONX_ISAS(ONX_ISA_TEXT) "ref",
@@ -36,7 +34,7 @@ static int rank_of(const char *isa) {
 }
 
 onx_status onx_cpu_init(onx_cpu *cpu, const char *limit, onx_diag *diag) {
-    if (!limit || !*limit) limit = getenv("ONX_CPU");
+    if (!limit || !*limit) limit = onx_os_host.variable("ONX_CPU");
     if (!limit || !*limit) limit = isas[0];
     int best = rank_of(onx_cpu_best()), from = rank_of(limit);
     if (from < 0)
