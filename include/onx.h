@@ -828,10 +828,11 @@ ONX_API onx_status onx_session_new(const onx_model *model, const onx_session_opt
                                    onx_session **out, onx_diag *diag);
 ONX_API void onx_session_free(onx_session *session); /* NULL is fine */
 /* Inputs are read in place and must stay as they are during the run. Outputs with `data` are
- * written there, in memory that no input is in: USAGE when they are larger than `bytes`. The others are allocated: free them
- * with onx_arg_clear. On success dtype, rank and dims of outputs are set. An output may be any value
- * of the graph, by name, also one in a subgraph (then it is what that graph computed last, or has
- * dtype NONE when it did not run): the first such run prepares a program that keeps it. */
+ * written there, in memory that no input is in: USAGE when they are larger than `bytes`. The others
+ * are allocated: free them with onx_arg_clear. On success dtype, rank and dims of outputs are set.
+ * An output may be any value of the graph, by name, also one in a subgraph (then it is what that
+ * graph computed last, or has dtype NONE when it did not run): the first such run prepares a
+ * program that keeps it. */
 ONX_API onx_status onx_session_run(onx_session *session, size_t n_in, const onx_arg *in,
                                    size_t n_out, onx_arg *out, const onx_run_options *options,
                                    onx_diag *diag);
@@ -890,7 +891,8 @@ ONX_API void onx_profile_free(onx_profile *profile);
 ONX_API size_t onx_profile_count(const onx_profile *profile);
 ONX_API const onx_profile_event *onx_profile_event_at(const onx_profile *profile, size_t index);
 
-/* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values lie. */
+/* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values
+ * lie. */
 typedef struct onx_plan_value {
     const char *name;
     char type[128]; /* "float[1,64,112,112]"; "?" when it is known only in the run */

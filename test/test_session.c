@@ -1,4 +1,5 @@
-/* test_session.c: sessions: arguments, plans, memory, values by name, cancelling, threads, failures. */
+/* test_session.c: sessions: arguments, plans, memory, values by name, cancelling, threads,
+ * failures. */
 #include "fake_device.h"
 #include "rt/session.h"
 #include "support.h"

@@ -89,7 +89,8 @@ static onx_status replace_initializer(onx_model *model, const onx_tensor *with, 
                           onx_tensor_dims(with), view.data, bytes, diag);
 }
 
-/* Before IR version 4 every initializer had to be an input, too: they are constants all the same. */
+/* Before IR version 4 every initializer had to be an input, too: they are constants all the
+ * same. */
 static onx_status fix_initializers(onx_graph *graph, onx_diag *diag) {
     for (size_t i = graph->ins.n; i-- > 0;) {
         onx_value *value = graph->ins.v[i]->value;
