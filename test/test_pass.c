@@ -27,7 +27,7 @@ TEST(shape) {
     check_file("shape.txt", 4);
 }
 TEST(cse_dce) {
-    check_file("cse_dce.txt", 7);
+    check_file("cse_dce.txt", 8);
 }
 
 TEST(unknown_pass) {

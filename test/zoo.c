@@ -72,7 +72,7 @@ double zoo_distance(const zoo_model *zoo, size_t index, const onx_arg *got) {
     double largest = 0, worst = 0;
     if (got->dtype != ONX_DTYPE_F32 || want->dtype != ONX_DTYPE_F32 || !n || have < n)
         return HUGE_VAL;
-    size_t stride = have / n;
+    size_t stride = (have + n - 1) / n;
     if ((have + stride - 1) / stride != n) return HUGE_VAL;
     for (size_t i = 0; i < n; i++) {
         float a, b;

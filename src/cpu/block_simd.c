@@ -1,6 +1,6 @@
 /* block_simd.c: between the plain and the blocked layout, by transposing squares of VF by VF. */
+#include "cpu/conv_tile.h"
 #include "cpu/pool.h"
-#include "cpu/vec.h"
 
 /* The lanes of a and b in turn: of their first halves, of their second halves. */
 #if defined(__AVX512F__)
@@ -19,15 +19,12 @@
 /* Dealing rows i and i + VF/2 together, log2(VF) times, brings row to column. */
 static inline void transpose(vf v[VF]) {
     vf t[VF];
-#pragma GCC unroll 4
-    for (size_t n = 1; n < VF; n *= 2) {
-#pragma GCC unroll 8
-        for (size_t i = 0; i < VF / 2; i++) {
+    UNROLL for (size_t n = 1; n < VF; n *= 2) {
+        UNROLL for (size_t i = 0; i < VF / 2; i++) {
             t[2 * i] = FIRST(v[i], v[i + VF / 2]);
             t[2 * i + 1] = SECOND(v[i], v[i + VF / 2]);
         }
-#pragma GCC unroll 16
-        for (size_t i = 0; i < VF; i++) v[i] = t[i];
+        UNROLL for (size_t i = 0; i < VF; i++) v[i] = t[i];
     }
 }
 

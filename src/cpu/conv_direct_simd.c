@@ -131,44 +131,53 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     return n;
 }
 
-/* The pixels [first, last) of the input blocks [k, k + chunk) of a group (of all images), for the
- * pairs of output blocks [pair, last_pair). */
-static void run_pixels(const onx_conv *c, const onx_conv_args *a, const split *s, size_t group,
-                       size_t k, size_t pair, size_t last_pair, size_t first, size_t last,
-                       tap *taps) {
+/* Part of the output of a group (of all images). */
+typedef struct region {
+    size_t group;
+    size_t pair, last_pair; /* of output blocks */
+    size_t first, last;     /* pixels */
+} region;
+
+/* One tile of each pair, summed over the input blocks [k, k + chunk). */
+static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
+                       size_t k, tap *taps) {
     size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
-    tile t = {.x = a->x + (group * s->ic_blocks + k) * x_step, .x_step = x_step, .blocks = blocks};
+    tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
+    t.blocks = blocks;
     t.taps = taps;
-    t.n_taps = find_taps(c, first, last - first, taps);
-    for (; pair < last_pair; pair++) {
+    t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
+    for (size_t pair = r->pair; pair < r->last_pair; pair++) {
         size_t block = pair * WIDE, wide = smaller(WIDE, s->oc_blocks - block);
-        size_t before = (group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
+        size_t before = (r->group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
         t.w = a->w + before * s->taps * VF * VF;
         t.w_step = s->taps * VF * wide * VF;
-        t.ends = tile_ends_at(c, a, group, block, wide, first);
+        t.ends = tile_ends_at(c, a, r->group, block, wide, r->first);
         if (k) { /* y has the sums so far */
             t.ends.add = t.ends.y;
             memset(t.ends.bias, 0, sizeof t.ends.bias);
         }
         if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
-        tiles[last - first - 1][wide - 1](&t);
+        tiles[r->last - r->first - 1][wide - 1](&t);
     }
 }
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     split s = split_of(c);
-    size_t group = task / s.pieces / s.parts, part = task / s.pieces % s.parts;
-    size_t pair = part * s.part_pairs, last_pair = smaller(pair + s.part_pairs, s.pairs);
+    size_t part = task / s.pieces % s.parts, pair = part * s.part_pairs;
     size_t first = task % s.pieces * s.piece_pixels;
     size_t last = smaller(first + s.piece_pixels, s.pixels);
-    size_t n = ceil_div(last > first ? last - first : 0, PIXELS); /* tiles of about equal size */
+    if (first >= last) return;
+    region r = {.group = task / s.pieces / s.parts, .pair = pair};
+    r.last_pair = smaller(pair + s.part_pairs, s.pairs);
+    size_t n = ceil_div(last - first, PIXELS); /* tiles of about equal size */
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
-        for (size_t i = 0; i < n; i++)
-            run_pixels(c, a, &s, group, k, pair, last_pair, first + i * (last - first) / n,
-                       first + (i + 1) * (last - first) / n, scratch);
-    if (n)
-        finish_blocks(c, a, group, pair * WIDE, smaller(last_pair * WIDE, s.oc_blocks), first,
-                      last);
+        for (size_t i = 0; i < n; i++) {
+            r.first = first + i * (last - first) / n;
+            r.last = first + (i + 1) * (last - first) / n;
+            run_region(c, a, &s, &r, k, scratch);
+        }
+    finish_blocks(c, a, r.group, pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks), first,
+                  last);
 }
 
 static size_t direct_weights(const onx_conv *c) {

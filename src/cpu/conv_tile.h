@@ -15,10 +15,15 @@ enum { WIDE = 2, PIXELS = 6 };
 #define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
-/* TILE_TABLE(run, type) makes `run_sizes[pixels - 1][wide - 1]` of the inline function
- * run(const type *, pixels, wide), its loops unrolled and its sums in registers. */
+/* A file defines TILE_TYPE and TILE_FUNCTION, an inline function of (const TILE_TYPE *, pixels,
+ * wide). EACH_SIZE(TILE_RUN) makes an instance of it for each size, with its loops unrolled and its
+ * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. */
 #define TILE_INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 #define TILE_RUN(pixels)                                                                           \
     static void tile_##pixels##_1(const TILE_TYPE *t) {                                            \
         TILE_FUNCTION(t, pixels, 1);                                                               \

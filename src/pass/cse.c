@@ -1,16 +1,40 @@
-/* cse.c: a node that computes what one before it in the same graph has computed makes way for it. */
+/* cse.c: a node that computes what one before it in the same graph has computed makes way for it.
+ * Small constants are the same when their elements are. */
 #include "base/io.h"
 #include "pass/pass.h"
 
-enum { MAX_KEY = 4096 }; /* attributes that are larger are not compared */
+enum {
+    MAX_KEY = 4096,     /* attributes that are larger are not compared */
+    MAX_CONSTANT = 64,  /* bytes of a small constant */
+    MAX_CONST_RANK = 4, /* and its rank */
+};
 
 static void put_str(onx_buf *key, onx_str s) {
     onx_buf_put(key, &s.size, sizeof s.size);
     onx_buf_put(key, s.data, s.size);
 }
 
+static void put_input(const onx_pass_ctx *ctx, onx_buf *key, const onx_value *value) {
+    const onx_tensor *t = onx_pass_constant(ctx, value);
+    char data[MAX_CONSTANT];
+    size_t bytes;
+    bool small = t && onx_tensor_rank(t) <= MAX_CONST_RANK && !onx_tensor_bytes(t, &bytes, NULL) &&
+                 bytes <= sizeof data && onx_tensor_read(t, data, bytes, NULL) == ONX_OK;
+    onx_buf_putc(key, small ? 'c' : 'v');
+    if (!small) {
+        onx_buf_put(key, &value, sizeof value);
+        return;
+    }
+    onx_dtype dtype = onx_tensor_dtype(t);
+    onx_buf_put(key, &dtype, sizeof dtype);
+    put_str(key, (onx_str){(const char *)onx_tensor_dims(t), onx_tensor_rank(t) * sizeof(int64_t)});
+    put_str(key, (onx_str){data, bytes});
+}
+
 /* Operator, inputs, attributes: what two nodes must have in common. False: it is too long. */
-static onx_status make_key(const onx_node *node, onx_buf *key, bool *fits, onx_diag *diag) {
+static onx_status make_key(const onx_pass_ctx *ctx, const onx_node *node, onx_buf *key,
+                           bool *fits) {
+    onx_diag *diag = ctx->diag;
     onx_writer writer = onx_buf_writer(key);
     key->size = 0;
     *fits = false;
@@ -18,10 +42,7 @@ static onx_status make_key(const onx_node *node, onx_buf *key, bool *fits, onx_d
     put_str(key, node->domain);
     put_str(key, node->overload);
     onx_buf_put(key, &node->input.n, sizeof node->input.n);
-    for (size_t i = 0; i < node->input.n; i++) {
-        const onx_value *value = onx_node_input(node, i);
-        onx_buf_put(key, &value, sizeof value);
-    }
+    for (size_t i = 0; i < node->input.n; i++) put_input(ctx, key, onx_node_input(node, i));
     ONX_EACH (onx_attr, a, node->attribute) {
         uint64_t size;
         ONX_TRY(onx_wire_size(a, &size, diag));
@@ -59,7 +80,7 @@ static onx_status visit(onx_pass_ctx *ctx, onx_map *seen, onx_buf *key, onx_node
     bool fits;
     onx_str name = {0};
     if (!onx_pass_pure(onx_pass_op(ctx, node), node)) return ONX_OK;
-    ONX_TRY(make_key(node, key, &fits, ctx->diag));
+    ONX_TRY(make_key(ctx, node, key, &fits));
     if (!fits) return ONX_OK;
     onx_str probe = {key->data, key->size};
     onx_node *first = onx_map_get(seen, NULL, probe);

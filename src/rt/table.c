@@ -19,61 +19,76 @@ static bool is_simd(const char *name) {
     return false;
 }
 
-/* Programs are nested at most as deep as build.c allows. */
-static bool uses(const onx_program *program, const onx_family *family) {
+static bool has(const onx_family *family, const onx_op *op) {
+    for (const onx_op *row = family->ops; row->name; row++)
+        if (row == op) return true;
+    return false;
+}
+
+/* By the program. Programs are nested at most as deep as build.c allows. */
+static bool runs(const onx_program *program, const onx_family *family) {
     for (size_t s = 0; s < program->n_steps; s++) {
         const onx_step *step = &program->steps[s];
-        for (const onx_op *op = family->ops; op->name; op++)
-            if (op == step->op) return true;
+        if (has(family, step->op)) return true;
         for (uint32_t c = 0; c < step->n_children; c++)
-            if (uses(step->children[c], family)) return true;
+            if (runs(step->children[c], family)) return true;
     }
     return false;
 }
 
-static const onx_family *next_used(const onx_program *program, const onx_family *family) {
-    while (family->name && !uses(program, family)) family++;
+/* By the program, or by the model it was made of. */
+static bool uses(const onx_session *session, const onx_family *family) {
+    const onx_msg *msg = NULL;
+    if (runs(session->variants->program, family)) return true;
+    for (onx_walk w = onx_walk_begin(session->source->graph); (msg = onx_walk_next(&w));)
+        if (msg->desc == &onx_desc_node && has(family, onx_op_of((const onx_node *)msg)))
+            return true;
+    return false;
+}
+
+static const onx_family *next_used(const onx_session *session, const onx_family *family) {
+    while (family->name && !uses(session, family)) family++;
     return family->name ? family : NULL;
 }
 
-#define EACH_USED(family, program)                                                                 \
-    for (const onx_family *family = next_used(program, onx_op_table); family;                      \
-         family = next_used(program, family + 1))
+#define EACH_USED(family, session)                                                                 \
+    for (const onx_family *family = next_used(session, onx_op_table); family;                      \
+         family = next_used(session, family + 1))
 
-static void put_tier(onx_buf *out, const onx_program *program, const char *guard,
+static void put_tier(onx_buf *out, const onx_session *session, const char *guard,
                      const char *const *tiers) {
     onx_buf_printf(out, "#%s\n", guard);
-    EACH_USED(family, program)
+    EACH_USED(family, session)
     for (const char *const *t = tiers; *t && is_simd(family->name); t++)
         onx_buf_printf(out, "TIER(%s, %s)\n", family->name, *t);
 }
 
-static void put_tiers(onx_buf *out, const onx_program *program) {
+static void put_tiers(onx_buf *out, const onx_session *session) {
     static const char *const x86[] = {"avx512", "avx2", "base", NULL},
                              *const arm[] = {"neon", NULL}, *const other[] = {"base", NULL};
-    put_tier(out, program, "if defined(__x86_64__)", x86);
-    put_tier(out, program, "elif defined(__aarch64__)", arm);
-    put_tier(out, program, "else", other);
+    put_tier(out, session, "if defined(__x86_64__)", x86);
+    put_tier(out, session, "elif defined(__aarch64__)", arm);
+    put_tier(out, session, "else", other);
     onx_buf_puts(out, "#endif\n");
-    EACH_USED(family, program) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
+    EACH_USED(family, session) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
 }
 
-static void put_table(onx_buf *out, const onx_program *program) {
+static void put_table(onx_buf *out, const onx_session *session) {
     onx_buf_puts(out,
                  "/* Operators for one model. Link it before libonx.a. */\n"
                  "#include <stddef.h>\n\n"
                  "struct onx_table_row {\n    const char *name;\n    const void *rows;\n};\n\n");
-    EACH_USED(family, program) onx_buf_printf(out, "extern const char onx_ops_%s;\n", family->name);
+    EACH_USED(family, session) onx_buf_printf(out, "extern const char onx_ops_%s;\n", family->name);
     onx_buf_puts(out,
                  "#define TIER(family, tier) extern const char onx_kernels_##family##_##tier;\n");
-    put_tiers(out, program);
+    put_tiers(out, session);
     onx_buf_puts(out, "#undef TIER\n\nextern const struct onx_table_row onx_op_table[], "
                       "onx_cpu_table[];\nconst struct onx_table_row onx_op_table[] = {\n");
-    EACH_USED(family, program)
+    EACH_USED(family, session)
     onx_buf_printf(out, "    {\"%s\", &onx_ops_%s},\n", family->name, family->name);
     onx_buf_puts(out, "    {NULL, NULL},\n};\nconst struct onx_table_row onx_cpu_table[] = {\n"
                       "#define TIER(family, tier) {#tier, &onx_kernels_##family##_##tier},\n");
-    put_tiers(out, program);
+    put_tiers(out, session);
     onx_buf_puts(out, "    {NULL, NULL},\n};\n");
 }
 
@@ -82,7 +97,7 @@ onx_status onx_session_table(const onx_session *session, const onx_writer *write
     if (!session || !writer || !writer->write)
         return onx_fail(diag, ONX_USAGE, "a session and a writer are needed");
     onx_buf_init(&out, session->ctx);
-    put_table(&out, session->variants->program);
+    put_table(&out, session);
     onx_status status = out.failed ? onx_fail_nomem(diag) : ONX_OK;
     if (status == ONX_OK && writer->write(writer->user, out.data, out.size) != 0)
         status = onx_fail(diag, ONX_IO, "the table could not be written");

@@ -86,8 +86,8 @@ static bool is_image(const onx_pass_ctx *ctx, const onx_value *value) {
 
 /* ─ Convolution ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Can the channels be cut into blocks? `plain`: not those of the input; `whole`: those of the output
- * can. */
+/* Can the channels be cut into blocks? `plain`: not those of the input; `whole`: those of the
+ * output can. */
 static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups, bool *plain,
                          bool *whole) {
     int64_t block = (int64_t)ctx->block, out = onx_tensor_dim(w, 0), in = onx_tensor_dim(w, 1);
