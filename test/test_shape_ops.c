@@ -1,4 +1,5 @@
-/* test_shape_ops.c: kernels that only move elements: against ONNX's backend tests, and odd cases. */
+/* test_shape_ops.c: kernels that only move elements: against ONNX's backend tests, and odd
+ * cases. */
 #include "test.h"
 
 #include <math.h>
