@@ -1,5 +1,5 @@
-/* pool.c: MaxPool, AveragePool, LpPool and the global pools, and what the engine makes of them in the
- * blocked layout: meaning. */
+/* pool.c: MaxPool, AveragePool, LpPool and the global pools, and what the engine makes of them in
+ * the blocked layout: meaning. */
 #include "ops/conv/window.h"
 
 static onx_status infer_pool(onx_infer *in) {

@@ -11,7 +11,8 @@ typedef struct onx_pooling_state {
     double p;           /* of LpPool and GlobalLpPool, which has nothing else */
 } onx_pooling_state;
 
-/* For MaxPool, AveragePool and LpPool. The images have `batch` times `groups` planes, one per channel. */
+/* For MaxPool, AveragePool and LpPool. The images have `batch` times `groups` planes, one per
+ * channel. */
 onx_status onx_pooling_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_pooling_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
 /* For the global pools: the output's shape; how many planes of how many pixels. */

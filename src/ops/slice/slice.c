@@ -1,5 +1,5 @@
-/* slice.c: parts of a tensor, a tensor with a border, one with parts turned around: Slice, Trilu, Pad,
- * ReverseSequence: meaning. */
+/* slice.c: parts of a tensor, a tensor with a border, one with parts turned around: Slice, Trilu,
+ * Pad, ReverseSequence: meaning. */
 #include "ops/slice/slice.h"
 #include "ops/op.h"
 

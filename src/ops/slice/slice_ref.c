@@ -1,4 +1,5 @@
-/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: kernels. */
+/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: kernels;
+ * and the table of the folder. */
 #include "ops/slice/reverse_ref.h"
 #include "ops/slice/slice.h"
 #include "ops/view/move_ref.h"
