@@ -13,7 +13,8 @@
  * The operand contract
  *   1. Operands are contiguous in their layout. Pointers are aligned to ONX_ALIGN, but for inputs,
  *      outputs and constants that are the caller's or lie in a file: those may be unaligned.
- *   2. An absent optional input or output is a NULL pointer in `in` or `out`.
+ *   2. The inputs that the signature requires are there, and so is output 0 if it is required. An
+ *      absent input or output is a NULL pointer in `in` or `out`, or beyond n_in or n_out.
  *   3. Outputs never overlap inputs, but where the row says so: `overwrite` bit i: output 0 may be
  *      the memory of input i (when their sizes in bytes are equal). Inputs of a run, constants,
  *      captures and values with another use to come are never handed over for that.
