@@ -1,4 +1,5 @@
-/* test_session.c: sessions: arguments, plans, memory, values by name, cancelling, threads, failures. */
+/* test_session.c: sessions: arguments, plans, memory, values by name, cancelling, threads,
+ * failures. */
 #include "fake_device.h"
 #include "rt/session.h"
 #include "support.h"
@@ -428,6 +429,37 @@ TEST(second_device) {
     }
 }
 
+/* A past that is longer at every run: memory is linear in it, whatever was there before. */
+TEST(growing_past) {
+    enum { STEPS = 400, WIDTH = 64 };
+    static const char text[] = HEADER "g (float[P,64] past, float[1,64] x) => (float[Q,64] now) {\n"
+                                      "  y = Concat<axis=0>(past, x)\n  z = Tanh(y)\n"
+                                      "  s = ReduceSum<keepdims=1>(z)\n  now = Mul(y, s)\n}\n";
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        test_heap heap = {0};
+        onx_context *ctx = test_context(&heap, NULL);
+        onx_session_options options = ONX_INIT(onx_session_options);
+        options.dynamic = dynamic;
+        options.threads = 1;
+        options.cpu = "ref";
+        onx_session *s = open_session(ctx, text, &options);
+        REQUIRE(s);
+        static float past[STEPS * WIDTH], now[STEPS * WIDTH], x[WIDTH];
+        size_t before = heap.bytes;
+        for (int64_t n = 0; n < STEPS; n++) {
+            onx_arg in[2] = {{.dtype = 1, .rank = 2, .dims = {n, WIDTH}, .data = past},
+                             {.dtype = 1, .rank = 2, .dims = {1, WIDTH}, .data = x}};
+            in[0].bytes = sizeof past, in[1].bytes = sizeof x;
+            onx_arg out = {.data = now, .bytes = sizeof now};
+            if (!CHECK(onx_session_run(s, 2, in, 1, &out, NULL, NULL) == ONX_OK)) break;
+        }
+        CHECK(heap.bytes - before < 6 * sizeof past); /* at most two values live at once */
+        onx_session_free(s);
+        onx_context_free(ctx);
+        CHECK_EQ(heap.bytes, 0);
+    }
+}
+
 TEST(weights_are_shared) {
     test_heap heap = {0};
     onx_context *ctx = test_context(&heap, NULL);
@@ -454,4 +486,5 @@ TEST(weights_are_shared) {
 
 TEST_MAIN(E(runs) E(in_place) E(wrong_arguments) E(odd_outputs) E(values_by_name) E(objects)
               E(cancelling) E(no_allocation) E(allocation_failures) E(memory_limit)
-                  E(internal_is_refused) E(many_threads) E(second_device) E(weights_are_shared))
+                  E(internal_is_refused) E(many_threads) E(second_device) E(growing_past)
+                      E(weights_are_shared))

@@ -40,7 +40,8 @@ static bool dies_at(const onx_frame *frame, uint32_t slot, uint32_t step) {
     return s->role == ONX_ROLE_TEMP && !s->output && s->last == step;
 }
 
-/* Does the kernel let output 0 be written over input `i`, wherever else the step reads that value? */
+/* Does the kernel let output 0 be written over input `i`, wherever else the step reads that
+ * value? */
 static bool is_open(const onx_step *step, uint32_t i) {
     for (uint32_t k = 0; k < step->n_in; k++)
         if (step->in[k] == step->in[i] && !(k < 32 && step->kernel->overwrite >> k & 1))

@@ -97,8 +97,8 @@ static onx_status capture(builder *b, const onx_value *value, uint32_t outer, ui
     return ONX_OK;
 }
 
-/* The slot of a value in the program of `b`: there, or brought in from the programs around, from the
- * one that has it inwards. */
+/* The slot of a value in the program of `b`: there, or brought in from the programs around, from
+ * the one that has it inwards. */
 static onx_status slot_for(builder *b, const onx_value *value, uint32_t *out) {
     builder *chain[DEPTH_MAX + 1];
     size_t n = 0;
