@@ -22,14 +22,20 @@ static onx_status cumsum_bind(onx_call *call) {
     return onx_bind_same(call);
 }
 
+/* The deadline is looked at once in a while. */
+static inline bool goes_on(const onx_call *call, int64_t i) {
+    return i % (1 << 14) || !onx_call_stopped(call);
+}
+
 /* One line of n elements, `step` apart, from the end that it begins at. */
-typedef void line_fn(const cumsum *how, const char *in, char *out, int64_t n, int64_t step);
+typedef void line_fn(const onx_call *call, const char *in, char *out, int64_t n, int64_t step);
 
 /* T: elements; S: what they come to. Unsigned numbers wrap around, as ONNX's integers do. */
 #define LINE(name, T, S)                                                                           \
-    static void name(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {      \
+    static void name(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {   \
+        const cumsum *how = call->state;                                                           \
         S total = how->product;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
+        for (int64_t i = 0; i < n && goes_on(call, i); i++) {                                      \
             T x, y;                                                                                \
             memcpy(&x, in + i * step * (int64_t)sizeof x, sizeof x);                               \
             S next = how->product ? total * (S)x : total + (S)x;                                   \
@@ -43,10 +49,11 @@ LINE(line_f64, double, double)
 LINE(line_32, uint32_t, uint32_t)
 LINE(line_64, uint64_t, uint64_t)
 
-static void line_half(onx_dtype dtype, const cumsum *how, const char *in, char *out, int64_t n,
+static void line_half(onx_dtype dtype, const onx_call *call, const char *in, char *out, int64_t n,
                       int64_t step) {
+    const cumsum *how = call->state;
     float total = how->product;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && goes_on(call, i); i++) {
         float x = 0, y;
         (void)onx_dtype_convert(dtype, in + i * step * 2, ONX_DTYPE_F32, &x, 1, true);
         float next = how->product ? total * x : total + x;
@@ -55,11 +62,11 @@ static void line_half(onx_dtype dtype, const cumsum *how, const char *in, char *
         (void)onx_dtype_convert(ONX_DTYPE_F32, &y, dtype, out + i * step * 2, 1, true);
     }
 }
-static void line_f16(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {
-    line_half(ONX_DTYPE_F16, how, in, out, n, step);
+static void line_f16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_F16, call, in, out, n, step);
 }
-static void line_bf16(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {
-    line_half(ONX_DTYPE_BF16, how, in, out, n, step);
+static void line_bf16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_BF16, call, in, out, n, step);
 }
 
 static line_fn *const lines[ONX_DTYPE_COUNT] = {
@@ -82,11 +89,11 @@ static onx_status cumsum_task(void *user, onx_call *call, size_t index, void *sc
     for (int64_t i = first; i < first + w->per_task && i < w->lines; i++) {
         int64_t at = i / w->inner * w->n * w->inner + i % w->inner;
         if (state->reverse) at += (w->n - 1) * w->inner;
-        lines[x->dtype](state, (const char *)x->data + at * size,
+        lines[x->dtype](call, (const char *)x->data + at * size,
                         (char *)call->out[0]->data + at * size, w->n,
                         state->reverse ? -w->inner : w->inner);
     }
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 static onx_status cumsum_run(onx_call *call) {

@@ -251,6 +251,8 @@ typedef struct border {
     int64_t rows, per_task;
 } border;
 
+enum { LOOK_EVERY = 1 << 14 }; /* elements until the deadline is looked at */
+
 /* Row `index` of the output: all dimensions but the last. */
 static void pad_row(const onx_call *call, const border *b, int64_t index) {
     const onx_operand *in = call->in[0], *out = call->out[0];
@@ -264,7 +266,7 @@ static void pad_row(const onx_call *call, const border *b, int64_t index) {
         step *= in->dims[i];
     }
     const char *from = b->from + row * n * size;
-    for (int64_t i = 0; i < width;) {
+    for (int64_t i = 0; i < width && (i % LOOK_EVERY || !onx_call_stopped(call));) {
         int64_t at = i - plan->before[last], run = 1;
         if (at >= 0 && at < n) run = n - at < width - i ? n - at : width - i;
         memcpy(to + i * size, from + source_of(mode, at, n) * size, (size_t)(run * size));
@@ -277,7 +279,7 @@ static onx_status pad_task(void *user, onx_call *call, size_t index, void *scrat
     int64_t first = (int64_t)index * b->per_task, end = first + b->per_task;
     (void)scratch;
     for (int64_t i = first; i < end && i < b->rows; i++) pad_row(call, b, i);
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 static onx_status pad_border(onx_call *call, const char *from, char *to) {
