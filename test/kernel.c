@@ -1,5 +1,6 @@
 /* kernel.c: see kernel.h. */
 #include "kernel.h"
+#include "kernel_case.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -140,71 +141,15 @@ void kernel_fill(float *out, size_t n, uint64_t seed, float lo, float hi) {
 
 /* ─ Backend tests ────────────────────────────────────────────────────────────────────────────── */
 
-typedef struct loaded { /* files of one test */
-    onx_data *data[32];
-    onx_operand operand[32];
-    bool copied[32];
-    size_t n;
-} loaded;
-
-static void unload(loaded *l) {
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->copied[i]) onx_eval_clear(onx_context_or_default(NULL), &l->operand[i]);
-        onx_data_free(l->data[i]);
-    }
-    l->n = 0;
-}
-
-/* input_0.pb …; false when one cannot be read as a tensor. */
-static bool load_all(const char *folder, const char *what, loaded *l) {
-    for (l->n = 0; l->n < 32; l->n++) {
-        char path[1024];
-        onx_diag diag = ONX_INIT(onx_diag);
-        (void)snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", folder, what, l->n);
-        onx_data *data = NULL;
-        onx_status status = onx_data_load(NULL, path, ONX_DATA_TENSOR, &data, &diag);
-        if (status == ONX_NOT_FOUND) return true;
-        if (status != ONX_OK) return false;
-        l->data[l->n] = data;
-        onx_tensor *tensor = onx_data_tensor(data);
-        if (!tensor ||
-            onx_operand_of_tensor(onx_context_or_default(NULL), tensor, &l->operand[l->n],
-                                  &l->copied[l->n], &diag) != ONX_OK) {
-            onx_data_free(data);
-            return false;
-        }
-        l->operand[l->n].constant = false;
-    }
-    return true;
-}
-
-/* Inputs of the node from the files of the graph's inputs; false: it is not that simple. */
-static bool match_inputs(const onx_model *model, const onx_node *node, loaded *files,
-                         onx_operand **in, size_t *n_in) {
-    const onx_graph *graph = onx_model_graph(model);
-    size_t n = onx_node_input_count(node);
-    if (n > 32) return false;
-    for (size_t i = 0; i < n; i++) {
-        const onx_value *value = onx_node_input(node, i);
-        in[i] = NULL;
-        if (!value) continue;
-        for (size_t g = 0; g < onx_graph_input_count(graph) && g < files->n; g++)
-            if (onx_graph_input(graph, g) == value) in[i] = &files->operand[g];
-        if (!in[i]) return false;
-    }
-    *n_in = n;
-    return true;
-}
-
-static size_t compare_outputs(const char *name, const char *tier, const onx_model *model,
-                              const onx_node *node, const loaded *want, const kernel_result *r) {
+static size_t compare_outputs(const char *name, const char *tier, const kernel_case *c,
+                              const kernel_result *r) {
     size_t failed = 0;
-    for (size_t o = 0; o < want->n; o++) {
-        const onx_value *value = onx_graph_output(onx_model_graph(model), o);
+    for (size_t o = 0; o < c->outputs.n; o++) {
+        const onx_operand *want = &c->outputs.operand[o];
+        const onx_value *value = onx_graph_output(onx_model_graph(c->model), o);
         for (size_t i = 0; i < r->n_out; i++) {
-            if (onx_node_output(node, i) != value) continue;
-            double d = excess(&r->out[i], &want->operand[o], 1e-3);
-            if (want->operand[o].dtype == ONX_DTYPE_STRING) d = 0;
+            if (onx_node_output(c->node, i) != value) continue;
+            double d = want->dtype == ONX_DTYPE_STRING ? 0 : excess(&r->out[i], want, 1e-3);
             if (d <= 1e-4) continue;
             printf("%s [%s]: output %zu differs by %g\n", name, tier, o, d);
             failed++;
@@ -228,33 +173,21 @@ static bool excepted(const char *name, const char *except) {
 }
 
 static size_t backend_case(const char *folder, const char *name, size_t *failed) {
-    char path[1024];
-    onx_model *model = NULL;
-    loaded inputs = {.n = 0}, outputs = {.n = 0};
-    onx_operand *in[32];
-    size_t n_in = 0, ran = 0;
-    (void)snprintf(path, sizeof path, "%s/model.onnx", folder);
-    if (onx_model_load(NULL, path, NULL, &model, NULL) != ONX_OK) return 0;
-    const onx_node *node = onx_graph_node_first(onx_model_graph(model));
-    if (onx_graph_node_count(onx_model_graph(model)) == 1 && load_all(folder, "input", &inputs) &&
-        load_all(folder, "output", &outputs) && match_inputs(model, node, &inputs, in, &n_in)) {
-        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
-            kernel_result r = {.diag = ONX_INIT(onx_diag)};
-            evaluate(*tier, node, n_in, in, &r);
-            ran = 1;
-            if (r.status == ONX_OK) {
-                *failed += compare_outputs(name, *tier, model, node, &outputs, &r);
-                kernel_free(&r);
-            } else {
-                printf("%s [%s]: %s\n", name, *tier, r.diag.message);
-                ++*failed;
-            }
+    kernel_case c;
+    if (!kernel_case_load(folder, &c)) return 0;
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        kernel_result r = {.diag = ONX_INIT(onx_diag)};
+        evaluate(*tier, c.node, c.n_in, c.in, &r);
+        if (r.status == ONX_OK) {
+            *failed += compare_outputs(name, *tier, &c, &r);
+            kernel_free(&r);
+        } else {
+            printf("%s [%s]: %s\n", name, *tier, r.diag.message);
+            ++*failed;
         }
     }
-    unload(&inputs);
-    unload(&outputs);
-    onx_model_free(model);
-    return ran;
+    kernel_case_free(&c);
+    return 1;
 }
 
 size_t kernel_backend(const char *prefix, const char *except, size_t *failed) {

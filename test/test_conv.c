@@ -789,14 +789,14 @@ TEST(max_pool_indices) {
     float data[] = {1, 5, 5, 2, NAN, 0, 7, 7, -1};
     onx_operand x = kernel_operand(ONX_DTYPE_F32, "1,1,3,3", data), *in[] = {&x};
     const char *node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=0>(x)";
-    kernel_result r = kernel_run("avx2", 12, node, 1, in, 0);
+    kernel_result r = kernel_run(kernel_tiers()[0], 12, node, 1, in, 0);
     REQUIRE(ran(&r));
     static const int64_t rows[] = {4, 4, 4, 4};
     CHECK(memcmp(r.out[1].data, rows, sizeof rows) == 0 && isnan(*(float *)r.out[0].data));
     kernel_free(&r);
     data[4] = 3;
     node = "y, i = MaxPool<kernel_shape=[2,2], storage_order=1>(x)";
-    r = kernel_run("avx2", 12, node, 1, in, 0);
+    r = kernel_run(kernel_tiers()[0], 12, node, 1, in, 0);
     REQUIRE(ran(&r));
     static const int64_t columns[] = {3, 3, 2, 5};
     CHECK(memcmp(r.out[1].data, columns, sizeof columns) == 0);

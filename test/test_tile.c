@@ -343,14 +343,14 @@ TEST(wrong_programs) {
     onx_operand *in[9] = {&a, &a, &a, &a, &a, &a, &a, &a, &a};
     for (size_t i = 0; i < ONX_COUNT(wrong); i++) {
         bool many = strstr(wrong[i], "a,a") != NULL;
-        kernel_result r = kernel_run("base", 20, wrong[i], many ? 9 : 1, in, 0);
+        kernel_result r = kernel_run(kernel_tiers()[0], 20, wrong[i], many ? 9 : 1, in, 0);
         if (!CHECK(r.status == ONX_INVALID && r.diag.message[0]))
             fprintf(stderr, "    %s: %s\n", wrong[i], onx_status_name(r.status));
         kernel_free(&r);
     }
     onx_operand whole = kernel_operand(ONX_DTYPE_I64, "1", (int64_t[]){1});
-    kernel_result r = kernel_run("base", 20, "y = onx.internal.Tile<code=[0,0,0,0]>(a)", 1,
-                                 (onx_operand *[]){&whole}, 0);
+    kernel_result r = kernel_run(kernel_tiers()[0], 20, "y = onx.internal.Tile<code=[0,0,0,0]>(a)",
+                                 1, (onx_operand *[]){&whole}, 0);
     CHECK_EQ(r.status, ONX_UNSUPPORTED);
     kernel_free(&r);
 }

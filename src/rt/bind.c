@@ -125,7 +125,10 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
     if (known->layout != value->layout)
         return onx_fail(diag, ONX_INVALID, "'%.*s' has another layout than was planned",
                         ONX_FMT(slot->name));
-    if (known->kind != ONX_TYPE_TENSOR || known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
+    if (known->kind != ONX_TYPE_TENSOR) return ONX_OK;
+    if (value->rank == ONX_RANK_UNKNOWN)
+        return onx_fail(diag, ONX_UNSUPPORTED, "'%.*s' is not computed", ONX_FMT(slot->name));
+    if (known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
     if (known->rank != value->rank)
         return onx_fail(diag, ONX_INVALID, "'%.*s' should have %d dimensions, but it has %d",
                         ONX_FMT(slot->name), known->rank, value->rank);
@@ -152,7 +155,10 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
     call->run = frame->run;
     call->scratch_bytes = call->scratch_each = 0;
     for (size_t i = 0; i < call->n_out; i++)
-        if (call->out[i]) call->out[i]->layout = ONX_LAYOUT_PLAIN;
+        if (call->out[i]) {
+            call->out[i]->layout = ONX_LAYOUT_PLAIN;
+            call->out[i]->rank = ONX_RANK_UNKNOWN; /* until the row says what it is */
+        }
     if (!call->kernel->bind) return ONX_OK;
     onx_status status = call->kernel->bind(call);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))

@@ -107,6 +107,10 @@ typedef enum onx_kernel_flags {
 #define ONX_T_UNSIGNED (ONX_T(U8) | ONX_T(U16) | ONX_T(U32) | ONX_T(U64))
 #define ONX_T_INTS (ONX_T_SIGNED | ONX_T_UNSIGNED)
 #define ONX_T_NUMBERS (ONX_T_FLOATS | ONX_T_INTS)
+/* Elements of whole bytes, each at an address of its own. */
+#define ONX_T_WHOLE                                                                                \
+    (~(ONX_T(STRING) | ONX_T(U4) | ONX_T(I4) | ONX_T(F4E2M1) | ONX_T(U2) | ONX_T(I2) |             \
+       ONX_T(F6E2M3) | ONX_T(F6E3M2)))
 #define ONX_T_INDEX (ONX_T(I32) | ONX_T(I64))
 
 struct onx_kernel {

@@ -238,11 +238,15 @@ static onx_status init_numbers(onx_call *call) {
     ONX_TRY(init(call));
     return has_strings(call) ? ONX_UNSUPPORTED : ONX_OK;
 }
+static onx_status init_strings(onx_call *call) {
+    ONX_TRY(init(call));
+    return has_strings(call) ? ONX_OK : ONX_UNSUPPORTED;
+}
 
 #define ROWS(op_)                                                                                  \
     {.op = op_, .first = 1, .name = "cast", .init = init_numbers, .bind = bind, .run = run}, {     \
-        .op = op_, .first = 1, .name = "cast_string", .flags = ONX_KERNEL_OBJECTS, .init = init,   \
-        .bind = bind, .run = run_strings                                                           \
+        .op = op_, .first = 1, .name = "cast_string", .flags = ONX_KERNEL_OBJECTS,                 \
+        .init = init_strings, .bind = bind, .run = run_strings                                     \
     }
 
 extern onx_kernel_rows onx_kernels_cast_ref;

@@ -276,7 +276,6 @@ static onx_status onehot_run(onx_call *call) {
     return onx_move_end(call, 0, to);
 }
 
-#define DENSE (~(ONX_T(STRING) | ONX_T(U4) | ONX_T(I4) | ONX_T(F4E2M1) | ONX_T(U2) | ONX_T(I2)))
 #define NUMBER (ONX_T_NUMBERS | ONX_T(BOOL))
 
 #define SCATTER(op_, first_, bind_, run_)                                                          \
@@ -323,14 +322,14 @@ onx_kernel_rows onx_kernels_gather_ref = {
      .run = onehot_run},
     {.op = "Compress",
      .first = 9,
-     .types = {DENSE, ONX_T(BOOL)},
+     .types = {ONX_T_WHOLE, ONX_T(BOOL)},
      .name = "compress",
      .flags = ONX_KERNEL_LATE,
      .init = onx_compress_init,
      .run = onx_compress_run},
     {.op = "NonZero",
      .first = 9,
-     .types = {DENSE},
+     .types = {ONX_T_WHOLE},
      .name = "non_zero",
      .flags = ONX_KERNEL_LATE,
      .run = onx_nonzero_run},

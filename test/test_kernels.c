@@ -1,0 +1,472 @@
+/* Every row of every table that this machine can run, without a list of them: each is given the
+ * cases of its operator, from the backend tests and from the few below, also in other types and
+ * sizes, and must do as the plain row does, wherever its operands lie and whatever is known ahead.
+ * A row that no case reaches is a failure, unless it stands in `elsewhere`. */
+#include "test.h"
+
+#include "kernel_case.h"
+#include "kernel_place.h"
+
+#include "base/thread.h"
+#include "rt/engine.h"
+
+#include <dirent.h>
+#include <math.h>
+
+/* Operators with tests of their own: those that only the lowering makes, that run subgraphs, and
+ * that make sequences and optionals. */
+static struct {
+    const char *domain, *op, *where;
+    bool seen;
+} elsewhere[] = {
+    {"", "If", "test_control", false},
+    {"", "Loop", "test_control", false},
+    {"", "Scan", "test_control", false},
+    {"", "SequenceEmpty", "test_control", false},
+    {"", "SequenceConstruct", "test_control", false},
+    {"", "SequenceInsert", "test_control", false},
+    {"", "SequenceErase", "test_control", false},
+    {"", "SequenceAt", "test_control", false},
+    {"", "SequenceLength", "test_control", false},
+    {"", "SplitToSequence", "test_control", false},
+    {"", "ConcatFromSequence", "test_control", false},
+    {"", "Optional", "test_control", false},
+    {"onx.internal", "ConvBlocked", "test_conv", false},
+    {"onx.internal", "ToBlocked", "test_conv", false},
+    {"onx.internal", "FromBlocked", "test_conv", false},
+    {"onx.internal", "MaxPoolBlocked", "test_conv", false},
+    {"onx.internal", "AveragePoolBlocked", "test_conv", false},
+    {"onx.internal", "GlobalAveragePoolBlocked", "test_conv", false},
+    {"onx.internal", "MatMulTile", "test_matmul", false},
+    {"onx.internal", "Tile", "test_tile", false},
+};
+
+/* What the backend tests lack: opset, initializers (they are the inputs), node. */
+static const struct {
+    int opset;
+    const char *inputs, *node;
+} own[] = {
+    {9, "float[2,3] x = {1,2,3,4,5,6}, int64[1,2] i = {0,1}, float[1,2] u = {7,8}",
+     "Scatter(x, i, u)"},
+    {19, "float[3] x = {1,-2.5,3e20}", "Cast<to=8>(x)"},
+    {19, "string[3] x = {\"1\",\"-2.5\",\"3e20\"}", "Cast<to=1>(x)"},
+    {19, "float[3] x = {1,-2.5,3e20}, string[1] s = {\"\"}", "CastLike(x, s)"},
+    {19, "bool[2] c = {1,0}, string[1] x = {\"a\"}, string[3,1] y = {\"b\",\"\",\"d\"}",
+     "Where(c, x, y)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}, int64[1] s = {2}", "Reshape(x, s)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}", "Flatten(x)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}, int64[1] s = {1}", "Squeeze(x, s)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}, int64[1] s = {1}", "Unsqueeze(x, s)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}", "Shape(x)"},
+    {21, "string[2,1] x = {\"a\",\"b\"}", "Size(x)"},
+};
+
+/* ─ Cases ────────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct named_case {
+    char name[256];
+    kernel_case c;
+    struct named_case *next;
+} named_case;
+
+static named_case *first_case;
+static size_t n_cases;
+
+static named_case *new_case(const char *name) {
+    named_case *made = calloc(1, sizeof *made);
+    if (!made) abort();
+    (void)snprintf(made->name, sizeof made->name, "%s", name);
+    return made;
+}
+
+static void keep_case(named_case *made, bool ok) {
+    if (!ok) {
+        free(made);
+        return;
+    }
+    made->next = first_case;
+    first_case = made;
+    n_cases++;
+}
+
+static bool load_cases(void) {
+    const char *data = getenv("ONX_DATA");
+    char folder[512], path[1024];
+    (void)snprintf(folder, sizeof folder, "%s/node", data ? data : "");
+    DIR *dir = data ? opendir(folder) : NULL;
+    if (!dir) return false;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strncmp(e->d_name, "test_", 5) != 0) continue;
+        named_case *made = new_case(e->d_name);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        keep_case(made, kernel_case_load(path, &made->c));
+    }
+    (void)closedir(dir);
+    for (size_t i = 0; i < ONX_COUNT(own); i++) {
+        named_case *made = new_case(own[i].node);
+        (void)snprintf(path, sizeof path,
+                       "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s>\n{ y = %s }",
+                       own[i].opset, own[i].inputs, own[i].node);
+        keep_case(made, CHECK(kernel_case_text(path, &made->c)));
+    }
+    return true;
+}
+
+static void free_cases(void) {
+    for (named_case *next; first_case; first_case = next) {
+        next = first_case->next;
+        kernel_case_free(&first_case->c);
+        free(first_case);
+    }
+}
+
+/* ─ Cases changed ────────────────────────────────────────────────────────────────────────────── */
+
+/* Inputs of a case, some of them in another type or size. */
+typedef struct variant {
+    size_t n_in;
+    onx_operand operand[KERNEL_INS], *in[KERNEL_INS];
+    void *owned[KERNEL_INS];
+} variant;
+
+static void variant_begin(variant *v, const kernel_case *c) {
+    *v = (variant){.n_in = c->n_in};
+    for (size_t i = 0; i < c->n_in; i++) {
+        if (!c->in[i]) continue;
+        v->operand[i] = *c->in[i];
+        v->in[i] = &v->operand[i];
+    }
+}
+
+static void variant_free(variant *v) {
+    for (size_t i = 0; i < v->n_in; i++) free(v->owned[i]);
+}
+
+static void variant_own(variant *v, size_t i, void *data) {
+    free(v->owned[i]);
+    v->owned[i] = v->operand[i].data = data;
+}
+
+static bool convert(variant *v, size_t i, onx_dtype to) {
+    onx_operand *o = &v->operand[i], made = *o;
+    if (!onx_operand_shape(&made, to, o->rank, o->dims)) return false;
+    void *data = calloc(1, made.bytes + 1);
+    if (!data || onx_dtype_convert((onx_dtype)o->dtype, o->data, to, data, (uint64_t)o->count,
+                                   false) != ONX_OK) {
+        free(data);
+        return false;
+    }
+    *o = made;
+    variant_own(v, i, data);
+    return true;
+}
+
+static uint32_t mask_of(const onx_kernel *row, size_t i) {
+    uint32_t mask = row->types[i < ONX_COUNT(row->types) ? i : ONX_COUNT(row->types) - 1];
+    return mask ? mask : ~ONX_T(STRING);
+}
+
+/* The inputs that have the type of the first one that could be `to`, in that type. */
+static bool retype(variant *v, const onx_kernel *row, onx_dtype to) {
+    size_t p = 0;
+    while (p < v->n_in && (!v->in[p] || !(mask_of(row, p) >> to & 1))) p++;
+    if (p == v->n_in) return false;
+    onx_dtype from = (onx_dtype)v->in[p]->dtype;
+    if (from == to) return true;
+    if (from == ONX_DTYPE_STRING) return false;
+    for (size_t i = p; i < v->n_in; i++)
+        if (v->in[i] && v->in[i]->dtype == from && mask_of(row, i) >> to & 1)
+            if (!convert(v, i, to)) return false;
+    return true;
+}
+
+/* Element `at` of `to` is where it was, or a repetition of what was there. */
+static size_t source_of(const onx_operand *to, const onx_operand *from, size_t at) {
+    size_t result = 0, stride = 1;
+    for (size_t d = to->rank; d-- > 0;) {
+        size_t index = at % (size_t)to->dims[d];
+        at /= (size_t)to->dims[d];
+        result += index % (size_t)from->dims[d] * stride;
+        stride *= (size_t)from->dims[d];
+    }
+    return result;
+}
+
+static bool resize(variant *v, size_t i, size_t axis, int64_t size) {
+    onx_operand *o = &v->operand[i], made = *o;
+    size_t each = onx_dtype_bits((onx_dtype)o->dtype) / 8;
+    made.dims[axis] = size;
+    if (!each || !o->count || o->object ||
+        !onx_operand_shape(&made, (onx_dtype)o->dtype, o->rank, made.dims) || made.count > 1 << 16)
+        return false;
+    char *data = malloc(made.bytes + 1);
+    if (!data) abort();
+    for (size_t e = 0; e < (size_t)made.count; e++)
+        memcpy(data + e * each, (char *)o->data + source_of(&made, o, e) * each, each);
+    *o = made;
+    variant_own(v, i, data);
+    if (!made.bytes) o->data = NULL;
+    return true;
+}
+
+/* Dimension `axis`, counted from the end, of input `which`; and where `together`, that dimension of
+ * all inputs that have the same size there. */
+typedef struct change {
+    size_t which, axis;
+    int64_t size;
+    bool together;
+} change;
+
+static bool change_size(variant *v, const change *c) {
+    const onx_operand *o = c->which < v->n_in ? v->in[c->which] : NULL;
+    if (!o || c->axis >= o->rank) return false;
+    int64_t was = o->dims[o->rank - 1 - c->axis];
+    if (was == c->size) return false;
+    bool any = false;
+    for (size_t i = 0; i < v->n_in; i++) {
+        o = v->in[i];
+        if (!o || (i != c->which && !c->together) || c->axis >= o->rank) continue;
+        size_t axis = o->rank - 1 - c->axis;
+        if (o->dims[axis] == was) any |= resize(v, i, axis, c->size);
+    }
+    return any;
+}
+
+/* ─ Results ──────────────────────────────────────────────────────────────────────────────────── */
+
+static bool same_strings(const onx_object *a, const onx_object *b) {
+    if (a->dtype != ONX_DTYPE_STRING || b->dtype != ONX_DTYPE_STRING) return false;
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->strings[i].size != b->strings[i].size ||
+            (a->strings[i].size &&
+             memcmp(a->strings[i].data, b->strings[i].data, a->strings[i].size) != 0))
+            return false;
+    return true;
+}
+
+static bool same(const onx_operand *a, const onx_operand *b) {
+    if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank || a->count != b->count ||
+        memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+        return false;
+    if (a->object && onx_operand_is_object(a))
+        return b->object && same_strings(a->object, b->object);
+    return !a->bytes || memcmp(a->data, b->data, a->bytes) == 0;
+}
+
+static double tolerance(onx_dtype dtype) {
+    switch ((int)dtype) {
+    case ONX_DTYPE_F64: return 1e-12;
+    case ONX_DTYPE_F32: return 2e-5;
+    case ONX_DTYPE_F16: return 4e-3;
+    case ONX_DTYPE_BF16: return 3e-2;
+    default: return 0;
+    }
+}
+
+static bool near(const onx_operand *a, const onx_operand *b) {
+    return same(a, b) || kernel_distance(a, b) <= tolerance((onx_dtype)b->dtype);
+}
+
+typedef bool compare_fn(const onx_operand *a, const onx_operand *b);
+
+static bool agree(const kernel_result *a, const kernel_result *b, compare_fn *compare) {
+    for (size_t i = 0; i < a->n_out; i++)
+        if (!compare(&a->out[i], &b->out[i])) return false;
+    return true;
+}
+
+static bool as_recorded(const kernel_case *c, const kernel_result *r) {
+    for (size_t o = 0; o < c->outputs.n; o++)
+        for (size_t i = 0; i < r->n_out; i++)
+            if (onx_node_output(c->node, i) == onx_graph_output(onx_model_graph(c->model), o) &&
+                !same(&r->out[i], &c->outputs.operand[o]) &&
+                !(kernel_distance(&r->out[i], &c->outputs.operand[o]) <= 1e-2))
+                return false;
+    return true;
+}
+
+/* ─ One row ──────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct walker {
+    const char *tier;
+    const onx_kernel *row;
+    onx_provider provider; /* that has just this row */
+    const onx_provider *ref;
+    const named_case *now;
+    char what[64]; /* how the case was changed */
+    onx_run *crew;
+    size_t reached, runs, wrong; /* cases that the row took; runs of it; complaints */
+} walker;
+
+static void complain(walker *w, const char *way, const char *why) {
+    test_failures++;
+    if (w->wrong++ < 3)
+        fprintf(stderr, "%s [%s] %s, %s, %s: %s\n", w->row->name, w->tier, w->now->name, w->what,
+                way, why);
+}
+
+static kernel_result run_row(walker *w, const variant *v, const kernel_way *way) {
+    w->runs++;
+    return kernel_run_way(&w->provider, w->now->c.node, v->n_in, v->in, way);
+}
+
+/* The row in another way gives what it gave before. A way that it does not take is no failure. */
+static void again(walker *w, const variant *v, const kernel_way *way, const char *name,
+                  const kernel_result *before, compare_fn *compare) {
+    kernel_result r = run_row(w, v, way);
+    if (r.status == ONX_UNSUPPORTED && !r.kernel) return;
+    if (r.status != ONX_OK)
+        complain(w, name, r.diag.message);
+    else if (!agree(&r, before, compare))
+        complain(w, name, "another result");
+    kernel_free(&r);
+}
+
+static void every_way(walker *w, const variant *v, const kernel_result *before) {
+    again(w, v, &(kernel_way){.shift = 1, .pattern = 0x5a}, "unaligned", before, same);
+    again(w, v, &(kernel_way){.vague = true, .pattern = 0x33}, "sizes not known", before, near);
+    again(w, v, &(kernel_way){.constant = ~0u, .shift = 3}, "all constant", before, near);
+    again(w, v, &(kernel_way){.constant = ~1u, .pattern = 0xff}, "constant", before, near);
+    again(w, v, &(kernel_way){.run = w->crew, .pattern = 0x77}, "threads", before, same);
+    for (size_t i = 0; i < v->n_in && i < 32; i++)
+        if (w->row->overwrite >> i & 1)
+            again(w, v, &(kernel_way){.over = true, .which = i}, "in place", before, same);
+}
+
+/* The row, and the plain row for the same; true: it took the case and succeeded, and *out is to be
+ * freed. */
+static bool once(walker *w, const variant *v, kernel_result *out) {
+    kernel_way way = {.pattern = 0xa5};
+    kernel_result r = run_row(w, v, &way);
+    if (r.status == ONX_UNSUPPORTED) return false;
+    kernel_result ref = kernel_run_way(w->ref, w->now->c.node, v->n_in, v->in, &way);
+    if (r.status != ref.status)
+        complain(w, "aligned", r.status ? r.diag.message : "only the plain row fails");
+    else if (r.status != ONX_OK && !r.diag.message[0])
+        complain(w, "aligned", "fails without a sentence");
+    else if (r.status == ONX_OK && !agree(&r, &ref, near))
+        complain(w, "aligned", "not as the plain row");
+    kernel_free(&ref);
+    *out = r;
+    return r.status == ONX_OK;
+}
+
+static bool try_variant(walker *w, const variant *v, bool record) {
+    kernel_result r;
+    if (!once(w, v, &r)) return false;
+    if (record && !as_recorded(&w->now->c, &r)) complain(w, "aligned", "not as recorded");
+    every_way(w, v, &r);
+    kernel_free(&r);
+    return true;
+}
+
+static void try_changes(walker *w, const variant *base) {
+    static const int64_t sizes[] = {0, 1, 37,
+                                    1031}; /* the last for several tasks: for a few cases */
+    size_t n = ONX_COUNT(sizes) - (w->reached > 2);
+    for (size_t which = 0; which < 2; which++)
+        for (size_t axis = 0; axis < 4; axis++)
+            for (size_t k = 0; k < 2 * n; k++) {
+                change c = {which, axis, sizes[k / 2], k % 2};
+                variant v = *base;
+                memset(v.owned, 0, sizeof v.owned);
+                for (size_t i = 0; i < v.n_in; i++)
+                    if (v.in[i]) v.in[i] = &v.operand[i];
+                if (change_size(&v, &c)) {
+                    kernel_result r;
+                    (void)snprintf(w->what, sizeof w->what, "input %zu, size -%zu %s %d", which,
+                                   axis + 1, c.together ? "and others" : "alone", (int)c.size);
+                    if (once(w, &v, &r)) {
+                        if (k % 2) every_way(w, &v, &r);
+                        kernel_free(&r);
+                    }
+                }
+                variant_free(&v);
+            }
+}
+
+static void walk_case(walker *w, bool record) {
+    variant v;
+    variant_begin(&v, &w->now->c);
+    (void)snprintf(w->what, sizeof w->what, "as recorded");
+    if (try_variant(w, &v, record)) {
+        w->reached++;
+        try_changes(w, &v);
+    }
+    variant_free(&v);
+}
+
+/* A few cases in each type that the row takes. */
+static void walk_type(walker *w, onx_dtype to, const char *op) {
+    size_t taken = 0;
+    for (w->now = first_case; w->now && taken < 3; w->now = w->now->next) {
+        variant v;
+        if (!onx_str_is(w->now->c.node->op_type, op)) continue;
+        variant_begin(&v, &w->now->c);
+        (void)snprintf(w->what, sizeof w->what, "as %s", onx_dtype_name(to));
+        if (retype(&v, w->row, to) && try_variant(w, &v, false)) {
+            taken++;
+            w->reached++;
+            try_changes(w, &v);
+        }
+        variant_free(&v);
+    }
+}
+
+static bool is_elsewhere(const onx_kernel *row) {
+    for (size_t i = 0; i < ONX_COUNT(elsewhere); i++) {
+        if (strcmp(elsewhere[i].op, row->op) != 0 ||
+            strcmp(elsewhere[i].domain, row->domain ? row->domain : "") != 0)
+            continue;
+        elsewhere[i].seen = true;
+        return true;
+    }
+    return false;
+}
+
+static size_t walk_row(const char *tier, const onx_kernel *row, const onx_provider *ref,
+                       onx_run *crew) {
+    const onx_kernel rows[] = {*row, {0}}, *tables[] = {rows, NULL};
+    walker w = {.tier = tier, .row = row, .ref = ref, .crew = crew};
+    w.provider = (onx_provider){.name = "cpu", .host = true, .tables = tables, .tiers = &tier};
+    for (w.now = first_case; w.now; w.now = w.now->next)
+        if (onx_str_is(w.now->c.node->op_type, row->op)) walk_case(&w, true);
+    for (int t = 1; t < ONX_DTYPE_COUNT && t < 32; t++) walk_type(&w, (onx_dtype)t, row->op);
+    if (getenv("WALK")) {
+        static int64_t last;
+        int64_t now = onx_clock_ns();
+        fprintf(stderr, "%8.3f %zu %s %s\n", (double)(now - last) * 1e-9, w.runs, row->name, tier);
+        last = now;
+    }
+    if (!CHECK(w.reached > 0)) fprintf(stderr, "    no case for %s [%s]\n", row->name, tier);
+    return w.runs;
+}
+
+static bool has_tier(const char *tier) {
+    for (const char *const *t = kernel_tiers(); *t; t++)
+        if (strcmp(*t, tier) == 0) return true;
+    return false;
+}
+
+TEST(rows) {
+    onx_cpu ref;
+    size_t rows = 0, runs = 0;
+    onx_engine engine = {.ctx = onx_context_or_default(NULL), .threads = 3};
+    onx_run crew = {.engine = &engine};
+    if (!load_cases()) SKIP("ONX_DATA is not set");
+    REQUIRE(onx_cpu_init(&ref, "ref", NULL) == ONX_OK);
+    REQUIRE(onx_workers_retain(engine.ctx, engine.threads, &engine.workers, NULL) == ONX_OK);
+    for (const onx_cpu_rows *table = onx_cpu_table; table->tier; table++)
+        for (const onx_kernel *row = table->rows; has_tier(table->tier) && row->op; row++) {
+            if (is_elsewhere(row)) continue;
+            runs += walk_row(table->tier, row, &ref.provider, &crew);
+            rows++;
+        }
+    printf("%zu rows, %zu cases, %zu runs\n", rows, n_cases, runs);
+    for (size_t i = 0; i < ONX_COUNT(elsewhere); i++)
+        if (!CHECK(elsewhere[i].seen)) fprintf(stderr, "    no row of %s\n", elsewhere[i].op);
+    onx_workers_release(engine.workers);
+    free_cases();
+}
+
+TEST_MAIN(E(rows))
