@@ -17,8 +17,12 @@ static const onx_kernel view_row = {.op = "Identity", .run = copy_view};
 static onx_status launch(const onx_step *step, onx_call *call) {
     const onx_kernel *row = step->kernel->flags & ONX_KERNEL_VIEW ? &view_row : step->kernel;
     if (row == &view_row && (!call->n_out || !call->out[0])) return ONX_OK;
-    if (step->provider->launch) return step->provider->launch(step->provider->user, row, call);
-    return row->run(call);
+    onx_call_point(call);
+    onx_status status = step->provider->launch
+                            ? step->provider->launch(step->provider->user, row, call)
+                            : row->run(call);
+    onx_call_unpoint(call);
+    return status;
 }
 
 static void drop_dead(onx_frame *frame, const onx_step *step) {
