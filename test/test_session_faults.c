@@ -7,7 +7,7 @@
 #include "support.h"
 #include "test.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 enum { ARGS = 8, FLOATS = 4096 };
 
@@ -61,10 +61,16 @@ static onx_status open_session(const trial *t, onx_context *ctx, onx_session **o
     return status;
 }
 
+/* An engine that knows less of the sizes fuses less, and rounds elsewhere. */
 static bool same(const onx_arg *a, const onx_arg *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && a->bytes == b->bytes &&
-           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0 &&
-           memcmp(a->data, b->data, a->bytes) == 0;
+    if (a->dtype != b->dtype || a->rank != b->rank || a->bytes != b->bytes ||
+        memcmp(a->dims, b->dims, a->rank * sizeof *a->dims))
+        return false;
+    if (a->dtype != ONX_DTYPE_F32) return memcmp(a->data, b->data, a->bytes) == 0;
+    const float *x = a->data, *y = b->data;
+    for (size_t i = 0; i < a->bytes / sizeof *x; i++)
+        if (!(fabsf(x[i] - y[i]) <= 1e-5f * (1 + fabsf(y[i])))) return false;
+    return true;
 }
 
 /* Runs, and compares what comes of it; no outputs on failure. */

@@ -140,7 +140,7 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
     return ONX_OK;
 }
 
-static onx_status verify_outputs(const onx_frame *frame, uint32_t index) {
+onx_status onx_step_verify(const onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     for (uint32_t o = 0; o < step->n_out; o++)
         if (step->out[o] != ONX_NO_SLOT)
@@ -162,7 +162,7 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
     if (!call->kernel->bind) return ONX_OK;
     onx_status status = call->kernel->bind(call);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
-        status = verify_outputs(frame, index);
+        status = onx_step_verify(frame, index);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     return status;
 }
@@ -180,9 +180,11 @@ static onx_status bind_early(onx_frame *frame, uint32_t index) {
     ONX_TRY(onx_step_bind(frame, index));
     onx_call *call = &frame->calls[index];
     onx_status status = ONX_OK;
-    if (!(call->kernel->flags & ONX_KERNEL_VIEW))
+    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) {
+        onx_call_point(call);
         status = call->kernel->run(call);
-    else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
+        onx_call_unpoint(call);
+    } else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
         memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     onx_step_unbind(frame, index);

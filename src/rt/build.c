@@ -333,6 +333,7 @@ static onx_status add_node(builder *b, const onx_node *node) {
     onx_step step = {.op = onx_op_of(node), .node = node};
     if (!step.op) return unknown_operator(b, node);
     step.n_in = (uint32_t)node->input.n;
+    while (step.n_in && !node->ins[step.n_in - 1]) step.n_in--; /* as if they were not written */
     step.n_out = (uint32_t)node->output.n;
     step.in = onx_arena_array(b->build->arena, step.n_in, sizeof *step.in);
     step.out = onx_arena_array(b->build->arena, step.n_out, sizeof *step.out);

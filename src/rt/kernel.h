@@ -14,7 +14,8 @@
  *   1. Operands are contiguous in their layout. Pointers are aligned to ONX_ALIGN, but for inputs,
  *      outputs and constants that are the caller's or lie in a file: those may be unaligned.
  *   2. The inputs that the signature requires are there, and so is output 0 if it is required. An
- *      absent input or output is a NULL pointer in `in` or `out`, or beyond n_in or n_out.
+ *      absent input or output is a NULL pointer in `in` or `out`, or beyond n_in or n_out; the last
+ *      input is never absent.
  *   3. Outputs never overlap inputs, but where the row says so: `overwrite` bit i: output 0 may be
  *      the memory of input i (when their sizes in bytes are equal). Inputs of a run, constants,
  *      captures and values with another use to come are never handed over for that.
@@ -57,7 +58,7 @@ typedef enum onx_layout {
 } onx_layout;
 
 typedef struct onx_operand {
-    void *data;         /* NULL when it is empty, and in init and bind when not known */
+    void *data;         /* in run never NULL; before: NULL when it is empty or not known */
     onx_object *object; /* of strings, sequences, maps, optionals; also what holds `data` */
     int64_t count;      /* product of dims */
     size_t bytes;
@@ -144,6 +145,11 @@ void *onx_call_state(onx_call *call, size_t bytes) ONX_MUST_CHECK;
 int64_t onx_call_int(const onx_call *call, const char *name);
 float onx_call_float(const onx_call *call, const char *name);
 onx_str onx_call_string(const onx_call *call, const char *name);
+
+/* For who calls `run`: before and after it. Empty operands point at something in between, so that
+ * rows can compute with pointers as if there were elements. */
+void onx_call_point(onx_call *call);
+void onx_call_unpoint(onx_call *call);
 
 /* A failure, with its sentence; the engine adds node, types and shapes. */
 onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fmt, ...)
