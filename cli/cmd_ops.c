@@ -1,4 +1,5 @@
-/* cmd_ops.c: onx ops: the operators that onx knows; those that a model needs, as a table to link. */
+/* cmd_ops.c: onx ops: the operators that onx knows; those that a model needs, as a table to
+ * link. */
 #include "cli.h"
 
 #include <string.h>

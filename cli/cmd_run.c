@@ -110,6 +110,7 @@ static int put_output(const runner *r, const onx_arg *arg, const char *name, siz
     } else if (!status) {
         show_options how = {.command = args->command,
                             .file = args->files[0],
+                            .brief = true,
                             .stats = args->values[RUN_ALL] != NULL};
         result = show_data(&how, data);
     }

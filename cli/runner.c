@@ -93,10 +93,6 @@ int64_t runner_size(const runner *r, const char *dim) {
 
 /* ── The session ─────────────────────────────────────────────────────────────────────────────── */
 
-static void log_sentence(void *command, const char *sentence) {
-    cli_note(command, "%s", sentence);
-}
-
 static bool read_options(const runner *r, onx_session_options *out) {
     static const char *const levels[] = {"0", "1", "2", NULL};
     size_t level = 2;
@@ -109,8 +105,6 @@ static bool read_options(const runner *r, onx_session_options *out) {
     out->cpu = r->args->values[RUNNER_CPU];
     out->n_sizes = r->n_sizes;
     out->sizes = r->sizes;
-    out->log = log_sentence;
-    out->log_user = (void *)(uintptr_t)r->args->command;
     return true;
 }
 

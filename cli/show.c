@@ -22,7 +22,8 @@ static int show_tensor(const show_options *how, const onx_tensor *t, size_t inde
     if (v.dtype != ONX_DTYPE_STRING) printf(", %s", cli_bytes(v.bytes).s);
     printf("\n%*s", (int)indent + 2, "");
     values_print_stats(&v, stdout);
-    if (!how->stats) values_print(&v, how->full, indent + 2, stdout);
+    size_t most = how->full ? SIZE_MAX : how->brief ? 60 : 1000;
+    if (!how->stats) values_print(&v, most, indent + 2, stdout);
     values_close(&v);
     return CLI_OK;
 }

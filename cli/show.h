@@ -8,6 +8,7 @@ typedef struct show_options {
     const cli_command *command;
     const char *file; /* for messages */
     bool full;        /* all elements */
+    bool brief;       /* few of them */
     bool stats;       /* none of them */
 } show_options;
 

@@ -213,12 +213,13 @@ void values_print_stats(const values *v, FILE *out) {
 
 /* ── Arrays ──────────────────────────────────────────────────────────────────────────────────── */
 
-enum { EDGE = 3, MANY = 1000, LINE = 96 };
+enum { EDGE = 3, LINE = 96 };
 
 typedef struct array {
     const values *v;
     FILE *out; /* NULL: only measure */
     bool summarise;
+    size_t most;                        /* elements, about, when it is */
     size_t rank, indent, column, width; /* width: of the widest element shown */
     uint64_t shown;
     uint64_t *at; /* the way to the element, in things shown */
@@ -293,7 +294,7 @@ static void walk(array *a) {
     a->at[0] = 0;
     put(a, "[");
     for (;;) {
-        bool enough = a->summarise && a->shown > MANY;
+        bool enough = a->summarise && a->shown > a->most;
         if (a->at[level] >= things(a, level) || enough) {
             put(a, enough && a->at[level] < things(a, level) ? ", …]" : "]");
             if (level == 0) return;
@@ -310,9 +311,10 @@ static void walk(array *a) {
     }
 }
 
-void values_print(const values *v, bool full, size_t indent, FILE *out) {
+void values_print(const values *v, size_t most, size_t indent, FILE *out) {
     array a = {.v = v,
-               .summarise = !full && v->count > MANY,
+               .summarise = v->count > most,
+               .most = most,
                .rank = onx_tensor_rank(v->tensor),
                .indent = indent};
     a.at = calloc(a.rank + 1, sizeof *a.at);

@@ -38,9 +38,9 @@ cli_text values_place(const values *v, uint64_t index);
 
 /* min, max, mean and the like, in one line. */
 void values_print_stats(const values *v, FILE *out);
-/* Nested brackets, as NumPy writes them; large tensors are summarised unless `full`. Lines begin
- * with `indent` spaces, the first one too. */
-void values_print(const values *v, bool full, size_t indent, FILE *out);
+/* Nested brackets, as NumPy writes them; tensors of more than `most` elements are summarised. Lines
+ * begin with `indent` spaces, the first one too. */
+void values_print(const values *v, size_t most, size_t indent, FILE *out);
 
 /* ── Parts ───────────────────────────────────────────────────────────────────────────────────── */
 

@@ -793,7 +793,6 @@ typedef struct onx_session_options {
     const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
     size_t threads;        /* 0: as many as the process may use */
     onx_level level;
-    bool fast;           /* allow less than float32 precision inside */
     size_t memory_limit; /* bytes that the session may allocate; 0: no limit of its own */
     size_t n_sizes;      /* dimensions that are fixed ahead */
     const onx_size *sizes;
@@ -803,8 +802,6 @@ typedef struct onx_session_options {
     const char *const *pins;
     bool pin_all; /* every value of the graph */
     bool dynamic; /* bind every step when it runs, as if no shape were known before */
-    void (*log)(void *user, const char *sentence); /* what the caller may want to know */
-    void *log_user;
 } onx_session_options;
 
 /* One input or output of a run. Start with zeros. */
@@ -831,10 +828,11 @@ ONX_API onx_status onx_session_new(const onx_model *model, const onx_session_opt
                                    onx_session **out, onx_diag *diag);
 ONX_API void onx_session_free(onx_session *session); /* NULL is fine */
 /* Inputs are read in place and must stay as they are during the run. Outputs with `data` are
- * written there: INVALID when they are larger than `bytes`. The others are allocated: free them
- * with onx_arg_clear. On success dtype, rank and dims of outputs are set. An output may be any value
- * of the graph, by name, also one in a subgraph (then it is what that graph computed last, or has
- * dtype NONE when it did not run): the first such run prepares a program that keeps it. */
+ * written there, in memory that no input is in: USAGE when they are larger than `bytes`. The others
+ * are allocated: free them with onx_arg_clear. On success dtype, rank and dims of outputs are set.
+ * An output may be any value of the graph, by name, also one in a subgraph (then it is what that
+ * graph computed last, or has dtype NONE when it did not run): the first such run prepares a
+ * program that keeps it. */
 ONX_API onx_status onx_session_run(onx_session *session, size_t n_in, const onx_arg *in,
                                    size_t n_out, onx_arg *out, const onx_run_options *options,
                                    onx_diag *diag);
@@ -893,11 +891,14 @@ ONX_API void onx_profile_free(onx_profile *profile);
 ONX_API size_t onx_profile_count(const onx_profile *profile);
 ONX_API const onx_profile_event *onx_profile_event_at(const onx_profile *profile, size_t index);
 
-/* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values lie. */
+/* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values
+ * lie. */
 typedef struct onx_plan_value {
     const char *name;
-    char type[128];       /* "float[1,64,112,112]"; "?" when it is known only in the run */
-    const char *where;    /* "slab", "input", "output", "constant", "view", "run", "early" */
+    char type[128]; /* "float[1,64,112,112]"; "?" when it is known only in the run */
+    /* "slab"; "share": the place of another value; "input", "output", "constant"; "bind": computed
+     * while binding; "run": its size is known only in the run */
+    const char *where;
     size_t offset, bytes; /* in the slab */
     size_t first, last;   /* steps between which it lives */
 } onx_plan_value;

@@ -1,5 +1,5 @@
-/* fake_device.h: a second device with memory of its own, to keep the engine honest: addresses of its
- * memory cannot be used by the host. It runs the plain kernels. */
+/* fake_device.h: a second device with memory of its own, to keep the engine honest: addresses of
+ * its memory cannot be used by the host. It runs the plain kernels. */
 #ifndef ONX_TEST_FAKE_DEVICE_H
 #define ONX_TEST_FAKE_DEVICE_H
 

@@ -1,8 +1,8 @@
 /* kernel.h: tests of kernels: one node at a time, on one tier ("ref", "base", "avx2" …).
  *
  *     onx_operand x = kernel_operand(ONX_DTYPE_F32, "2,3", (float[]){1, 2, 3, 4, 5, 6});
- *     kernel_result r = kernel_run("avx2", 18, "y = Softmax<axis=1>(x)", 1, (onx_operand *[]){&x}, 0);
- *     CHECK(r.status == ONX_OK); … r.out[0] …
+ *     kernel_result r = kernel_run("avx2", 18, "y = Softmax<axis=1>(x)", 1, (onx_operand *[]){&x},
+ *     0); CHECK(r.status == ONX_OK); … r.out[0] …
  *     kernel_free(&r);
  *
  */
@@ -28,8 +28,8 @@ const char *const *kernel_tiers(void);
 /* An operand over the caller's memory: dims as "2,3" ("" is a scalar). */
 onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data);
 /* Compute a node given as ONNX text, "y, z = Op<axis=1>(a, b)", at opset `opset` (of ai.onnx;
- * onx.internal and com.microsoft are imported at 1). `in[i]` NULL: absent. Bit i of `constant`: input
- * i is constant. */
+ * onx.internal and com.microsoft are imported at 1). `in[i]` NULL: absent. Bit i of `constant`:
+ * input i is constant. */
 kernel_result kernel_run(const char *tier, int opset, const char *node, size_t n_in,
                          onx_operand *const *in, uint32_t constant);
 void kernel_free(kernel_result *result);

@@ -197,6 +197,31 @@ TEST(others) {
            {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[?2]"});
 }
 
+TEST(windows_and_sequences) {
+    INFERS(
+        HEAD(28) "g (float[N,C,H,9] x, float[T,B,4] s, int64[B] n, int64 axis) => (float[] y) {\n"
+                 "  a = LpPool<kernel_shape = [3, 3], strides = [2, 2], p = 1> (x)\n"
+                 "  b = GlobalLpPool (x)\n"
+                 "  c = ReverseSequence (s, n)\n"
+                 "  d = CumProd (s, axis)\n}",
+        {"a", "float[N,C,floor((H - 3)/2) + 1,4]"}, {"b", "float[N,C,1,1]"}, {"c", "float[T,B,4]"},
+        {"d", "float[T,B,4]"});
+    CHECK(fails(HEAD(22) "g (float[T,3] x, int64[2] n) => (float[] y) {\n"
+                         "  y = ReverseSequence (x, n)\n}",
+                "2 elements for a batch of 3"));
+    CHECK(fails(HEAD(22) "g (float[T,3] x, int64[3] n) => (float[] y) {\n"
+                         "  y = ReverseSequence<time_axis = 1> (x, n)\n}",
+                "one must be 0, the other 1"));
+    CHECK(fails(HEAD(22) "g (float[T] x, int64[3] n) => (float[] y) {\n"
+                         "  y = ReverseSequence (x, n)\n}",
+                "rank 1"));
+    CHECK(fails(HEAD(22) "g (float[T,3] x, int64[3,1] n) => (float[] y) {\n"
+                         "  y = ReverseSequence (x, n)\n}",
+                "rank 2, not 1"));
+    CHECK(fails(HEAD(22) "g (float[N,3] x) => (float[] y) {\n  y = LpPool<kernel_shape=[2]> (x)\n}",
+                "batch, channels"));
+}
+
 TEST(broadcast) {
     INFERS(HEAD(13) "g (float[3,1] x, float[N,1,4] u, float[K,5] w) => (float[] y) {\n"
                     "  s = Constant<value_ints = [2, 1, 4]> ()\n"
@@ -350,5 +375,5 @@ TEST(memory) {
     CHECK(calls > 5);
 }
 
-TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(broadcast) E(constants) E(declared)
-              E(sizes) E(subgraphs) E(functions) E(backend) E(memory))
+TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(windows_and_sequences) E(broadcast)
+              E(constants) E(declared) E(sizes) E(subgraphs) E(functions) E(backend) E(memory))

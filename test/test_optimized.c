@@ -1,6 +1,6 @@
-/* test_optimized.c: random small graphs compute the same, rewritten or not: level NONE against BASIC
- * and ALL, on every instruction set, bound ahead or step by step, also when values inside are asked
- * for. */
+/* test_optimized.c: random small graphs compute the same, rewritten or not: level NONE against
+ * BASIC and ALL, on every instruction set, bound ahead or step by step, also when values inside are
+ * asked for. */
 #include "test.h"
 
 #include "kernel.h"

@@ -1,4 +1,5 @@
-/* test_shape_ops.c: kernels that only move elements: against ONNX's backend tests, and odd cases. */
+/* test_shape_ops.c: kernels that only move elements: against ONNX's backend tests, and odd
+ * cases. */
 #include "test.h"
 
 #include <math.h>
@@ -238,6 +239,31 @@ static int64_t padded_from(const char *mode, int64_t at, int64_t size) {
     for (int64_t n = at < 0 ? -at : at - size + 1; n > 0; n--)
         here = step_on(mode, here, size, &way);
     return here;
+}
+
+TEST(reversals) {
+    test_random r = {8};
+    static box in, out;
+    for (int run = 0; run < 100; run++) {
+        size_t batch = test_random_below(&r, 2);
+        int64_t lens[64], at[4];
+        char node[100];
+        random_box(&in, &r, 2 + test_random_below(&r, 3), 8);
+        for (int64_t i = 0; i < in.dims[batch]; i++)
+            lens[i] = (int64_t)test_random_below(&r, (size_t)in.dims[1 - batch] + 1);
+        (void)snprintf(node, sizeof node,
+                       "y = ReverseSequence<batch_axis = %zu, time_axis = %zu>(x, l)", batch,
+                       1 - batch);
+        out = in;
+        for (size_t i = 0; i < in.count; i++) {
+            coordinates(&in, i, at);
+            int64_t n = lens[at[batch]], *time = &at[1 - batch];
+            if (*time < n) *time = n - 1 - *time;
+            out.code[offset_of(&in, at)] = in.code[i];
+        }
+        onx_operand l = ints(in.dims[batch], lens);
+        REQUIRE(moves(node, 28, &in, 1, &l, &out));
+    }
 }
 
 TEST(pads) {
@@ -529,6 +555,15 @@ TEST(refusals) {
         {"y = DepthToSpace<blocksize = 0>(x)", 0, {0}, ONX_INVALID, "blocksize is 0"},
         {"y = Reshape(x)", 0, {0}, ONX_INVALID, "'shape', of Reshape is missing"},
         {"y = CumSum(x, l)", 1, {2}, ONX_INVALID, "within the rank"},
+        {"y = ReverseSequence(x, l)", 3, {0, 3, 1}, ONX_INVALID, "sequence 1 has length 3"},
+        {"y = ReverseSequence(x, l)", 3, {0, 1, INT64_MIN}, ONX_INVALID, "sequence 2 has"},
+        {"y = ReverseSequence(e, l)", 3, {0, 0, 1}, ONX_INVALID, "from 0 to 0"},
+        {"y = ReverseSequence(x, l)", 2, {0, 0}, ONX_INVALID, "not a list of 3"},
+        {"y = ReverseSequence(x, x)", 0, {0}, ONX_UNSUPPORTED, "no kernel"},
+        {"y = ReverseSequence(l, l)", 1, {0}, ONX_INVALID, "rank 1"},
+        {"y = ReverseSequence(x)", 0, {0}, ONX_INVALID, "'sequence_lens', of"},
+        {"y = ReverseSequence<time_axis = 1>(x, l)", 3, {0}, ONX_INVALID, "the other 1"},
+        {"y = ReverseSequence<batch_axis = -1>(x, l)", 3, {0}, ONX_INVALID, "batch_axis is -1"},
     };
     float data[6] = {1, 2, 3, 4, 5, 6};
     onx_operand x = kernel_operand(ONX_DTYPE_F32, "2,3", data);
@@ -626,7 +661,7 @@ TEST(backend) {
         {"unsqueeze", NULL},    {"flatten", NULL},  {"identity", NULL}, {"onehot", NULL},
         {"compress", NULL},     {"nonzero", NULL},  {"scatter", NULL},  {"top_k", NULL},
         {"tril", NULL},         {"triu", NULL},     {"cumsum", NULL},   {"depthtospace", NULL},
-        {"spacetodepth", NULL}, {"eyelike", NULL},
+        {"spacetodepth", NULL}, {"eyelike", NULL},  {"reverse", NULL},
     };
     if (!getenv("ONX_DATA")) SKIP("ONX_DATA is not set");
     size_t total = 0;
@@ -639,5 +674,5 @@ TEST(backend) {
     CHECK(total > 100);
 }
 
-TEST_MAIN(E(transposes) E(slices) E(pads) E(tiles_and_expands) E(round_trips) E(large) E(top_k)
-              E(sums_and_scatters) E(scalars) E(refusals) E(sessions) E(backend))
+TEST_MAIN(E(transposes) E(slices) E(reversals) E(pads) E(tiles_and_expands) E(round_trips) E(large)
+              E(top_k) E(sums_and_scatters) E(scalars) E(refusals) E(sessions) E(backend))

@@ -46,7 +46,7 @@ C
 build() {
     name=$1
     shift
-    "$CC" -std=c17 -O2 -I"$ROOT/include" -Wl,--gc-sections -o "$dir/$name" "$@" $libs
+    "$CC" -std=c17 -O2 -no-pie -I"$ROOT/include" -Wl,--gc-sections -o "$dir/$name" "$@" $libs
     strip "$dir/$name" -o "$dir/$name.stripped"
     bytes=$(wc -c <"$dir/$name.stripped")
 }

@@ -265,7 +265,7 @@ TEST(reduction_of_integers) {
     kernel_free(&r);
 }
 
-TEST(where_the_extreme_is) {
+static void extremes_on(const char *tier) {
     float x[6] = {1, 5, 5, NAN, 9, NAN};
     uint64_t u[3] = {1, UINT64_MAX, 2};
     onx_operand a = kernel_operand(ONX_DTYPE_F32, "2,3", x),
@@ -277,25 +277,53 @@ TEST(where_the_extreme_is) {
                  {"y = ArgMax<axis=1, select_last_index=1>(x)", {2, 2}},
                  {"y = ArgMin<axis=-1, keepdims=0>(x)", {0, 0}}};
     for (size_t i = 0; i < ONX_COUNT(cases); i++) {
-        kernel_result r = kernel_run("ref", 13, cases[i].text, 1, (onx_operand *[]){&a}, 0);
+        kernel_result r = kernel_run(tier, 13, cases[i].text, 1, (onx_operand *[]){&a}, 0);
         REQUIRE(r.status == ONX_OK && r.out[0].dtype == ONX_DTYPE_I64 && r.out[0].count == 2);
         CHECK(memcmp(r.out[0].data, cases[i].want, 16) == 0);
         kernel_free(&r);
     }
-    kernel_result r = kernel_run("ref", 13, "y = ArgMax(x)", 1, (onx_operand *[]){&b}, 0);
+    kernel_result r = kernel_run(tier, 13, "y = ArgMax(x)", 1, (onx_operand *[]){&b}, 0);
     CHECK(r.status == ONX_OK && *(int64_t *)r.out[0].data == 1);
     kernel_free(&r);
     static const char *const wrong[] = {"y = ArgMax<axis=2>(x)", "y = ArgMin<axis=-3>(x)",
                                         "y = ArgMin<axis=-9223372036854775808>(x)"};
     for (size_t i = 0; i < ONX_COUNT(wrong); i++) {
-        r = kernel_run("ref", 13, wrong[i], 1, (onx_operand *[]){&a}, 0);
+        r = kernel_run(tier, 13, wrong[i], 1, (onx_operand *[]){&a}, 0);
         CHECK_EQ(r.status, ONX_INVALID);
         kernel_free(&r);
     }
     onx_operand none = kernel_operand(ONX_DTYPE_F32, "2,0", NULL);
-    r = kernel_run("ref", 13, "y = ArgMax<axis=1>(x)", 1, (onx_operand *[]){&none}, 0);
+    r = kernel_run(tier, 13, "y = ArgMax<axis=1>(x)", 1, (onx_operand *[]){&none}, 0);
     CHECK_EQ(r.status, ONX_INVALID);
     kernel_free(&r);
+}
+
+/* Rows longer than vectors, with equal elements and, in the second, a NaN. */
+static void long_rows_on(const char *tier) {
+    static float x[2 * 75];
+    for (size_t i = 0; i < 150; i++) x[i] = (float)(i * 7 % 30);
+    x[75 + 40] = NAN;
+    onx_operand a = kernel_operand(ONX_DTYPE_F32, "2,75", x);
+    static const char *const nodes[] = {"y = ArgMax<axis=1>(x)", "y = ArgMin<axis=1>(x)",
+                                        "y = ArgMax<axis=1, select_last_index=1>(x)",
+                                        "y = ArgMin<axis=1, select_last_index=1>(x)",
+                                        "y = ArgMax<axis=0>(x)"};
+    for (size_t i = 0; i < ONX_COUNT(nodes); i++) {
+        kernel_result r = kernel_run(tier, 13, nodes[i], 1, (onx_operand *[]){&a}, 0);
+        kernel_result ref = kernel_run("ref", 13, nodes[i], 1, (onx_operand *[]){&a}, 0);
+        REQUIRE(r.status == ONX_OK && ref.status == ONX_OK);
+        CHECK(memcmp(r.out[0].data, ref.out[0].data, ref.out[0].bytes) == 0);
+        if (i < 4) CHECK_EQ(((int64_t *)r.out[0].data)[1], 40);
+        kernel_free(&r);
+        kernel_free(&ref);
+    }
+}
+
+TEST(where_the_extreme_is) {
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        extremes_on(*tier);
+        long_rows_on(*tier);
+    }
 }
 
 TEST(in_place) {

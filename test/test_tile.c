@@ -235,6 +235,31 @@ TEST(same_bits_as_unfused) {
     CHECK_EQ(ONX_TILE_ERF, 11);
 }
 
+/* A lane's power is the same whatever stands beside it, and wherever it stands. */
+TEST(powers) {
+    float x[64], y[64], one[64];
+    static const float exponents[] = {2, 3, 0.5f, -1, 2.5f, 0};
+    kernel_fill(x, 64, 4, 0.01f, 9);
+    for (size_t i = 0; i < 64; i++) y[i] = exponents[i % ONX_COUNT(exponents)];
+    onx_operand a = kernel_operand(ONX_DTYPE_F32, "64", x),
+                b = kernel_operand(ONX_DTYPE_F32, "64", y);
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        kernel_result all = kernel_run(*tier, 20, "y = Pow(a, b)", 2, (onx_operand *[]){&a, &b}, 0);
+        REQUIRE(all.status == ONX_OK);
+        for (size_t e = 0; e < ONX_COUNT(exponents); e++) {
+            onx_operand c = kernel_operand(ONX_DTYPE_F32, "", (float[]){exponents[e]});
+            kernel_result r =
+                kernel_run(*tier, 20, "y = Pow(a, c)", 2, (onx_operand *[]){&a, &c}, 0);
+            REQUIRE(r.status == ONX_OK);
+            memcpy(one, r.out[0].data, sizeof one);
+            for (size_t i = e; i < 64; i += ONX_COUNT(exponents))
+                CHECK(one[i] == ((float *)all.out[0].data)[i]);
+            kernel_free(&r);
+        }
+        kernel_free(&all);
+    }
+}
+
 TEST(in_place) {
     static float x[1500], y[1500], keep[1500];
     char bias[16];
@@ -366,4 +391,4 @@ TEST(making) {
 }
 
 TEST_MAIN(E(instructions) E(special_values) E(broadcast) E(bools) E(blocked) E(same_bits_as_unfused)
-              E(in_place) E(rows) E(wrong_programs) E(making))
+              E(powers) E(in_place) E(rows) E(wrong_programs) E(making))

@@ -19,8 +19,8 @@ struct onx_context {
     size_t memory_limit;       /* 0: none */
     atomic_size_t memory_used; /* bytes allocated now */
     atomic_size_t memory_peak;
-    atomic_size_t refs; /* models and data hold one each */
-    uint64_t seed;      /* of the hash tables */
+    atomic_size_t refs;          /* models and data hold one each */
+    uint64_t seed;               /* of the hash tables */
     struct onx_workers *workers; /* rt/workers.c: the threads that sessions share */
     atomic_flag workers_lock;    /* held while that is looked up */
 };

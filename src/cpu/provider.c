@@ -38,7 +38,7 @@ onx_status onx_cpu_init(onx_cpu *cpu, const char *limit, onx_diag *diag) {
     if (!limit || !*limit) limit = isas[0];
     int best = rank_of(onx_cpu_best()), from = rank_of(limit);
     if (from < 0)
-        return onx_fail(diag, ONX_INVALID, "there is no instruction set '%.40s' on this machine",
+        return onx_fail(diag, ONX_USAGE, "there is no instruction set '%.40s' on this machine",
                         limit);
     if (from < best) from = best;
     size_t n = 0;

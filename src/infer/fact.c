@@ -100,7 +100,10 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
         !onx_dtype_bytes(ONX_DTYPE_I64, count, &bytes))
         return false;
     int64_t *values = onx_arena_array(&facts->arena, (size_t)count + 1, sizeof *values);
-    if (!values || onx_tensor_read_as(tensor, ONX_DTYPE_I64, values, bytes, NULL)) return false;
+    onx_status status =
+        values ? onx_tensor_read_as(tensor, ONX_DTYPE_I64, values, bytes, NULL) : ONX_NO_MEMORY;
+    facts->failed |= status == ONX_NO_MEMORY;
+    if (status != ONX_OK) return false;
     *n = (size_t)count;
     *out = values;
     return true;

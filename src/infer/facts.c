@@ -131,7 +131,8 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
 
 onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) {
     facts->depth = 0;
-    return infer_node(facts, node, diag);
+    ONX_TRY(infer_node(facts, node, diag));
+    return (facts->failed || onx_syms_failed(facts->syms)) ? onx_fail_nomem(diag) : ONX_OK;
 }
 
 /* ── Graphs ──────────────────────────────────────────────────────────────────────────────────── */
@@ -237,6 +238,7 @@ onx_status onx_facts_new(const onx_model *model, const onx_facts_options *option
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_init(maps[i], ctx);
     onx_status status = prepare(facts, options) ? ONX_OK : onx_fail_nomem(diag);
     if (!status && model->graph) status = onx_facts_graph(facts, model->graph, 0, NULL, diag);
+    if (!status && (facts->failed || onx_syms_failed(facts->syms))) status = onx_fail_nomem(diag);
     if (status)
         onx_facts_free(facts);
     else

@@ -16,6 +16,7 @@ struct onx_facts {
     const onx_model *model;
     onx_facts_options options;
     onx_arena arena;
+    bool failed; /* memory ran out where nobody could be told */
     onx_syms *syms;
     onx_map facts;     /* value to onx_fact */
     onx_map graphs;    /* graph inside to size_t: how often it was gone through */

@@ -269,14 +269,14 @@ onx_status onx_tensor_read_as(const onx_tensor *tensor, onx_dtype dtype, void *o
         return FAIL(tensor, diag, ONX_USAGE, "%zu bytes do not hold %llu elements of %s", bytes,
                     (unsigned long long)count, onx_dtype_name(dtype));
     onx_context *ctx = tensor->msg.doc->ctx;
-    char *dense = onx_mem_alloc(ctx, own);
+    char few[256], *dense = own <= sizeof few ? few : onx_mem_alloc(ctx, own);
     if (!dense) return onx_fail_nomem(diag);
     onx_status status = onx_tensor_read(tensor, dense, own, diag);
     if (!status) {
         status = onx_dtype_convert((onx_dtype)tensor->data_type, dense, dtype, out, count, true);
         if (status) FAIL(tensor, diag, status, "the elements cannot be converted");
     }
-    onx_mem_free(ctx, dense, own);
+    if (dense != few) onx_mem_free(ctx, dense, own);
     return status;
 }
 

@@ -20,6 +20,15 @@ void onx_syms_free(onx_syms *syms) {
     onx_mem_free(syms->ctx, syms, sizeof *syms);
 }
 
+static const onx_sym *out_of_memory(onx_syms *syms) {
+    syms->failed = true;
+    return NULL;
+}
+
+bool onx_syms_failed(const onx_syms *syms) {
+    return syms->failed;
+}
+
 /* Longer products first, then by their factors; the number comes last. */
 static int term_order(const onx_term *a, const onx_term *b) {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
@@ -73,13 +82,13 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
     if (sym) return sym;
     sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
-    if (!sym) return NULL;
+    if (!sym) return out_of_memory(syms);
     sym->n = (uint32_t)n;
     sym->depth = depth;
     sym->id = syms->next_id++;
     memcpy(sym->terms, clean, key.size);
     key.data = (const char *)sym->terms;
-    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : NULL;
+    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
 }
 
 const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
@@ -111,9 +120,10 @@ const onx_sym *onx_sym_atom(onx_syms *syms, onx_atom_kind kind, onx_str name, co
     uint32_t depth = is_name ? 0 : deeper(a, b);
     if (depth > ONX_SYM_DEPTH) return NULL;
     atom = onx_arena_alloc(&syms->arena, sizeof *atom);
-    if (!atom || !onx_arena_str(&syms->arena, bytes, &bytes)) return NULL;
+    if (!atom || !onx_arena_str(&syms->arena, bytes, &bytes)) return out_of_memory(syms);
     *atom = (onx_atom){kind, syms->next_id++, depth, is_name ? bytes : (onx_str){NULL, 0}, a, b};
-    return onx_map_put(&syms->atoms, owner, bytes, atom) ? from_atom(syms, atom) : NULL;
+    if (!onx_map_put(&syms->atoms, owner, bytes, atom)) return out_of_memory(syms);
+    return from_atom(syms, atom);
 }
 
 const onx_sym *onx_sym_name(onx_syms *syms, onx_str name) {

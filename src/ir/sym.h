@@ -25,6 +25,10 @@ typedef struct onx_syms onx_syms;
 onx_syms *onx_syms_new(onx_context *ctx) ONX_MUST_CHECK;
 void onx_syms_free(onx_syms *syms);
 
+/* Has memory run out since the table was made? What could not be made for that reason is "not
+ * known", too; whoever must tell the difference asks in the end. */
+bool onx_syms_failed(const onx_syms *syms);
+
 const onx_sym *onx_sym_int(onx_syms *syms, int64_t value);
 const onx_sym *onx_sym_name(onx_syms *syms, onx_str name);
 const onx_sym *onx_sym_add(onx_syms *syms, const onx_sym *a, const onx_sym *b);

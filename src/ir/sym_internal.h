@@ -38,6 +38,7 @@ struct onx_syms {
     onx_arena arena;
     onx_map atoms, polys; /* keys are the bytes that describe them */
     uint32_t next_id;     /* of atoms and expressions */
+    bool failed;          /* memory ran out */
 };
 
 /* The one expression with these terms, which need not be sorted or distinct. `terms` is scratch. */

@@ -93,8 +93,8 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node);
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
- * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or it
- * stays, where neither can be. */
+ * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or
+ * it stays, where neither can be. */
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors)
     ONX_MUST_CHECK;
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
@@ -105,8 +105,8 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
 onx_status onx_pass_copy_attrs(onx_pass_ctx *ctx, onx_node *to, const onx_node *from)
     ONX_MUST_CHECK;
 
-/* May constants of that many bytes be added? Then they are counted: what is computed ahead must stay
- * in proportion to the model, however often it uses its weights. */
+/* May constants of that many bytes be added? Then they are counted: what is computed ahead must
+ * stay in proportion to the model, however often it uses its weights. */
 bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes);
 /* A new initializer of a graph that can have one; its name is `hint`, or like it. */
 onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,

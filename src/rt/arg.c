@@ -1,6 +1,7 @@
 /* arg.c: arguments of runs: from data files and back, and objects as data.
  *
- * Sequences of sequences are converted by recursion, as deep as their type is nested: to DEPTH_MAX. */
+ * Sequences of sequences are converted by recursion, as deep as their type is nested: to
+ * DEPTH_MAX. */
 #include "rt/eval.h"
 #include "rt/session.h"
 

@@ -40,7 +40,8 @@ static bool dies_at(const onx_frame *frame, uint32_t slot, uint32_t step) {
     return s->role == ONX_ROLE_TEMP && !s->output && s->last == step;
 }
 
-/* Does the kernel let output 0 be written over input `i`, wherever else the step reads that value? */
+/* Does the kernel let output 0 be written over input `i`, wherever else the step reads that
+ * value? */
 static bool is_open(const onx_step *step, uint32_t i) {
     for (uint32_t k = 0; k < step->n_in; k++)
         if (step->in[k] == step->in[i] && !(k < 32 && step->kernel->overwrite >> k & 1))
@@ -124,7 +125,10 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
     if (known->layout != value->layout)
         return onx_fail(diag, ONX_INVALID, "'%.*s' has another layout than was planned",
                         ONX_FMT(slot->name));
-    if (known->kind != ONX_TYPE_TENSOR || known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
+    if (known->kind != ONX_TYPE_TENSOR) return ONX_OK;
+    if (value->rank == ONX_RANK_UNKNOWN)
+        return onx_fail(diag, ONX_UNSUPPORTED, "'%.*s' is not computed", ONX_FMT(slot->name));
+    if (known->rank == ONX_RANK_UNKNOWN) return ONX_OK;
     if (known->rank != value->rank)
         return onx_fail(diag, ONX_INVALID, "'%.*s' should have %d dimensions, but it has %d",
                         ONX_FMT(slot->name), known->rank, value->rank);
@@ -136,7 +140,7 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
     return ONX_OK;
 }
 
-static onx_status verify_outputs(const onx_frame *frame, uint32_t index) {
+onx_status onx_step_verify(const onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     for (uint32_t o = 0; o < step->n_out; o++)
         if (step->out[o] != ONX_NO_SLOT)
@@ -151,11 +155,14 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
     call->run = frame->run;
     call->scratch_bytes = call->scratch_each = 0;
     for (size_t i = 0; i < call->n_out; i++)
-        if (call->out[i]) call->out[i]->layout = ONX_LAYOUT_PLAIN;
+        if (call->out[i]) {
+            call->out[i]->layout = ONX_LAYOUT_PLAIN;
+            call->out[i]->rank = ONX_RANK_UNKNOWN; /* until the row says what it is */
+        }
     if (!call->kernel->bind) return ONX_OK;
     onx_status status = call->kernel->bind(call);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
-        status = verify_outputs(frame, index);
+        status = onx_step_verify(frame, index);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     return status;
 }
@@ -173,9 +180,11 @@ static onx_status bind_early(onx_frame *frame, uint32_t index) {
     ONX_TRY(onx_step_bind(frame, index));
     onx_call *call = &frame->calls[index];
     onx_status status = ONX_OK;
-    if (!(call->kernel->flags & ONX_KERNEL_VIEW))
+    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) {
+        onx_call_point(call);
         status = call->kernel->run(call);
-    else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
+        onx_call_unpoint(call);
+    } else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
         memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     onx_step_unbind(frame, index);

@@ -97,8 +97,8 @@ static onx_status capture(builder *b, const onx_value *value, uint32_t outer, ui
     return ONX_OK;
 }
 
-/* The slot of a value in the program of `b`: there, or brought in from the programs around, from the
- * one that has it inwards. */
+/* The slot of a value in the program of `b`: there, or brought in from the programs around, from
+ * the one that has it inwards. */
 static onx_status slot_for(builder *b, const onx_value *value, uint32_t *out) {
     builder *chain[DEPTH_MAX + 1];
     size_t n = 0;
@@ -333,6 +333,7 @@ static onx_status add_node(builder *b, const onx_node *node) {
     onx_step step = {.op = onx_op_of(node), .node = node};
     if (!step.op) return unknown_operator(b, node);
     step.n_in = (uint32_t)node->input.n;
+    while (step.n_in && !node->ins[step.n_in - 1]) step.n_in--; /* as if they were not written */
     step.n_out = (uint32_t)node->output.n;
     step.in = onx_arena_array(b->build->arena, step.n_in, sizeof *step.in);
     step.out = onx_arena_array(b->build->arena, step.n_out, sizeof *step.out);

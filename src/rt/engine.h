@@ -1,6 +1,8 @@
 /* engine.h: programs and their runs: what the files of the engine share.
  *
- *     graph ──lower──▶ program (immutable, shared) ──bind──▶ frame (one per concurrent run) ──exec──▶ results
+ *     graph ──build──▶ program ──bind──▶ frame ──exec──▶ results
+ *                      immutable,        one per
+ *                      shared            concurrent run
  *
  * A program is a list of steps over slots. A slot is a value: an input, a constant, something
  * captured from the program around, or the output of a step. Programs of subgraphs are children of
@@ -16,7 +18,8 @@
  * What follows from a LATE step is LATE. Where a value's bytes are:
  *
  *     slab      offset known from bind; places are reused as soon as values die
- *     block     of the pool of the run: reference-counted, returned to the pool, kept for later runs
+ *     block     of the pool of the run: reference-counted, returned to the pool, kept for later
+ *               runs
  *     outside   inputs, constants, captures; outputs of the program, which belong to who asked
  *     share     those of another slot: views, and outputs written over an input
  */
@@ -126,8 +129,8 @@ onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task
 
 /* ─ Programs (build.c, analyse.c, store.c) ───────────────────────────────────────────────────── */
 
-/* What a program is made from. `pinned` (may be NULL): values to keep. All memory of the program and
- * its children comes from `arena`; onx_program_fini gives back what else they hold. */
+/* What a program is made from. `pinned` (may be NULL): values to keep. All memory of the program
+ * and its children comes from `arena`; onx_program_fini gives back what else they hold. */
 typedef struct onx_build {
     const onx_engine *engine;
     const struct onx_facts *facts;
@@ -156,9 +159,10 @@ const void *onx_packed_data(const onx_packed *packed);
 size_t onx_packed_bytes(const onx_packed *packed);
 void onx_packed_release(onx_store *store, onx_packed *packed);
 
-/* ─ Blocks (blocks.c) ──────────────────────────────────────────────────────────────────────────── */
+/* ─ Blocks (blocks.c) ────────────────────────────────────────────────────────────────────────── */
 
-/* Memory of one device, taken and given back within a run, kept for the next one. For one thread. */
+/* Memory of one device, taken and given back within a run, kept for the next one. For one
+ * thread. */
 struct onx_block {
     size_t refs;
     size_t bytes;
@@ -254,10 +258,11 @@ onx_status onx_frame_run(onx_frame *frame, onx_run *run) ONX_MUST_CHECK;
 void onx_frame_clear(onx_frame *frame);
 /* A block for a slot whose shape is set. */
 onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) ONX_MUST_CHECK;
-/* Is an operand what the program was built for? Types decide which kernel runs, known sizes what its
- * init found out; both may rest on what a file declares, so every value is looked at once. */
+/* Is an operand what the program was built for? Types decide which kernel runs, known sizes what
+ * its init found out; both may rest on what a file declares, so every value is looked at once. */
 onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_diag *diag)
     ONX_MUST_CHECK;
+onx_status onx_step_verify(const onx_frame *frame, uint32_t step) ONX_MUST_CHECK; /* its outputs */
 /* A sentence about the operands of a step, for errors. */
 void onx_step_blame(const onx_frame *frame, uint32_t step, onx_diag *diag);
 

@@ -22,7 +22,12 @@ static onx_status run_bound(onx_call *call) {
         out->data = get(call, out->bytes);
         if (out->bytes && !out->data) return onx_fail_nomem(call->diag);
     }
-    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) return call->kernel->run(call);
+    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) {
+        onx_call_point(call);
+        onx_status status = call->kernel->run(call);
+        onx_call_unpoint(call);
+        return status;
+    }
     if (call->n_out && call->out[0] && call->out[0]->bytes)
         memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
     return ONX_OK;
@@ -75,6 +80,7 @@ onx_status onx_eval_node(onx_context *ctx, const onx_provider *provider, const o
                      .out = (onx_operand **)(uintptr_t)out};
     for (size_t i = 0; i < n_out; i++)
         if (out[i]) *out[i] = (onx_operand){0};
+    while (call.n_in && !in[call.n_in - 1]) call.n_in--; /* as if they were not written */
     const char *tier = NULL;
     onx_status status = onx_kernel_select(provider, &call, &tier);
     void *packed = NULL;

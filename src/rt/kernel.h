@@ -13,14 +13,16 @@
  * The operand contract
  *   1. Operands are contiguous in their layout. Pointers are aligned to ONX_ALIGN, but for inputs,
  *      outputs and constants that are the caller's or lie in a file: those may be unaligned.
- *   2. An absent optional input or output is a NULL pointer in `in` or `out`.
+ *   2. The inputs that the signature requires are there, and so is output 0 if it is required. An
+ *      absent input or output is a NULL pointer in `in` or `out`, or beyond n_in or n_out; the last
+ *      input is never absent.
  *   3. Outputs never overlap inputs, but where the row says so: `overwrite` bit i: output 0 may be
  *      the memory of input i (when their sizes in bytes are equal). Inputs of a run, constants,
  *      captures and values with another use to come are never handed over for that.
  *   4. `run` writes every byte of every output.
- *   5. Inputs in the mask `host` are read by the host, at bind where they are known: `bind` may look
- *      at their data (in[i]->data is set). Where they are not known ahead of the run, binding of the
- *      step is put off until they are.
+ *   5. Inputs in the mask `host` are read by the host, at bind where they are known: `bind` may
+ *      look at their data (in[i]->data is set). Where they are not known ahead of the run, binding
+ *      of the step is put off until they are.
  *   6. A row with ONX_KERNEL_VIEW has output 0 with the same bytes as input 0 in another shape, and
  *      no `run`: the engine shares or copies them.
  *   7. A row with ONX_KERNEL_SHAPE reads only the shapes of its inputs.
@@ -56,7 +58,7 @@ typedef enum onx_layout {
 } onx_layout;
 
 typedef struct onx_operand {
-    void *data;         /* NULL when it is empty, and in init and bind when not known */
+    void *data;         /* in run never NULL; before: NULL when it is empty or not known */
     onx_object *object; /* of strings, sequences, maps, optionals; also what holds `data` */
     int64_t count;      /* product of dims */
     size_t bytes;
@@ -144,6 +146,11 @@ int64_t onx_call_int(const onx_call *call, const char *name);
 float onx_call_float(const onx_call *call, const char *name);
 onx_str onx_call_string(const onx_call *call, const char *name);
 
+/* For who calls `run`: before and after it. Empty operands point at something in between, so that
+ * rows can compute with pointers as if there were elements. */
+void onx_call_point(onx_call *call);
+void onx_call_unpoint(onx_call *call);
+
 /* A failure, with its sentence; the engine adds node, types and shapes. */
 onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fmt, ...)
     ONX_PRINTF(3, 4);
@@ -162,10 +169,10 @@ onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) ONX_MUST_CHECK;
 /* The elements of an integer tensor (int32 or int64) as int64: `at` must be below count. */
 int64_t onx_operand_int(const onx_operand *operand, int64_t at);
 
-/* run and pack: task 0 … count-1, in any order, on any worker; each sees its own scratch_each bytes. Returns
- * the first failure; CANCELLED when the run was cancelled, which is looked at between tasks. Tasks
- * should take 10 µs to 10 ms. A task that fails returns a status and does not call onx_call_fail:
- * the kernel does, after the loop. No loops within tasks. */
+/* run and pack: task 0 … count-1, in any order, on any worker; each sees its own scratch_each
+ * bytes. Returns the first failure; CANCELLED when the run was cancelled, which is looked at
+ * between tasks. Tasks should take 10 µs to 10 ms. A task that fails returns a status and does not
+ * call onx_call_fail: the kernel does, after the loop. No loops within tasks. */
 typedef onx_status onx_task(void *user, onx_call *call, size_t index, void *scratch);
 onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void *user)
     ONX_MUST_CHECK;
@@ -188,7 +195,8 @@ onx_status onx_call_give(onx_call *call, size_t index, onx_operand *value) ONX_M
 /* run: the subgraph in attribute `which`-th (in the order of the node's graph attributes). Its
  * inputs are the operands `ins`; on success outs[i] is its i-th output, which stays valid until
  * onx_call_release of it; a result may be given on as input or output. Results and temporaries that
- * are inputs may be changed by the graph: all that can be done with them then is to release them. */
+ * are inputs may be changed by the graph: all that can be done with them then is to release
+ * them. */
 onx_status onx_call_graph(onx_call *call, size_t which, size_t n_in, onx_operand *const *ins,
                           size_t n_out, onx_operand **outs) ONX_MUST_CHECK;
 void onx_call_release(onx_call *call, onx_operand *value);

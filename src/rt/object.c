@@ -219,7 +219,11 @@ void onx_operand_show(onx_operand *operand, onx_object *object) {
 
 onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
                             int64_t first, int64_t n, onx_diag *diag) {
-    size_t width = onx_dtype_bits((onx_dtype)to->dtype) / 8;
+    unsigned bits = onx_dtype_bits((onx_dtype)to->dtype);
+    size_t width = bits / 8;
+    if (bits % 8)
+        return onx_fail(diag, ONX_UNSUPPORTED, "parts of a tensor of %s cannot be copied",
+                        onx_dtype_name((onx_dtype)to->dtype));
     if (n <= 0) return ONX_OK;
     if (width)
         memcpy((char *)to->data + (size_t)at * width, (char *)from->data + (size_t)first * width,

@@ -49,16 +49,17 @@ void onx_object_release(onx_object *object); /* NULL is fine */
 onx_status onx_object_unshare(onx_object *object, onx_object **out, onx_diag *diag) ONX_MUST_CHECK;
 
 /* The value of an operand as an object (one more reference where it has one, else a copy of its
- * elements), and an operand that shows an object (borrowed): `object`, and `data` if it is dense. */
+ * elements), and an operand that shows an object (borrowed): `object`, and `data` if it is
+ * dense. */
 onx_status onx_object_of(onx_context *ctx, const onx_operand *operand, onx_object **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_operand_show(onx_operand *operand, onx_object *object);
-/* Is it something that only an object can be? A dense tensor may be held by an object, too: then its
- * `data` is as good as any. */
+/* Is it something that only an object can be? A dense tensor may be held by an object, too: then
+ * its `data` is as good as any. */
 static inline bool onx_operand_is_object(const onx_operand *operand) {
     return operand->kind != ONX_TYPE_TENSOR || operand->dtype == ONX_DTYPE_STRING;
 }
-/* Copy `n` elements between tensors of one type, strings too, but not of types that are packed. */
+/* Copy `n` elements between tensors of one type, strings too; UNSUPPORTED for packed types. */
 onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
                             int64_t first, int64_t n, onx_diag *diag) ONX_MUST_CHECK;
 

@@ -39,6 +39,24 @@ onx_status onx_call_shape(onx_call *call, size_t index, onx_dtype dtype, size_t 
     return onx_call_fail(call, ONX_LIMIT, "output %zu is too large for this machine", index);
 }
 
+static _Alignas(ONX_ALIGN) const char nothing[ONX_ALIGN];
+
+static void point(onx_operand *operand) {
+    if (operand && !operand->data && !operand->bytes) operand->data = (void *)(uintptr_t)nothing;
+}
+static void unpoint(onx_operand *operand) {
+    if (operand && operand->data == nothing) operand->data = NULL;
+}
+
+void onx_call_point(onx_call *call) {
+    for (size_t i = 0; i < call->n_in; i++) point(call->in[i]);
+    for (size_t i = 0; i < call->n_out; i++) point(call->out[i]);
+}
+void onx_call_unpoint(onx_call *call) {
+    for (size_t i = 0; i < call->n_in; i++) unpoint(call->in[i]);
+    for (size_t i = 0; i < call->n_out; i++) unpoint(call->out[i]);
+}
+
 onx_status onx_bind_same(onx_call *call) {
     const onx_operand *in = call->in[0];
     uint8_t layout = in->layout;

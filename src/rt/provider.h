@@ -29,8 +29,8 @@ struct onx_provider {
 };
 
 /* cpu/provider.c: the processor, up to the instruction set `limit` (NULL: $ONX_CPU, or the best).
- * Fills caller-owned storage, which must live as long as the sessions that use it. INVALID: there
- * is no such instruction set here. */
+ * Fills caller-owned storage, which must live as long as the sessions that use it. USAGE: there is
+ * no such instruction set here. */
 typedef struct onx_cpu {
     onx_provider provider;
     const char *isa;

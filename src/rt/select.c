@@ -49,20 +49,26 @@ static bool input_of(const void *user, size_t index, onx_type_kind *kind, onx_dt
     return true;
 }
 
-/* Rows rely on output 0, unless it is optional or one of many. */
-static onx_status check_output(const onx_call *call) {
+/* Rows rely on output 0, unless it is optional or one of many, and know of those they have. */
+static onx_status check_outputs(const onx_call *call) {
     onx_signature signature;
-    if (call->n_out && call->out[0]) return ONX_OK;
+    if (call->n_out == 1 && call->out[0]) return ONX_OK;
     ONX_TRY(onx_signature_parse(call->op, call->arena, &signature, call->diag));
-    if (!signature.n_outputs || signature.outputs[0].optional || signature.outputs[0].variadic)
-        return ONX_OK;
+    size_t n = signature.n_outputs;
+    bool many = n && signature.outputs[n - 1].variadic;
+    for (size_t i = n; i < call->n_out && !many; i++)
+        if (call->out[i])
+            return onx_fail(call->diag, ONX_INVALID, "%s has %zu outputs, not %zu", call->op->name,
+                            n, call->n_out);
+    if (!n || (call->n_out && call->out[0])) return ONX_OK;
+    if (signature.outputs[0].optional || signature.outputs[0].variadic) return ONX_OK;
     return onx_fail(call->diag, ONX_INVALID, "output 0, '%.*s', of %s has no name",
                     ONX_FMT(signature.outputs[0].name), call->op->name);
 }
 
 onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const char **tier) {
     ONX_TRY(onx_op_check(call->op, call->n_in, input_of, call, call->diag));
-    ONX_TRY(check_output(call));
+    ONX_TRY(check_outputs(call));
     for (size_t t = 0; provider->tables[t]; t++) {
         for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
             if (!fits(row, call)) continue;

@@ -89,11 +89,22 @@ static onx_status replace_initializer(onx_model *model, const onx_tensor *with, 
                           onx_tensor_dims(with), view.data, bytes, diag);
 }
 
+/* Before IR version 4 every initializer had to be an input, too: they are constants all the
+ * same. */
+static onx_status fix_initializers(onx_graph *graph, onx_diag *diag) {
+    for (size_t i = graph->ins.n; i-- > 0;) {
+        onx_value *value = graph->ins.v[i]->value;
+        if (value->init) ONX_TRY(onx_graph_remove_input(graph, value, diag));
+    }
+    return ONX_OK;
+}
+
 static onx_status take_model(onx_session *s, const onx_model *model,
                              const onx_session_options *options, onx_diag *diag) {
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
     ONX_TRY(refuse_internal(model, diag));
     ONX_TRY(onx_model_clone(model, &s->source, diag));
+    if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
     return ONX_OK;

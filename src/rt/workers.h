@@ -1,7 +1,8 @@
 /* workers.h: threads that help with the tasks of a kernel. One crew per context: sessions share it.
  *
  * A caller posts a job and works on it itself; idle workers join. There is one job at a time: a
- * second caller finds the crew busy and does its tasks alone, which is also what nested loops do. */
+ * second caller finds the crew busy and does its tasks alone, which is also what nested loops
+ * do. */
 #ifndef ONX_WORKERS_H
 #define ONX_WORKERS_H
 

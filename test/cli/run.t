@@ -160,7 +160,7 @@ $ onx run linear.onnx --random --level 3
 [2]
 $ onx run linear.onnx --random --cpu z80
 |onx run: linear.onnx: there is no instruction set 'z80' on this machine
-[1]
+[2]
 $ onx run linear.onnx --random -o /nowhere/out
 |onx run: input house is random: float[1,3] (N = 1; see --set)
 |onx run: /nowhere/out: cannot be made: No such file or directory

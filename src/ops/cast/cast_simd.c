@@ -1,5 +1,6 @@
 /* cast_simd.c: Cast between the floats of 16 and 32 bits and bool: vectors. A cast is the tile
- * program that does nothing, or asks whether a number is zero; only the types at its ends differ. */
+ * program that does nothing, or asks whether a number is zero; only the types at its ends
+ * differ. */
 #include "ops/cast/cast.h"
 #include "ops/tile/tile_simd.h"
 

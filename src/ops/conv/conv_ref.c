@@ -109,7 +109,7 @@ bool onx_wide_bytes(const onx_operand *operand, size_t *bytes) {
 }
 
 onx_wide onx_wide_of(const onx_operand *operand, char **scratch) {
-    if (!operand) return (onx_wide){NULL, false};
+    if (!operand || !operand->count) return (onx_wide){NULL, false};
     if (is_wide(operand)) return (onx_wide){operand->data, operand->dtype == ONX_DTYPE_F64};
     char *out = *scratch;
     *scratch += (size_t)operand->count * sizeof(float);

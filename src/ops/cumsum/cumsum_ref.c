@@ -1,15 +1,16 @@
-/* cumsum_ref.c: running sums: CumSum: plain loops. float16 and bfloat16 are summed as float and
- * rounded once for each element. */
+/* cumsum_ref.c: running sums and products: CumSum, CumProd: plain loops. float16 and bfloat16 are
+ * computed as float and rounded once for each element. */
 #include "rt/kernel.h"
 
 typedef struct cumsum {
-    bool exclusive, reverse;
+    bool product, exclusive, reverse;
 } cumsum;
 
 static onx_status cumsum_init(onx_call *call) {
     cumsum *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
-    *state = (cumsum){onx_call_int(call, "exclusive") != 0, onx_call_int(call, "reverse") != 0};
+    *state = (cumsum){strcmp(call->op->name, "CumProd") == 0, onx_call_int(call, "exclusive") != 0,
+                      onx_call_int(call, "reverse") != 0};
     return ONX_OK;
 }
 
@@ -21,18 +22,19 @@ static onx_status cumsum_bind(onx_call *call) {
     return onx_bind_same(call);
 }
 
-/* One line of n elements, `step` apart, from the end that the sum begins at. */
-typedef void line_fn(const char *in, char *out, int64_t n, int64_t step, bool exclusive);
+/* One line of n elements, `step` apart, from the end that it begins at. */
+typedef void line_fn(const cumsum *how, const char *in, char *out, int64_t n, int64_t step);
 
-/* T: elements; S: the sum. Unsigned sums wrap around, as ONNX's integers do. */
+/* T: elements; S: what they come to. Unsigned numbers wrap around, as ONNX's integers do. */
 #define LINE(name, T, S)                                                                           \
-    static void name(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {         \
-        S sum = 0;                                                                                 \
+    static void name(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {      \
+        S total = how->product;                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                          \
             T x, y;                                                                                \
             memcpy(&x, in + i * step * (int64_t)sizeof x, sizeof x);                               \
-            y = (T)(exclusive ? sum : sum + (S)x);                                                 \
-            sum += (S)x;                                                                           \
+            S next = how->product ? total * (S)x : total + (S)x;                                   \
+            y = (T)(how->exclusive ? total : next);                                                \
+            total = next;                                                                          \
             memcpy(out + i * step * (int64_t)sizeof y, &y, sizeof y);                              \
         }                                                                                          \
     }
@@ -41,22 +43,23 @@ LINE(line_f64, double, double)
 LINE(line_32, uint32_t, uint32_t)
 LINE(line_64, uint64_t, uint64_t)
 
-static void line_half(onx_dtype dtype, const char *in, char *out, int64_t n, int64_t step,
-                      bool exclusive) {
-    float sum = 0;
+static void line_half(onx_dtype dtype, const cumsum *how, const char *in, char *out, int64_t n,
+                      int64_t step) {
+    float total = how->product;
     for (int64_t i = 0; i < n; i++) {
         float x = 0, y;
         (void)onx_dtype_convert(dtype, in + i * step * 2, ONX_DTYPE_F32, &x, 1, true);
-        y = exclusive ? sum : sum + x;
-        sum += x;
+        float next = how->product ? total * x : total + x;
+        y = how->exclusive ? total : next;
+        total = next;
         (void)onx_dtype_convert(ONX_DTYPE_F32, &y, dtype, out + i * step * 2, 1, true);
     }
 }
-static void line_f16(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {
-    line_half(ONX_DTYPE_F16, in, out, n, step, exclusive);
+static void line_f16(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_F16, how, in, out, n, step);
 }
-static void line_bf16(const char *in, char *out, int64_t n, int64_t step, bool exclusive) {
-    line_half(ONX_DTYPE_BF16, in, out, n, step, exclusive);
+static void line_bf16(const cumsum *how, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_BF16, how, in, out, n, step);
 }
 
 static line_fn *const lines[ONX_DTYPE_COUNT] = {
@@ -79,8 +82,9 @@ static onx_status cumsum_task(void *user, onx_call *call, size_t index, void *sc
     for (int64_t i = first; i < first + w->per_task && i < w->lines; i++) {
         int64_t at = i / w->inner * w->n * w->inner + i % w->inner;
         if (state->reverse) at += (w->n - 1) * w->inner;
-        lines[x->dtype]((const char *)x->data + at * size, (char *)call->out[0]->data + at * size,
-                        w->n, state->reverse ? -w->inner : w->inner, state->exclusive);
+        lines[x->dtype](state, (const char *)x->data + at * size,
+                        (char *)call->out[0]->data + at * size, w->n,
+                        state->reverse ? -w->inner : w->inner);
     }
     return ONX_OK;
 }
@@ -99,17 +103,16 @@ static onx_status cumsum_run(onx_call *call) {
 
 #define WIDE (ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))
 
+#define ROW(op_, first_, name_)                                                                    \
+    {                                                                                              \
+        .op = op_, .first = first_, .types = {ONX_T_FLOATS | WIDE, ONX_T_INDEX}, .name = name_,    \
+        .overwrite = 1, .host = 2, .plan_bytes = sizeof(size_t), .init = cumsum_init,              \
+        .bind = cumsum_bind, .run = cumsum_run                                                     \
+    }
+
 extern onx_kernel_rows onx_kernels_cumsum_ref;
 onx_kernel_rows onx_kernels_cumsum_ref = {
-    {.op = "CumSum",
-     .first = 11,
-     .types = {ONX_T_FLOATS | WIDE, ONX_T_INDEX},
-     .name = "cumsum",
-     .overwrite = 1,
-     .host = 2,
-     .plan_bytes = sizeof(size_t),
-     .init = cumsum_init,
-     .bind = cumsum_bind,
-     .run = cumsum_run},
+    ROW("CumSum", 11, "cumsum"),
+    ROW("CumProd", 26, "cumprod"),
     {0},
 };

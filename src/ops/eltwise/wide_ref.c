@@ -71,7 +71,7 @@ static const onx_wide_rule *find_rule(const onx_call *call, const onx_wide_rule 
 
 /* Before opset 7, `axis` says where input 1 stands; PRelu's slope belonged to the channels. */
 static int64_t old_axis(const onx_call *call) {
-    if (call->op->since >= 7) return -1;
+    if (call->op->since >= 7 || call->n_in < 2 || !call->in[1]) return -1;
     if (strcmp(call->op->name, "PRelu") == 0) return 1;
     return onx_op_has(call->node, "axis") ? onx_call_int(call, "axis") : -1;
 }

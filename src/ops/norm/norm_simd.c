@@ -72,7 +72,7 @@ static onx_status row_task(void *user, onx_call *call, size_t index, void *scrat
 static onx_status run(onx_call *call) {
     const onx_norm_plan *plan = call->plan;
     int64_t grain = onx_norm_grain(plan->n);
-    if (plan->spread) return onx_norm_run(call);
+    if (plan->spread || plan->n == 0) return onx_norm_run(call);
     return onx_call_parallel(call, (size_t)((plan->rows + grain - 1) / grain), row_task, NULL);
 }
 

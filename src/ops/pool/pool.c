@@ -1,5 +1,5 @@
-/* pool.c: MaxPool, AveragePool and the global pools, and what the engine makes of them in the
- * blocked layout: meaning. */
+/* pool.c: MaxPool, AveragePool, LpPool and the global pools, and what the engine makes of them in
+ * the blocked layout: meaning. */
 #include "ops/conv/window.h"
 
 static onx_status infer_pool(onx_infer *in) {
@@ -48,6 +48,11 @@ static onx_status infer_global(onx_infer *in) {
 #define AVERAGE7 ONE "{" BASE ", count_include_pad:int=0} "
 #define AVERAGE10 ONE "{" BASE ", count_include_pad:int=0, ceil_mode:int=0} "
 #define AVERAGE19 ONE "{" BASE ", count_include_pad:int=0, ceil_mode:int=0, dilations?:ints} "
+#define LP1                                                                                        \
+    ONE "{auto_pad:string=\"NOTSET\", kernel_shape?:ints, pads?:ints, strides?:ints, "             \
+        "p:float=2.0} "
+#define LP2 ONE "{" BASE ", p:int=2} "
+#define LP18 ONE "{" BASE ", p:int=2, ceil_mode:int=0, dilations?:ints} "
 #define INTERNAL .domain = "onx.internal"
 
 extern onx_op_rows onx_ops_pool;
@@ -68,6 +73,14 @@ onx_op_rows onx_ops_pool = {
     {"GlobalAveragePool", 22, ONE "[T:f]", .infer = infer_global},
     {"GlobalMaxPool", 1, ONE "[T:f0]", .infer = infer_global},
     {"GlobalMaxPool", 22, ONE "[T:f]", .infer = infer_global},
+    {"LpPool", 1, LP1 "[T:f0]", .infer = infer_pool},
+    {"LpPool", 2, LP2 "[T:f0]", .infer = infer_pool},
+    {"LpPool", 11, LP2 "[T:f0]", .infer = infer_pool},
+    {"LpPool", 18, LP18 "[T:f0]", .infer = infer_pool},
+    {"LpPool", 22, LP18 "[T:f]", .infer = infer_pool},
+    {"GlobalLpPool", 1, ONE "{p:float=2.0} [T:f0]", .infer = infer_global},
+    {"GlobalLpPool", 2, ONE "{p:int=2} [T:f0]", .infer = infer_global},
+    {"GlobalLpPool", 22, ONE "{p:int=2} [T:f]", .infer = infer_global},
     {"MaxPoolBlocked", 1, MAX10 "[T:float, I:int64]", .infer = infer_pool, INTERNAL},
     {"AveragePoolBlocked", 1, AVERAGE19 "[T:float]", .infer = infer_pool, INTERNAL},
     {"GlobalAveragePoolBlocked", 1, ONE "[T:float]", .infer = infer_global, INTERNAL},

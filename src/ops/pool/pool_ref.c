@@ -1,5 +1,6 @@
 /* pool_ref.c: pooling: plain loops, for any number of dimensions. NaN wins every maximum; that of
- * nothing is -inf (integers: the lowest) with index -1, and the average of nothing is 0. */
+ * nothing is -inf (integers: the lowest) with index -1; the average and the norm of nothing are 0.
+ * Norms do not overflow on the way. */
 #include "ops/pool/pool_ref.h"
 
 #include <math.h>
@@ -64,6 +65,44 @@ struct job {
     found (*at)(const job *j, size_t at);
 };
 
+/* The part of a window that lies on the input. A window may be far larger than the input. */
+typedef struct part {
+    size_t taps;                                     /* that lie on the input */
+    size_t padded;                                   /* on the input or its padding */
+    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
+} part;
+
+/* How many of n taps, d apart from `from` on, lie before `end`. */
+static size_t taps_before(size_t from, size_t n, size_t d, size_t end) {
+    size_t most = from < end ? (end - from - 1) / d + 1 : 0;
+    return most < n ? most : n;
+}
+
+static part part_of(const onx_images *m, size_t pixel) {
+    part p = {.taps = 1, .padded = 1};
+    for (size_t i = m->window.axes; i-- > 0; pixel /= m->out[i]) {
+        size_t n = (size_t)m->window.kernel[i], d = (size_t)m->window.dilation[i];
+        size_t from = pixel % m->out[i] * (size_t)m->window.stride[i];
+        size_t before = (size_t)m->span[i].before, end = before + m->in[i];
+        size_t outside = taps_before(from, n, d, before);
+        p.first[i] = from + outside * d - before;
+        p.count[i] = taps_before(from, n, d, end) - outside;
+        p.taps *= p.count[i];
+        p.padded *= taps_before(from, n, d, end + (size_t)m->span[i].after);
+    }
+    return p;
+}
+
+/* Where a tap of the part is in its plane. */
+static size_t part_at(const onx_images *m, const part *p, size_t tap) {
+    size_t at = 0, step = 1;
+    for (size_t i = m->window.axes; i-- > 0; tap /= p->count[i]) {
+        at += (p->first[i] + tap % p->count[i] * (size_t)m->window.dilation[i]) * step;
+        step *= m->in[i];
+    }
+    return at;
+}
+
 /* Position `at` in a plane, counted with the first dimension as the fastest. */
 static size_t by_columns(const onx_images *m, size_t at) {
     size_t index = 0;
@@ -76,44 +115,56 @@ static size_t by_columns(const onx_images *m, size_t at) {
 
 static found max_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    size_t plane = at / m->out_pixels * m->in_pixels, in, best = 0;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels, best = 0;
     found f = {-INFINITY, -1};
-    bool any = false;
-    for (size_t tap = 0; tap < m->taps; tap++) {
-        if (!onx_images_at(m, at % m->out_pixels, tap, &in)) continue;
+    for (size_t tap = 0; tap < p.taps; tap++) {
+        size_t in = part_at(m, &p, tap);
         double v = onx_wide_at(j->x, plane + in);
-        if (any && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
-        any = true;
+        if (tap && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
         f.value = v;
         best = in;
     }
-    if (any) f.index = (int64_t)(plane + (j->state->columns ? by_columns(m, best) : best));
+    if (p.taps) f.index = (int64_t)(plane + (j->state->columns ? by_columns(m, best) : best));
     return f;
-}
-
-/* Does the tap fall on the input or its padding? */
-static bool on_padded(const onx_images *m, size_t pixel, size_t tap) {
-    const onx_window *w = &m->window;
-    for (size_t i = w->axes; i-- > 0;) {
-        size_t o = pixel % m->out[i], k = tap % (size_t)w->kernel[i];
-        size_t end = m->in[i] + (size_t)m->span[i].before + (size_t)m->span[i].after;
-        if (o * (size_t)w->stride[i] + k * (size_t)w->dilation[i] >= end) return false;
-        pixel /= m->out[i];
-        tap /= (size_t)w->kernel[i];
-    }
-    return true;
 }
 
 static found average_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    size_t plane = at / m->out_pixels * m->in_pixels, pixel = at % m->out_pixels, in, n = 0;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels;
+    size_t n = j->state->count_padding ? p.padded : p.taps;
     double sum = 0;
-    for (size_t tap = 0; tap < m->taps; tap++) {
-        bool inside = onx_images_at(m, pixel, tap, &in);
-        if (inside) sum += onx_wide_at(j->x, plane + in);
-        n += inside || (j->state->count_padding && on_padded(m, pixel, tap));
-    }
+    for (size_t tap = 0; tap < p.taps; tap++) sum += onx_wide_at(j->x, plane + part_at(m, &p, tap));
     return (found){n ? sum / (double)n : 0, -1};
+}
+
+/* A norm as it grows: most * sum^(1/p), where `most` is the largest |x| so far. */
+typedef struct norm {
+    double most, sum;
+} norm;
+
+static void norm_add(norm *n, double x, double p) {
+    x = fabs(x);
+    if (x > n->most) {
+        n->sum = n->sum * pow(n->most / x, p) + 1;
+        n->most = x;
+    } else {
+        n->sum += x == n->most ? 1 : pow(x / n->most, p);
+    }
+}
+static double norm_end(const norm *n, double p) {
+    return n->most == 0 && !isnan(n->sum) ? 0 : n->most * pow(n->sum, 1 / p);
+}
+
+static found norm_at(const job *j, size_t at) {
+    const onx_images *m = j->images;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels;
+    norm n = {0, 0};
+    for (size_t tap = 0; tap < p.taps; tap++)
+        norm_add(&n, onx_wide_at(j->x, plane + part_at(m, &p, tap)), j->state->p);
+    return (found){norm_end(&n, j->state->p), -1};
 }
 
 /* ── All outputs ── */
@@ -164,7 +215,28 @@ static onx_status run_average(onx_call *call) {
     return run_pool(call, average_at);
 }
 
+static onx_status run_norm(onx_call *call) {
+    return run_pool(call, norm_at);
+}
+
+static onx_status read_p(onx_call *call) {
+    onx_pooling_state *state = call->state;
+    state->p =
+        call->op->since > 1 ? (double)onx_call_int(call, "p") : (double)onx_call_float(call, "p");
+    if (state->p > 0 && isfinite(state->p)) return ONX_OK;
+    return onx_call_fail(call, ONX_INVALID, "attribute p is %g: it must be positive", state->p);
+}
+static onx_status init_norm(onx_call *call) {
+    ONX_TRY(onx_pooling_init(call));
+    return read_p(call);
+}
+
 /* ── Global ── */
+
+static onx_status init_global_norm(onx_call *call) {
+    if (!onx_call_state(call, sizeof(onx_pooling_state))) return onx_fail_nomem(call->diag);
+    return read_p(call);
+}
 
 static onx_status bind_global(onx_call *call) {
     ONX_TRY(onx_global_bind(call));
@@ -172,29 +244,52 @@ static onx_status bind_global(onx_call *call) {
     return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
 
-static onx_status run_global(onx_call *call, bool max) {
+/* n pixels of one plane, from `first` on. */
+typedef double plane_fn(const onx_call *call, onx_wide x, size_t first, size_t n);
+
+static double plane_max(const onx_call *call, onx_wide x, size_t first, size_t n) {
+    double most = -INFINITY;
+    (void)call;
+    for (size_t i = first; i < first + n; i++) {
+        double v = onx_wide_at(x, i);
+        if (v > most || isnan(v)) most = v;
+    }
+    return most;
+}
+static double plane_average(const onx_call *call, onx_wide x, size_t first, size_t n) {
+    double sum = 0;
+    (void)call;
+    for (size_t i = first; i < first + n; i++) sum += onx_wide_at(x, i);
+    return sum / (double)n;
+}
+static double plane_norm(const onx_call *call, onx_wide x, size_t first, size_t n) {
+    double p = ((const onx_pooling_state *)call->state)->p;
+    norm all = {0, 0};
+    for (size_t i = first; i < first + n; i++) norm_add(&all, onx_wide_at(x, i), p);
+    return norm_end(&all, p);
+}
+
+static onx_status run_global(onx_call *call, plane_fn *of) {
     char *scratch = call->scratch;
     onx_operand *y = call->out[0];
     onx_wide x = onx_wide_of(call->in[0], &scratch);
     onx_planes p = onx_planes_of(call->in[0]);
     for (size_t i = 0; y && i < p.count; i++) {
-        double v = max ? -INFINITY : 0;
         ONX_TRY(onx_call_check(call));
-        for (size_t k = 0; k < p.pixels; k++) {
-            double e = onx_wide_at(x, i * p.pixels + k);
-            v = !max ? v + e : e > v || isnan(e) ? e : v;
-        }
-        if (!max) v /= (double)p.pixels;
+        double v = of(call, x, i * p.pixels, p.pixels);
         (void)onx_dtype_convert(ONX_DTYPE_F64, &v, (onx_dtype)y->dtype,
                                 (char *)y->data + i * (y->bytes / p.count), 1, false);
     }
     return ONX_OK;
 }
 static onx_status run_global_max(onx_call *call) {
-    return run_global(call, true);
+    return run_global(call, plane_max);
 }
 static onx_status run_global_average(onx_call *call) {
-    return run_global(call, false);
+    return run_global(call, plane_average);
+}
+static onx_status run_global_norm(onx_call *call) {
+    return run_global(call, plane_norm);
 }
 
 #define WINDOW .plan_bytes = sizeof(onx_images), .init = onx_pooling_init, .bind = bind_pool
@@ -213,6 +308,14 @@ onx_kernel_rows onx_kernels_pool_ref = {
      .name = "average_pool",
      WINDOW,
      .run = run_average},
+    {.op = "LpPool",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "lp_pool",
+     .plan_bytes = sizeof(onx_images),
+     .init = init_norm,
+     .bind = bind_pool,
+     .run = run_norm},
     {.op = "GlobalMaxPool",
      .first = 1,
      .types = {ONX_T_FLOATS},
@@ -225,5 +328,12 @@ onx_kernel_rows onx_kernels_pool_ref = {
      .name = "global_average_pool",
      .bind = bind_global,
      .run = run_global_average},
+    {.op = "GlobalLpPool",
+     .first = 1,
+     .types = {ONX_T_FLOATS},
+     .name = "global_lp_pool",
+     .init = init_global_norm,
+     .bind = bind_global,
+     .run = run_global_norm},
     {0},
 };

@@ -8,9 +8,11 @@ typedef struct onx_pooling_state {
     onx_window window;
     bool count_padding; /* count_include_pad */
     bool columns;       /* storage_order: the first spatial dimension is the fastest in indices */
+    double p;           /* of LpPool and GlobalLpPool, which has nothing else */
 } onx_pooling_state;
 
-/* For MaxPool and AveragePool. The images have `batch` times `groups` planes, one per channel. */
+/* For MaxPool, AveragePool and LpPool. The images have `batch` times `groups` planes, one per
+ * channel. */
 onx_status onx_pooling_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_pooling_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
 /* For the global pools: the output's shape; how many planes of how many pixels. */

@@ -4,13 +4,8 @@
 
 enum { SPAN = 256 };
 
-typedef struct state {
-    int64_t axis;
-    bool keepdims, last, min;
-} state;
-
 onx_status onx_arg_init(onx_call *call) {
-    state *st = onx_call_state(call, sizeof *st);
+    onx_arg_state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
     st->axis = onx_call_int(call, "axis");
     st->keepdims = onx_call_int(call, "keepdims") != 0;
@@ -20,7 +15,7 @@ onx_status onx_arg_init(onx_call *call) {
 }
 
 onx_status onx_arg_bind(onx_call *call) {
-    const state *st = call->state;
+    const onx_arg_state *st = call->state;
     const onx_operand *in = call->in[0];
     bool reduced[ONX_RANK_MAX] = {false};
     size_t axis;
@@ -40,7 +35,7 @@ onx_status onx_arg_bind(onx_call *call) {
 
 /* Goes on through n elements, the first of which has number `at`; one function per kind of type. */
 #define SEARCH(name, type)                                                                         \
-    static void name(const state *st, const void *from, int64_t at, size_t n, void *best_,         \
+    static void name(const onx_arg_state *st, const void *from, int64_t at, size_t n, void *best_, \
                      int64_t *found) {                                                             \
         const type *x = from;                                                                      \
         type *best = best_;                                                                        \
@@ -57,7 +52,7 @@ SEARCH(search_f64, double)
 SEARCH(search_i64, int64_t)
 SEARCH(search_u64, uint64_t)
 
-static int64_t find(const onx_call *call, const state *st, int64_t base) {
+static int64_t find(const onx_call *call, const onx_arg_state *st, int64_t base) {
     const onx_operand *in = call->in[0];
     const onx_reduce_axes *axes = &((const onx_reduce_plan *)call->plan)->reduced;
     onx_dtype dtype = (onx_dtype)in->dtype;

@@ -50,6 +50,11 @@ static inline int64_t onx_reduce_grain(const onx_reduce_plan *plan, int64_t leas
     return grain > least ? grain : least;
 }
 
+/* ArgMax, ArgMin. */
+typedef struct onx_arg_state {
+    int64_t axis;
+    bool keepdims, last, min;
+} onx_arg_state;
 onx_status onx_arg_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_arg_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_arg_run(onx_call *call) ONX_MUST_CHECK;

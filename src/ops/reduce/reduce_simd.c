@@ -1,4 +1,4 @@
-/* reduce_simd.c: ReduceSum and others over float: vectors.
+/* reduce_simd.c: ReduceSum, ArgMax and others over float: vectors.
  *
  * Where the reduced elements lie together, a result is a few rows (row_simd.h). Where results lie
  * together, they are made VF at a time, down the reduced axes: within blocks of COLUMN_BLOCK, then
@@ -137,6 +137,47 @@ static onx_status run(onx_call *call) {
     return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), task, NULL);
 }
 
+/* ─ Where the extreme is ─────────────────────────────────────────────────────────────────────── */
+
+/* The first place, or the last, where x stands or, if that is NaN, a NaN. It is there. */
+static int64_t find_in_row(const float *p, int64_t n, float x, bool last) {
+    int64_t at = last ? n - 1 : 0, step = last ? -1 : 1;
+    for (;; at += step) {
+        float y;
+        memcpy(&y, (const char *)p + (size_t)at * sizeof y, sizeof y);
+        if (y == x || (y != y && x != x)) return at;
+    }
+}
+
+static onx_status arg_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user, (void)scratch;
+    const onx_reduce_plan *plan = call->plan;
+    const onx_arg_state *st = call->state;
+    int64_t n = plan->reduced.count, grain = onx_reduce_grain(plan, 1);
+    for (int64_t i = (int64_t)index * grain; grain-- > 0 && i < plan->kept.count; i++) {
+        const float *p = (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, i);
+        float extreme = st->min ? row_min(p, (size_t)n) : row_max(p, (size_t)n);
+        int64_t found = find_in_row(p, n, extreme, st->last);
+        memcpy((char *)call->out[0]->data + (size_t)i * sizeof found, &found, sizeof found);
+    }
+    return ONX_OK;
+}
+
+static onx_status arg_run(onx_call *call) {
+    const onx_reduce_plan *plan = call->plan;
+    int64_t grain = onx_reduce_grain(plan, 1);
+    bool rows = plan->reduced.n == 1 && plan->reduced.strides[0] == 1;
+    if (!rows || call->out[0]->count == 0) return onx_arg_run(call);
+    return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), arg_task,
+                             NULL);
+}
+
+#define ARG(op_, name_)                                                                            \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F32)}, .name = name_,                               \
+        .plan_bytes = sizeof(onx_reduce_plan), .init = onx_arg_init, .bind = onx_arg_bind,         \
+        .run = arg_run                                                                             \
+    }
 #define ROW(op_, name_)                                                                            \
     {                                                                                              \
         .op = op_, .first = 1, .types = {ONX_T(F32), ONX_T_INDEX}, .name = name_, .host = 2,       \
@@ -146,6 +187,8 @@ static onx_status run(onx_call *call) {
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_reduce);
 onx_kernel_rows ONX_TIER(onx_kernels_reduce) = {
+    ARG("ArgMax", "arg_max_f32"),
+    ARG("ArgMin", "arg_min_f32"),
     ROW("ReduceL1", "reduce_l1_f32"),
     ROW("ReduceL2", "reduce_l2_f32"),
     ROW("ReduceMax", "reduce_max_f32"),

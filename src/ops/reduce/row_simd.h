@@ -9,6 +9,44 @@
 
 enum { ROW_BLOCK = 2048 };
 
+/* -1 in the first n lanes. */
+static inline vi row_first(size_t n) {
+    static const int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    vi lane;
+    memcpy(&lane, lanes, sizeof lane);
+    return lane < vi_set((int32_t)n);
+}
+
+/* Over the lanes in quarters, for rows so short that this is much of the work. vf_sum's order. */
+typedef float vq __attribute__((vector_size(16)));
+typedef int32_t vqi __attribute__((vector_size(16)));
+static inline vq vq_load(const float *p) {
+    vq v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline vq vq_max(vq a, vq b) {
+    vqi m = a > b;
+    return (vq)(((vqi)a & m) | ((vqi)b & ~m));
+}
+static inline float row_lanes_sum(vf v) {
+    float a[VF];
+    vf_store(a, v);
+    vq p = vq_load(a);
+    if (VF == 16) p = (p + vq_load(a + 8 % VF)) + (vq_load(a + 4 % VF) + vq_load(a + 12 % VF));
+    if (VF == 8) p += vq_load(a + 4 % VF);
+    return (p[0] + p[2]) + (p[1] + p[3]);
+}
+static inline float row_lanes_max(vf v) { /* NaN may be passed over */
+    float a[VF];
+    vf_store(a, v);
+    vq p = vq_load(a);
+    if (VF == 16) p = vq_max(vq_max(p, vq_load(a + 8 % VF)), vq_load(a + 12 % VF));
+    if (VF >= 8) p = vq_max(p, vq_load(a + 4 % VF));
+    float x = p[0] > p[1] ? p[0] : p[1], y = p[2] > p[3] ? p[2] : p[3];
+    return x > y ? x : y;
+}
+
 /* NaN wins over numbers. */
 static inline vf vf_max_nan(vf a, vf b) {
     return vf_select(a != a, a, vf_max(a, b));
@@ -40,14 +78,11 @@ static inline vf vf_min_nan(vf a, vf b) {
                 vf x = vf_load(p + i);                                                             \
                 s0 += (expression);                                                                \
             }                                                                                      \
-            float tail = 0;                                                                        \
             if (i < some) {                                                                        \
-                float lanes[VF];                                                                   \
                 vf x = vf_load_n(p + i, some - i);                                                 \
-                vf_store(lanes, (expression));                                                     \
-                for (size_t k = 0; k < some - i; k++) tail += lanes[k];                            \
+                s1 += vf_select(row_first(some - i), (expression), vf_zero());                     \
             }                                                                                      \
-            sum += (double)(vf_sum((s0 + s1) + (s2 + s3)) + tail);                                 \
+            sum += (double)row_lanes_sum((s0 + s1) + (s2 + s3));                                   \
             p += some;                                                                             \
             n -= some;                                                                             \
         }                                                                                          \

@@ -1,4 +1,5 @@
-/* slice.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: meaning. */
+/* slice.c: parts of a tensor, a tensor with a border, one with parts turned around: Slice, Trilu,
+ * Pad, ReverseSequence: meaning. */
 #include "ops/slice/slice.h"
 #include "ops/op.h"
 
@@ -165,6 +166,27 @@ static onx_status infer_pad(onx_infer *in) {
     return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
 }
 
+/* ── ReverseSequence ─────────────────────────────────────────────────────────────────────────── */
+
+static onx_status infer_reverse(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *lens = onx_infer_in(in, 1);
+    int64_t batch = onx_infer_int(in, "batch_axis"), time = onx_infer_int(in, "time_axis"), n, m;
+    if (!(batch == 0 && time == 1) && !(batch == 1 && time == 0))
+        return onx_infer_fail(in,
+                              "batch_axis is %lld and time_axis %lld: one must be 0, the other 1",
+                              (long long)batch, (long long)time);
+    if (data->ranked && data->rank < 2)
+        return onx_infer_fail(in, "the input has rank %zu: it needs time and batch", data->rank);
+    if (lens->ranked && lens->rank != 1)
+        return onx_infer_fail(in, "sequence_lens has rank %zu, not 1", lens->rank);
+    if (data->ranked && lens->ranked && onx_sym_is_int(data->dims[batch], &n) &&
+        onx_sym_is_int(lens->dims[0], &m) && n != m)
+        return onx_infer_fail(in, "sequence_lens has %lld elements for a batch of %lld",
+                              (long long)m, (long long)n);
+    return onx_infer_same(in);
+}
+
+#define REVERSE "(input:T, sequence_lens:int64) -> (Y:T) {batch_axis:int=1, time_axis:int=0} "
 #define SLICE_10 "(data:T, starts:Tind, ends:Tind, axes?:Tind, steps?:Tind) -> (output:T) "
 #define PAD_11 "(data:T, pads:int64, constant_value?:T) -> (output:T) {mode:string=\"constant\"} "
 #define PAD_18                                                                                     \
@@ -192,6 +214,8 @@ onx_op_rows onx_ops_slice = {
     {"Pad", 23, PAD_18 "[T:all23, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 24, PAD_18 "[T:all24, Tind:int32|int64]", .infer = infer_pad},
     {"Pad", 25, PAD_18 "[T:all25, Tind:int32|int64]", .infer = infer_pad},
+    {"ReverseSequence", 10, REVERSE "[T:all1]", .infer = infer_reverse},
+    {"ReverseSequence", 28, REVERSE "[T:all13]", .infer = infer_reverse},
     {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
      .infer = onx_infer_same},
     {0},

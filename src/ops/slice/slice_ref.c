@@ -1,4 +1,6 @@
-/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: kernels. */
+/* slice_ref.c: parts of a tensor, and a tensor with a border: Slice, Trilu, Pad: kernels;
+ * and the table of the folder. */
+#include "ops/slice/reverse_ref.h"
 #include "ops/slice/slice.h"
 #include "ops/view/move_ref.h"
 
@@ -330,6 +332,14 @@ onx_kernel_rows onx_kernels_slice_ref = {
      .init = pad_init,
      .bind = pad_bind,
      .run = pad_run},
+    {.op = "ReverseSequence",
+     .first = 10,
+     .types = {0, ONX_T(I64)},
+     .name = "reverse_sequence",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = onx_reverse_init,
+     .bind = onx_reverse_bind,
+     .run = onx_reverse_run},
     {.op = "Trilu",
      .first = 14,
      .types = {0, ONX_T(I64)},

@@ -17,12 +17,11 @@ static float max_row(const float *x, size_t n) {
         m0 = vf_max(vf_load(x + i), m0);
         i += VF;
     }
-    float lanes[VF], max = -INFINITY;
-    vf_store(lanes, vf_max(m0, m1));
-    for (size_t k = 0; k < VF; k++) max = lanes[k] > max ? lanes[k] : max;
-    vf_store(lanes, vf_load_n(x + i, n - i));
-    for (size_t k = 0; k < n - i; k++) max = lanes[k] > max ? lanes[k] : max;
-    return max;
+    if (i < n) {
+        vf tail = vf_select(row_first(n - i), vf_load_n(x + i, n - i), vf_set(-INFINITY));
+        m1 = vf_max(tail, m1);
+    }
+    return row_lanes_max(vf_max(m0, m1));
 }
 
 /* y = exp(x - max); their sum, in blocks like row_sum's. */
@@ -40,10 +39,11 @@ static double exp_row(const float *x, float *y, size_t n, float max) {
         }
         for (; i < end; i += VF) {
             size_t lanes = end - i < VF ? end - i : VF;
-            vf_store_n(y + i, vf_exp(vf_load_n(x + i, lanes) - max), lanes);
-            s0 += vf_load_n(y + i, lanes);
+            vf e = vf_exp(vf_load_n(x + i, lanes) - max);
+            vf_store_n(y + i, e, lanes);
+            s0 += vf_select(row_first(lanes), e, vf_zero());
         }
-        sum += (double)vf_sum(s0 + s1);
+        sum += (double)row_lanes_sum(s0 + s1);
     }
     return sum;
 }

@@ -8,8 +8,9 @@
  *     64 … 127    constant
  *     128 …       value of an instruction before this one
  *
- * Everything inside is float; comparisons make 0 and 1. Inputs may be float or bool (and, in kernels
- * of one node, float16 or bfloat16); the result is bool when the last instruction is a comparison. Inputs broadcast to the shape of the result.
+ * Everything inside is float; comparisons make 0 and 1. Inputs may be float or bool (and, in
+ * kernels of one node, float16 or bfloat16); the result is bool when the last instruction is a
+ * comparison. Inputs broadcast to the shape of the result.
  *
  * A node carries its program as attributes: `code` (op, a, b, c of each instruction) and `consts`.
  * The node onx.internal::Tile is nothing but its program. A kernel with an epilogue (MatMul, Conv)

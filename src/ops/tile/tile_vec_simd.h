@@ -25,7 +25,14 @@ static inline vf vf_softplus(vf x) {
     vf e = vf_exp(-vf_abs(x)), u = 1.0f + e, less = u - 1.0f;
     return vf_max(vf_zero(), x) + vf_select(less == 0.0f, e, vf_log(u) * e / less);
 }
-/* x^y; the exponents that models are full of without C's pow. */
+/* x^y; the exponents that models are full of without C's pow. What a lane gives does not depend on
+ * the others: the same rules hold one by one where exponents differ. */
+static inline float pow_lane(float x, float y) {
+    if (y == 2.0f) return x * x;
+    if (y == 3.0f) return x * x * x;
+    if (y == 0.5f && !(x < 0.0f)) return sqrtf(x + 0.0f);
+    return powf(x, y);
+}
 static inline vf vf_pow(vf x, vf y) {
     if (!vf_any(y != 2.0f)) return x * x;
     if (!vf_any(y != 3.0f)) return x * x * x;
@@ -33,7 +40,7 @@ static inline vf vf_pow(vf x, vf y) {
     float a[VF], b[VF];
     vf_store(a, x);
     vf_store(b, y);
-    for (int i = 0; i < VF; i++) a[i] = powf(a[i], b[i]);
+    for (int i = 0; i < VF; i++) a[i] = pow_lane(a[i], b[i]);
     return vf_load(a);
 }
 

@@ -3,19 +3,19 @@
  * A node that is understood gets a twin before it, that works on the blocked values, and itself
  * becomes the way back:
  *
- *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the node that
- *                         y  = FromBlocked(y')             made x, or from a ToBlocked
+ *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the
+ *                         y  = FromBlocked(y')             node that made x, or from a ToBlocked
  *
  * Channels that are not whole blocks stay plain: ConvBlocked reads a plain x, or writes a plain y.
  *
- * In the end the ways back that nobody takes are removed. What follows a convolution and can be done
- * while its result is stored goes into it:
+ * In the end the ways back that nobody takes are removed. What follows a convolution and can be
+ * done while its result is stored goes into it:
  *
  *     Add(y, r)           ConvBlocked(x', W, B, r')         of equal shapes
  *     Relu(y), Clip(y)    ConvBlocked(…) { lo, hi }         after the sum
  *
- * Elementwise nodes work on blocked values as they are, where all their inputs have the shape of the
- * result, or one element for each channel, or only one; so does Concat along the channels. */
+ * Elementwise nodes work on blocked values as they are, where all their inputs have the shape of
+ * the result, or one element for each channel, or only one; so does Concat along the channels. */
 #include "rt/lower/lower.h"
 
 #include <math.h>
