@@ -46,6 +46,7 @@ static const struct {
 } own[] = {
     {9, "float[2,3] x = {1,2,3,4,5,6}, int64[1,2] i = {0,1}, float[1,2] u = {7,8}",
      "Scatter(x, i, u)"},
+    {2, "float[1,2,3,1] x = {1,-2,3,-4,5,-6}", "GlobalLpPool<p=3>(x)"},
     {19, "float[3] x = {1,-2.5,3e20}", "Cast<to=8>(x)"},
     {19, "string[3] x = {\"1\",\"-2.5\",\"3e20\"}", "Cast<to=1>(x)"},
     {19, "float[3] x = {1,-2.5,3e20}, string[1] s = {\"\"}", "CastLike(x, s)"},
