@@ -76,11 +76,15 @@ static void sift_down(item *heap, int64_t n, int64_t at, bool largest) {
 
 enum { CHECK_EVERY = 1 << 14 }; /* items until the deadline is looked at */
 
+static onx_status look(const onx_call *call) {
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
+}
+
 /* The k first items of a line, in order. */
 static onx_status choose(const onx_call *call, item *heap, int64_t k, const char *line, int64_t n,
                          int64_t step, onx_dtype dtype, bool largest) {
     for (int64_t i = 0; i < n; i++) {
-        if (i % CHECK_EVERY == 0) ONX_TRY(onx_call_check(call));
+        if (i % CHECK_EVERY == 0) ONX_TRY(look(call));
         item it = read_item(dtype, line + i * step, i);
         if (i < k) {
             heap[i] = it;
@@ -92,7 +96,7 @@ static onx_status choose(const onx_call *call, item *heap, int64_t k, const char
         }
     }
     for (int64_t end = k - 1; end > 0; end--) {
-        if (end % CHECK_EVERY == 0) ONX_TRY(onx_call_check(call));
+        if (end % CHECK_EVERY == 0) ONX_TRY(look(call));
         item t = heap[0];
         heap[0] = heap[end];
         heap[end] = t;
