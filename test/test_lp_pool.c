@@ -110,6 +110,33 @@ TEST(range) {
     CHECK(isnan(global(ONX_DTYPE_F32, "1,1,2", (float[]){0, NAN}, two)));
 }
 
+/* Windows far larger than the input: what they cost is the input. The last one sees all of it. */
+TEST(large_windows) {
+    static const char window[] =
+        "kernel_shape=[2147483647,2147483647], pads=[2147483646,2147483646,0,0]";
+    static const struct {
+        const char *op, *all;
+    } cases[] = {{"LpPool", "GlobalLpPool"},
+                 {"MaxPool", "GlobalMaxPool"},
+                 {"AveragePool", "GlobalAveragePool"}};
+    double data[16];
+    float values[16];
+    kernel_fill(values, 16, 3, -1, 1);
+    for (size_t i = 0; i < 16; i++) data[i] = values[i];
+    onx_operand x = kernel_operand(ONX_DTYPE_F64, "1,1,4,4", data), *in[] = {&x};
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        char node[160], all[80];
+        (void)snprintf(node, sizeof node, "y = %s<%s>(x)", cases[i].op, window);
+        (void)snprintf(all, sizeof all, "y = %s(x)", cases[i].all);
+        kernel_result r = kernel_run("ref", 22, node, 1, in, 0);
+        kernel_result whole = kernel_run("ref", 22, all, 1, in, 0);
+        REQUIRE(r.status == ONX_OK && whole.status == ONX_OK && r.out[0].count == 16);
+        CHECK(fabs(((double *)r.out[0].data)[15] - *(double *)whole.out[0].data) < 1e-15);
+        kernel_free(&r);
+        kernel_free(&whole);
+    }
+}
+
 TEST(refusals) {
     static const struct {
         const char *node;
@@ -149,4 +176,4 @@ TEST(backend) {
     CHECK_EQ(failed, 0);
 }
 
-TEST_MAIN(E(written_out) E(range) E(refusals) E(backend))
+TEST_MAIN(E(written_out) E(range) E(large_windows) E(refusals) E(backend))

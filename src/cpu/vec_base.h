@@ -45,11 +45,11 @@ static inline bool vf_any(vi m) {
 }
 static inline vf vf_load_n(const float *p, size_t n) {
     vf v = {0};
-    memcpy(&v, p, n * sizeof *p);
+    if (n) memcpy(&v, p, n * sizeof *p); /* p may be NULL where there is nothing */
     return v;
 }
 static inline void vf_store_n(float *p, vf a, size_t n) {
-    memcpy(p, &a, n * sizeof *p);
+    if (n) memcpy(p, &a, n * sizeof *p);
 }
 static inline vf vf_load_f16(const uint16_t *p) {
     float out[VF];

@@ -140,7 +140,7 @@ onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_d
     return ONX_OK;
 }
 
-static onx_status verify_outputs(const onx_frame *frame, uint32_t index) {
+onx_status onx_step_verify(const onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     for (uint32_t o = 0; o < step->n_out; o++)
         if (step->out[o] != ONX_NO_SLOT)
@@ -162,7 +162,7 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
     if (!call->kernel->bind) return ONX_OK;
     onx_status status = call->kernel->bind(call);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
-        status = verify_outputs(frame, index);
+        status = onx_step_verify(frame, index);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     return status;
 }

@@ -263,6 +263,7 @@ onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) ONX_M
  * its init found out; both may rest on what a file declares, so every value is looked at once. */
 onx_status onx_slot_verify(const onx_slot *slot, const onx_operand *value, onx_diag *diag)
     ONX_MUST_CHECK;
+onx_status onx_step_verify(const onx_frame *frame, uint32_t step) ONX_MUST_CHECK; /* its outputs */
 /* A sentence about the operands of a step, for errors. */
 void onx_step_blame(const onx_frame *frame, uint32_t step, onx_diag *diag);
 

@@ -36,15 +36,6 @@ static void drop_dead(onx_frame *frame, const onx_step *step) {
     }
 }
 
-/* What a LATE row made up itself. */
-static onx_status verify(const onx_frame *frame, const onx_step *step) {
-    for (uint32_t o = 0; o < step->n_out; o++)
-        if (step->out[o] != ONX_NO_SLOT)
-            ONX_TRY(onx_slot_verify(&frame->program->slots[step->out[o]],
-                                    &frame->values[step->out[o]], frame->diag));
-    return ONX_OK;
-}
-
 static onx_status run_step(onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     onx_call *call = &frame->calls[index];
@@ -56,7 +47,7 @@ static onx_status run_step(onx_frame *frame, uint32_t index) {
         call->run = run;
         call->diag = frame->diag;
         status = launch(step, call);
-        if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = verify(frame, step);
+        if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = onx_step_verify(frame, index);
         if (status != ONX_OK && status != ONX_CANCELLED) onx_step_blame(frame, index, frame->diag);
         if (run->profile && status == ONX_OK)
             status = onx_profile_add(run->profile, frame, index, start, onx_clock_ns());

@@ -80,18 +80,10 @@ onx_status onx_call_temporary(onx_call *call, onx_dtype dtype, size_t rank, cons
     return ONX_OK;
 }
 
-/* Outside a program there is nothing to share: a copy. */
-static onx_status give_copy(onx_call *call, size_t index, const onx_operand *value) {
-    ONX_TRY(onx_call_output(call, index, (onx_dtype)value->dtype, value->rank, value->dims));
-    if (value->bytes) memcpy(call->out[index]->data, value->data, value->bytes);
-    return ONX_OK;
-}
-
 onx_status onx_call_give(onx_call *call, size_t index, onx_operand *value) {
     if (index >= call->n_out || !call->out[index]) return ONX_OK;
     if (value->object) return onx_call_object(call, index, onx_object_retain(value->object));
-    if (!call->frame) return give_copy(call, index, value);
-    onx_frame *frame = call->frame;
+    onx_frame *frame = call->frame; /* outside a program there is nothing to share */
     onx_block *block = frame ? block_of(frame, value) : NULL;
     if (block) {
         uint32_t slot = call->step->out[index];

@@ -65,6 +65,44 @@ struct job {
     found (*at)(const job *j, size_t at);
 };
 
+/* The part of a window that lies on the input. A window may be far larger than the input. */
+typedef struct part {
+    size_t taps;                                     /* that lie on the input */
+    size_t padded;                                   /* on the input or its padding */
+    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
+} part;
+
+/* How many of n taps, d apart from `from` on, lie before `end`. */
+static size_t taps_before(size_t from, size_t n, size_t d, size_t end) {
+    size_t most = from < end ? (end - from - 1) / d + 1 : 0;
+    return most < n ? most : n;
+}
+
+static part part_of(const onx_images *m, size_t pixel) {
+    part p = {.taps = 1, .padded = 1};
+    for (size_t i = m->window.axes; i-- > 0; pixel /= m->out[i]) {
+        size_t n = (size_t)m->window.kernel[i], d = (size_t)m->window.dilation[i];
+        size_t from = pixel % m->out[i] * (size_t)m->window.stride[i];
+        size_t before = (size_t)m->span[i].before, end = before + m->in[i];
+        size_t outside = taps_before(from, n, d, before);
+        p.first[i] = from + outside * d - before;
+        p.count[i] = taps_before(from, n, d, end) - outside;
+        p.taps *= p.count[i];
+        p.padded *= taps_before(from, n, d, end + (size_t)m->span[i].after);
+    }
+    return p;
+}
+
+/* Where a tap of the part is in its plane. */
+static size_t part_at(const onx_images *m, const part *p, size_t tap) {
+    size_t at = 0, step = 1;
+    for (size_t i = m->window.axes; i-- > 0; tap /= p->count[i]) {
+        at += (p->first[i] + tap % p->count[i] * (size_t)m->window.dilation[i]) * step;
+        step *= m->in[i];
+    }
+    return at;
+}
+
 /* Position `at` in a plane, counted with the first dimension as the fastest. */
 static size_t by_columns(const onx_images *m, size_t at) {
     size_t index = 0;
@@ -77,43 +115,27 @@ static size_t by_columns(const onx_images *m, size_t at) {
 
 static found max_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    size_t plane = at / m->out_pixels * m->in_pixels, in, best = 0;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels, best = 0;
     found f = {-INFINITY, -1};
-    bool any = false;
-    for (size_t tap = 0; tap < m->taps; tap++) {
-        if (!onx_images_at(m, at % m->out_pixels, tap, &in)) continue;
+    for (size_t tap = 0; tap < p.taps; tap++) {
+        size_t in = part_at(m, &p, tap);
         double v = onx_wide_at(j->x, plane + in);
-        if (any && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
-        any = true;
+        if (tap && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
         f.value = v;
         best = in;
     }
-    if (any) f.index = (int64_t)(plane + (j->state->columns ? by_columns(m, best) : best));
+    if (p.taps) f.index = (int64_t)(plane + (j->state->columns ? by_columns(m, best) : best));
     return f;
-}
-
-/* Does the tap fall on the input or its padding? */
-static bool on_padded(const onx_images *m, size_t pixel, size_t tap) {
-    const onx_window *w = &m->window;
-    for (size_t i = w->axes; i-- > 0;) {
-        size_t o = pixel % m->out[i], k = tap % (size_t)w->kernel[i];
-        size_t end = m->in[i] + (size_t)m->span[i].before + (size_t)m->span[i].after;
-        if (o * (size_t)w->stride[i] + k * (size_t)w->dilation[i] >= end) return false;
-        pixel /= m->out[i];
-        tap /= (size_t)w->kernel[i];
-    }
-    return true;
 }
 
 static found average_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    size_t plane = at / m->out_pixels * m->in_pixels, pixel = at % m->out_pixels, in, n = 0;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels;
+    size_t n = j->state->count_padding ? p.padded : p.taps;
     double sum = 0;
-    for (size_t tap = 0; tap < m->taps; tap++) {
-        bool inside = onx_images_at(m, pixel, tap, &in);
-        if (inside) sum += onx_wide_at(j->x, plane + in);
-        n += inside || (j->state->count_padding && on_padded(m, pixel, tap));
-    }
+    for (size_t tap = 0; tap < p.taps; tap++) sum += onx_wide_at(j->x, plane + part_at(m, &p, tap));
     return (found){n ? sum / (double)n : 0, -1};
 }
 
@@ -137,11 +159,11 @@ static double norm_end(const norm *n, double p) {
 
 static found norm_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    size_t plane = at / m->out_pixels * m->in_pixels, in;
+    const part p = part_of(m, at % m->out_pixels);
+    size_t plane = at / m->out_pixels * m->in_pixels;
     norm n = {0, 0};
-    for (size_t tap = 0; tap < m->taps; tap++)
-        if (onx_images_at(m, at % m->out_pixels, tap, &in))
-            norm_add(&n, onx_wide_at(j->x, plane + in), j->state->p);
+    for (size_t tap = 0; tap < p.taps; tap++)
+        norm_add(&n, onx_wide_at(j->x, plane + part_at(m, &p, tap)), j->state->p);
     return (found){norm_end(&n, j->state->p), -1};
 }
 
