@@ -133,11 +133,6 @@ static void repeat_node(mutation *m, onx_msg *msg) {
     onx_msg_touch(copy);
 }
 
-static void set_attr_name(onx_attr *attr, onx_str name) {
-    attr->name = name;
-    onx_msg_set_has(attr, ONX_ROW(attr, name));
-}
-
 static void set_attr_value(mutation *m, onx_msg *msg) {
     onx_attr *attr = (onx_attr *)msg;
     switch (attr->type) {
@@ -179,36 +174,42 @@ static void set_attr_value(mutation *m, onx_msg *msg) {
     }
 }
 
-/* One of the attributes that the operator's signature names: "{axis:int=-1, pads:ints?}". */
-static void add_attr(mutation *m, onx_msg *msg) {
-    static const onx_attr_type types[] = {ONX_ATTR_INT,  ONX_ATTR_FLOAT,  ONX_ATTR_STRING,
-                                          ONX_ATTR_INTS, ONX_ATTR_FLOATS, ONX_ATTR_STRINGS};
-    onx_node *node = (onx_node *)msg;
+/* The signature of one version of the operator; NULL: not in the tables. */
+static const char *signature_of(mutation *m, const onx_node *node) {
+    const char *found = NULL;
     onx_op_info op;
-    for (size_t i = 0, seen = any(m, 3); onx_op_info_at(i, &op); i++) {
-        const char *at = strchr(op.signature, '{');
-        if (strlen(op.name) != node->op_type.size || !at || seen--) continue;
-        if (memcmp(op.name, node->op_type.data, node->op_type.size)) {
-            seen++;
-            continue;
-        }
-        for (uint32_t skip = any(m, 8); skip && strchr(at, ','); skip--) at = strchr(at, ',') + 1;
-        at += strspn(at, "{ ");
-        onx_attr *attr = onx_msg_new(m->doc, &onx_desc_attr);
-        if (!attr) return;
-        const char *type = strchr(at, ':');
-        set_attr_name(attr, (onx_str){at, strcspn(at, ":=?,} ")});
-        attr->type = types[any(m, ONX_COUNT(types))];
-        for (size_t t = 0; type && any(m, 8) && t < ONX_COUNT(types); t++)
-            if (strncmp(type + 1, onx_attr_type_name(types[t]), 3) == 0) attr->type = types[t];
-        if (type && strncmp(type + 1, "ints", 4) == 0) attr->type = ONX_ATTR_INTS;
-        if (type && strncmp(type + 1, "floats", 6) == 0) attr->type = ONX_ATTR_FLOATS;
-        if (type && strncmp(type + 1, "strings", 7) == 0) attr->type = ONX_ATTR_STRINGS;
-        onx_msg_set_has(attr, ONX_ROW(attr, type));
-        for (uint32_t n = 1 + any(m, 3); n; n--) set_attr_value(m, &attr->msg);
-        onx_msg_append(node, ONX_ROW(node, attribute), attr);
-        return;
+    for (size_t i = 0; onx_op_info_at(i, &op); i++)
+        if (onx_str_is(node->op_type, op.name) && (!found || any(m, 2))) found = op.signature;
+    return found;
+}
+
+/* "ints=…" is ints; now and then something else. */
+static onx_attr_type attr_type(mutation *m, const char *text) {
+    static const onx_attr_type types[] = {ONX_ATTR_INTS, ONX_ATTR_FLOATS, ONX_ATTR_STRINGS,
+                                          ONX_ATTR_INT,  ONX_ATTR_FLOAT,  ONX_ATTR_STRING};
+    for (size_t t = 0; t < ONX_COUNT(types) && any(m, 16); t++) {
+        const char *name = onx_attr_type_name(types[t]);
+        if (strncmp(text, name, strlen(name)) == 0) return types[t];
     }
+    return types[any(m, ONX_COUNT(types))];
+}
+
+/* One of the attributes that the signature names: "{axis:int=-1, pads:ints?}". */
+static void add_attr(mutation *m, onx_msg *msg) {
+    onx_node *node = (onx_node *)msg;
+    const char *signature = signature_of(m, node);
+    const char *at = signature ? strchr(signature, '{') : NULL;
+    onx_attr *attr = at ? onx_msg_new(m->doc, &onx_desc_attr) : NULL;
+    if (!attr) return;
+    for (uint32_t skip = any(m, 8); skip && strchr(at, ','); skip--) at = strchr(at, ',') + 1;
+    at += strspn(at, "{ ");
+    attr->name = (onx_str){at, strcspn(at, ":=?,} ")};
+    at += attr->name.size;
+    attr->type = attr_type(m, at + (*at == ':'));
+    onx_msg_set_has(attr, ONX_ROW(attr, name));
+    onx_msg_set_has(attr, ONX_ROW(attr, type));
+    for (uint32_t n = 1 + any(m, 3); n; n--) set_attr_value(m, &attr->msg);
+    onx_msg_append(node, ONX_ROW(node, attribute), attr);
 }
 
 static void set_data(mutation *m, onx_tensor *tensor) {
@@ -233,11 +234,10 @@ static void set_data(mutation *m, onx_tensor *tensor) {
                           integers ? (void *)ints : (void *)numbers, (onx_dtype)tensor->data_type,
                           data, count, true))
         return;
-    onx_msg_clear(tensor, ONX_ROW(tensor, float_data));
-    onx_msg_clear(tensor, ONX_ROW(tensor, int32_data));
-    onx_msg_clear(tensor, ONX_ROW(tensor, int64_data));
-    onx_msg_clear(tensor, ONX_ROW(tensor, double_data));
-    onx_msg_clear(tensor, ONX_ROW(tensor, uint64_data));
+    const onx_field *const lists[] = {ONX_ROW(tensor, float_data), ONX_ROW(tensor, int32_data),
+                                      ONX_ROW(tensor, int64_data), ONX_ROW(tensor, double_data),
+                                      ONX_ROW(tensor, uint64_data)};
+    for (size_t i = 0; i < ONX_COUNT(lists); i++) onx_msg_clear(tensor, lists[i]);
     tensor->raw_data = (onx_str){data, bytes};
     onx_msg_set_has(tensor, ONX_ROW(tensor, raw_data));
 }

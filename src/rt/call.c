@@ -54,6 +54,10 @@ onx_status onx_call_check(const onx_call *call) {
     return call->run ? onx_run_check(call->run) : ONX_OK;
 }
 
+bool onx_call_stopped(const onx_call *call) {
+    return call->run && onx_run_stopped(call->run);
+}
+
 onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void *user) {
     if (call->run && count > 1) return onx_run_parallel(call->run, call, count, task, user);
     for (size_t i = 0; i < count; i++) {

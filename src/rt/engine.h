@@ -124,6 +124,7 @@ struct onx_run {
     onx_diag *diag;
 };
 void onx_wanted_clear(onx_wanted *wanted);
+bool onx_run_stopped(const onx_run *run);
 onx_status onx_run_check(const onx_run *run);
 onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task *task, void *user);
 

@@ -179,6 +179,8 @@ onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void 
 /* run: has the run been cancelled, or its deadline passed? For kernels that loop long without
  * tasks. */
 onx_status onx_call_check(const onx_call *call) ONX_MUST_CHECK;
+/* The same within a task, which then returns ONX_CANCELLED. For tasks that may take long. */
+bool onx_call_stopped(const onx_call *call);
 
 /* run, LATE rows: make output `index`. Its data is uninitialised memory of the run. */
 onx_status onx_call_output(onx_call *call, size_t index, onx_dtype dtype, size_t rank,

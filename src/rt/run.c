@@ -20,14 +20,14 @@ typedef struct job {
 
 /* A failing task must not write the diagnostic of the run from several threads at once: only the
  * status counts here; the sentence is made by the kernel after the loop, or by onx_run_check. */
-static bool stopped(const onx_run *run) {
+bool onx_run_stopped(const onx_run *run) {
     return (run->cancel && atomic_load_explicit(run->cancel, memory_order_relaxed)) ||
            (run->deadline && onx_clock_ns() > run->deadline);
 }
 
 static onx_status one(void *user, size_t index, size_t worker) {
     job *j = user;
-    if (stopped(j->run)) return ONX_CANCELLED;
+    if (onx_run_stopped(j->run)) return ONX_CANCELLED;
     return j->task(j->user, j->call, index, onx_call_worker_scratch(j->call, worker));
 }
 

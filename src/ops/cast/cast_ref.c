@@ -169,6 +169,8 @@ static bool parse(onx_str text, onx_dtype to, bool saturate, void *out) {
            onx_dtype_convert(ONX_DTYPE_F64, &d, to, out, 1, saturate) == ONX_OK;
 }
 
+enum { CHECK_EVERY = 1024 }; /* elements until the deadline is looked at */
+
 static onx_status run_parse(onx_call *call) {
     const state *st = call->state;
     const onx_operand *out = call->out[0];
@@ -177,10 +179,12 @@ static onx_status run_parse(onx_call *call) {
     if (size == 0)
         return onx_call_fail(call, ONX_UNSUPPORTED, "strings are not cast to %s",
                              onx_dtype_name((onx_dtype)out->dtype));
-    for (int64_t i = 0; i < out->count; i++)
+    for (int64_t i = 0; i < out->count; i++) {
+        if (i % CHECK_EVERY == 0) ONX_TRY(onx_call_check(call));
         if (!parse(strings[i], (onx_dtype)out->dtype, st->saturate,
                    (char *)out->data + (size_t)i * size))
             return onx_call_fail(call, ONX_INVALID, "'%.*s' is not a number", ONX_FMT(strings[i]));
+    }
     return ONX_OK;
 }
 
@@ -217,7 +221,8 @@ static onx_status run_print(onx_call *call) {
     for (int64_t i = 0; i < in->count; i++) {
         char text[ONX_NUMBER_MAX];
         onx_str number = print(in->data, (size_t)i, (onx_dtype)in->dtype, text);
-        onx_status status = onx_object_set_string(object, i, number, call->diag);
+        onx_status status = i % CHECK_EVERY ? ONX_OK : onx_call_check(call);
+        if (status == ONX_OK) status = onx_object_set_string(object, i, number, call->diag);
         if (status == ONX_OK) continue;
         onx_object_release(object);
         return status;

@@ -74,10 +74,17 @@ static void sift_down(item *heap, int64_t n, int64_t at, bool largest) {
     }
 }
 
+enum { CHECK_EVERY = 1 << 14 }; /* items until the deadline is looked at */
+
+static onx_status look(const onx_call *call) {
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
+}
+
 /* The k first items of a line, in order. */
-static void choose(item *heap, int64_t k, const char *line, int64_t n, int64_t step,
-                   onx_dtype dtype, bool largest) {
+static onx_status choose(const onx_call *call, item *heap, int64_t k, const char *line, int64_t n,
+                         int64_t step, onx_dtype dtype, bool largest) {
     for (int64_t i = 0; i < n; i++) {
+        if (i % CHECK_EVERY == 0) ONX_TRY(look(call));
         item it = read_item(dtype, line + i * step, i);
         if (i < k) {
             heap[i] = it;
@@ -89,11 +96,13 @@ static void choose(item *heap, int64_t k, const char *line, int64_t n, int64_t s
         }
     }
     for (int64_t end = k - 1; end > 0; end--) {
+        if (end % CHECK_EVERY == 0) ONX_TRY(look(call));
         item t = heap[0];
         heap[0] = heap[end];
         heap[end] = t;
         sift_down(heap, end, 0, largest);
     }
+    return ONX_OK;
 }
 
 /* One line along the axis: in and out are [outer][n or k][inner]. */
@@ -106,7 +115,8 @@ static onx_status line_task(void *user, onx_call *call, size_t task, void *scrat
     int64_t outer = (int64_t)task / inner, at = (int64_t)task % inner, n = in->dims[axis];
     const char *line = (const char *)in->data + (size_t)(outer * n * inner + at) * size;
     item *heap = scratch;
-    choose(heap, k, line, n, inner * (int64_t)size, (onx_dtype)in->dtype, state->largest);
+    ONX_TRY(choose(call, heap, k, line, n, inner * (int64_t)size, (onx_dtype)in->dtype,
+                   state->largest));
     for (int64_t i = 0; i < k; i++) {
         int64_t to = (outer * k + i) * inner + at, from = heap[i].index;
         if (values)

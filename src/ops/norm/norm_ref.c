@@ -8,8 +8,10 @@
 
 enum { SPAN = 256 };
 
+/* Ends early when the run is to stop: tasks say so in the end. */
 #define EACH_SPAN(at, some, n)                                                                     \
-    for (int64_t at = 0, some; some = (n)-at < SPAN ? (n)-at : SPAN, at < (n); at += SPAN)
+    for (int64_t at = 0, some;                                                                     \
+         some = (n)-at < SPAN ? (n)-at : SPAN, at < (n) && !onx_call_stopped(call); at += SPAN)
 
 static void fetch(const onx_operand *in, int64_t at, int64_t n, double *out) {
     (void)onx_dtype_convert((onx_dtype)in->dtype,
@@ -75,7 +77,7 @@ static onx_status row_task(void *user, onx_call *call, size_t index, void *scrat
     const onx_norm_plan *plan = call->plan;
     int64_t grain = onx_norm_grain(plan->n), first = (int64_t)index * grain;
     for (int64_t i = first; i < first + grain && i < plan->rows; i++) normalize_row(call, i);
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 onx_status onx_norm_run(onx_call *call) {
@@ -148,7 +150,7 @@ static onx_status batch_task(void *user, onx_call *call, size_t index, void *scr
     int64_t at = (int64_t)index * ONX_WIDE_TASK, left = call->out[0]->count - at;
     if (left > ONX_WIDE_TASK) left = ONX_WIDE_TASK;
     EACH_SPAN(from, some, left) normalize_span(call, user, at + from, some);
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 onx_status onx_norm_run_batch(onx_call *call) {

@@ -210,7 +210,7 @@ static wide fold(const onx_call *call, const rule *r, int64_t base, onx_dtype ty
     const onx_reduce_axes *axes = &((const onx_reduce_plan *)call->plan)->reduced;
     wide x[SPAN], sum;
     (void)onx_dtype_convert(ONX_DTYPE_F64, &r->start, type, &sum, 1, true);
-    for (int64_t at = 0; at < axes->count; at += SPAN) {
+    for (int64_t at = 0; at < axes->count && !onx_call_stopped(call); at += SPAN) {
         size_t n = (size_t)(axes->count - at < SPAN ? axes->count - at : SPAN);
         fetch(call->in[0], axes, base, at, n, type, x);
         for (size_t i = 0; shift && i < n; i++) x[i].f = exp(x[i].f - *shift);
@@ -254,7 +254,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_reduce_state *st = call->state;
     int64_t grain = onx_reduce_grain(call->plan, 1), at = (int64_t)index * grain;
     for (int64_t i = at; i < at + grain && i < call->out[0]->count; i++) reduce(call, st->rule, i);
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 static onx_status run(onx_call *call) {

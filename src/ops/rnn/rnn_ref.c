@@ -100,7 +100,7 @@ static void (*const steps[])(rnn *n, const step *s) = {
 };
 
 /* One sequence in one direction. Y is zero beyond its end. */
-static void sequence(rnn *n, size_t d, int64_t b, int64_t length) {
+static onx_status sequence(const onx_call *call, rnn *n, size_t d, int64_t b, int64_t length) {
     const onx_rnn_plan *p = n->plan;
     int64_t hidden = p->hidden, rows = (int64_t)n->state->gates * hidden, dir = (int64_t)d;
     int64_t at = dir * p->h_dir + b * p->h_batch;
@@ -115,6 +115,7 @@ static void sequence(rnn *n, size_t d, int64_t b, int64_t length) {
     memcpy(s.h, n->in[ONX_RNN_H] + at, (size_t)hidden * sizeof *s.h);
     memcpy(s.c, n->in[ONX_RNN_C] + at, (size_t)hidden * sizeof *s.c);
     for (int64_t i = 0; i < length; i++) {
+        ONX_TRY(onx_call_check(call));
         int64_t t = n->state->backward[d] ? length - 1 - i : i;
         s.x = n->in[ONX_RNN_X] + t * p->x_time + b * p->x_batch;
         product(s.w, s.x, s.wb, rows, p->input, n->ax);
@@ -122,6 +123,7 @@ static void sequence(rnn *n, size_t d, int64_t b, int64_t length) {
         memcpy(n->out[0] + t * p->y_time + dir * p->y_dir + b * p->y_batch, s.h,
                (size_t)hidden * sizeof *s.h);
     }
+    return ONX_OK;
 }
 
 /* ─ Memory ───────────────────────────────────────────────────────────────────────────────────── */
@@ -189,10 +191,8 @@ static onx_status ref_run(onx_call *call) {
     n.ah = take(&memory, size.gates);
     n.reset = take(&memory, size.hidden);
     for (size_t d = 0; d < n.state->directions; d++)
-        for (int64_t b = 0; n.plan->hidden && b < n.plan->batch; b++) {
-            ONX_TRY(onx_call_check(call));
-            sequence(&n, d, b, onx_rnn_length(call, b));
-        }
+        for (int64_t b = 0; n.plan->hidden && b < n.plan->batch; b++)
+            ONX_TRY(sequence(call, &n, d, b, onx_rnn_length(call, b)));
     for (size_t i = 0; i < 3; i++) {
         onx_operand *out = onx_rnn_out(call, i);
         if (out && out->count)

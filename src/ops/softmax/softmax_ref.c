@@ -55,8 +55,10 @@ static void store(const onx_operand *out, int64_t base, int64_t stride, int64_t 
                raw + i * size, size);
 }
 
+/* Ends early when the run is to stop: tasks say so in the end. */
 #define EACH_SPAN(at, some, n)                                                                     \
-    for (int64_t at = 0, some; some = (n)-at < SPAN ? (n)-at : SPAN, at < (n); at += SPAN)
+    for (int64_t at = 0, some;                                                                     \
+         some = (n)-at < SPAN ? (n)-at : SPAN, at < (n) && !onx_call_stopped(call); at += SPAN)
 
 static void softmax(const onx_call *call, int64_t base) {
     const onx_softmax_plan *plan = call->plan;
@@ -97,7 +99,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     int64_t grain = grain_of(plan), first = (int64_t)index * grain;
     for (int64_t i = first; i < first + grain && i < plan->outer * plan->inner; i++)
         softmax(call, i / plan->inner * plan->n * plan->inner + i % plan->inner);
-    return ONX_OK;
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
 static onx_status run(onx_call *call) {
