@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GUARD = ONX_ALIGN };
+enum { GUARD = ONX_ALIGN, MOST = 1 << 26 };
 
 typedef struct placing {
     const kernel_way *way;
@@ -89,6 +89,7 @@ static onx_status place_outputs(placing *p) {
     for (size_t i = 0; i < p->call.n_out && !late; i++) {
         onx_operand *out = p->outs[i];
         if (!out || onx_operand_is_object(out)) continue;
+        if (out->bytes > MOST) return onx_fail(p->call.diag, ONX_LIMIT, "that is much for a test");
         size_t bytes = 2 * GUARD + p->way->shift + out->bytes;
         char *block = take(&p->guarded[i], bytes, p->way->pattern);
         if (out->bytes) out->data = block + GUARD + p->way->shift;

@@ -124,7 +124,8 @@ static void free_cases(void) {
 
 /* ─ Cases changed ────────────────────────────────────────────────────────────────────────────── */
 
-enum { MANY = 1031 };
+/* Elements of an input, at most: for short runs, and for several tasks. */
+enum { FEW = 1 << 16, MANY = 1 << 18 };
 
 /* Inputs of a case, some of them in another type or size. */
 typedef struct variant {
@@ -201,8 +202,7 @@ static bool resize(variant *v, size_t i, size_t axis, int64_t size) {
     size_t each = onx_dtype_bits((onx_dtype)o->dtype) / 8;
     made.dims[axis] = size;
     if (!each || !o->count || o->object ||
-        !onx_operand_shape(&made, (onx_dtype)o->dtype, o->rank, made.dims) ||
-        made.count > (size == MANY ? 1 << 13 : 1 << 16)) /* this test is to be short */
+        !onx_operand_shape(&made, (onx_dtype)o->dtype, o->rank, made.dims) || made.count > MANY)
         return false;
     char *data = malloc(made.bytes + 1);
     if (!data) abort();
@@ -365,32 +365,61 @@ static bool try_variant(walker *w, const variant *v, bool record) {
     return true;
 }
 
+static void copy_variant(variant *v, const variant *base) {
+    *v = *base;
+    for (size_t i = 0; i < v->n_in; i++) {
+        v->owned[i] = NULL;
+        if (v->in[i]) v->in[i] = &v->operand[i];
+    }
+}
+
+static bool is_short(const variant *v) {
+    for (size_t i = 0; i < v->n_in; i++)
+        if (v->in[i] && v->in[i]->count > FEW) return false;
+    return true;
+}
+
 static void try_change(walker *w, const variant *base, const change *c) {
     kernel_result r;
-    variant v = *base;
-    for (size_t i = 0; i < v.n_in; i++) {
-        v.owned[i] = NULL;
-        if (v.in[i]) v.in[i] = &v.operand[i];
-    }
+    variant v;
+    copy_variant(&v, base);
     (void)snprintf(w->what, sizeof w->what, "input %zu%s, size -%zu as %d", c->which,
                    c->together ? " and others" : "", c->axis + 1, (int)c->size);
-    if (change_size(&v, c) && once(w, &v, &r)) {
+    if (change_size(&v, c) && is_short(&v) && once(w, &v, &r)) {
         if (c->together) every_way(w, &v, &r);
         kernel_free(&r);
     }
     variant_free(&v);
 }
 
-/* Empty, broadcast, past the width of any vector; and for a few cases enough for several tasks. */
+/* Empty, broadcast, past the width of any vector. */
 static void try_changes(walker *w, const variant *base) {
-    static const int64_t sizes[] = {0, 1, 37, MANY};
+    static const int64_t sizes[] = {0, 1, 37};
     for (size_t which = 0; which < 2; which++)
         for (size_t axis = 0; axis < 4; axis++)
             for (size_t s = 0; s < ONX_COUNT(sizes); s++) {
-                if (sizes[s] == MANY && (which || w->reached > 2)) continue;
                 try_change(w, base, &(change){which, axis, sizes[s], false});
                 try_change(w, base, &(change){which, axis, sizes[s], true});
             }
+}
+
+/* Large enough for several tasks: alone, and with a crew. */
+static void try_threads(walker *w, const variant *base) {
+    for (size_t axis = 0; axis < 4; axis++) {
+        const onx_operand *first = base->n_in ? base->in[0] : NULL;
+        if (!first || axis >= first->rank || !first->count) return;
+        variant v;
+        int64_t size = MANY / 2 / first->count * first->dims[first->rank - 1 - axis] + 3;
+        copy_variant(&v, base);
+        (void)snprintf(w->what, sizeof w->what, "size -%zu as %d", axis + 1, (int)size);
+        if (change_size(&v, &(change){0, axis, size, true})) {
+            kernel_result r = run_row(w, &v, &(kernel_way){0});
+            if (r.status == ONX_OK)
+                again(w, &v, &(kernel_way){.run = w->crew, .pattern = 1}, "threads", &r, same);
+            kernel_free(&r);
+        }
+        variant_free(&v);
+    }
 }
 
 static void walk_case(walker *w, bool record) {
@@ -398,7 +427,7 @@ static void walk_case(walker *w, bool record) {
     variant_begin(&v, &w->now->c);
     (void)snprintf(w->what, sizeof w->what, "as recorded");
     if (try_variant(w, &v, record)) {
-        w->reached++;
+        if (!w->reached++) try_threads(w, &v);
         try_changes(w, &v);
     }
     variant_free(&v);
@@ -414,7 +443,7 @@ static void walk_type(walker *w, onx_dtype to, const char *op) {
         (void)snprintf(w->what, sizeof w->what, "as %s", onx_dtype_name(to));
         if (retype(&v, w->row, to) && try_variant(w, &v, false)) {
             taken++;
-            w->reached++;
+            if (!w->reached++) try_threads(w, &v);
             try_changes(w, &v);
         }
         variant_free(&v);
