@@ -121,7 +121,7 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
     float *w = room(plain_weights), *packed = room(run->weights(&c));
     float *x = room((l->ic + 16) * l->size * l->size), *y = room((l->oc + 16) * out * out);
     float *bias = room(l->oc), *scratch = room(run->scratch(&c) / sizeof(float) + 16);
-    for (size_t g = 0; g < c.groups; g++) run->pack(&c, w, g, packed);
+    for (size_t i = 0; i < run->parts(&c); i++) run->pack(&c, w, i, packed);
     onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
     double best = 1e30;
     for (int i = 0; i < rounds; i++) {
@@ -162,7 +162,8 @@ static void measure_winograd(const tier *t, const layer *l, double peak, int rou
     float *x = room(l->ic * pixels), *y = room(l->oc * pixels), *bias = room(l->oc);
     float *shared = room(run->shared(&c)), *scratch = room(run->scratch(&c) / sizeof(float));
     onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
-    if (!run->pack(&c, w, packed)) exit(1);
+    for (size_t i = 0; i < run->parts(&c); i++)
+        if (!run->pack(&c, w, i, packed)) exit(1);
     double best = 1e30, best_in = 1e30;
     for (int i = 0; i < rounds; i++) {
         double start = now();

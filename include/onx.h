@@ -791,7 +791,8 @@ typedef struct onx_session_options {
     size_t size;
     const char *providers; /* in order of preference: "cpu"; NULL: what there is */
     const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
-    size_t threads;        /* 0: as many as the process may use */
+    /* Of a run; 0: as many as the process may use. Weights are packed with all of these. */
+    size_t threads;
     onx_level level;
     size_t memory_limit; /* bytes that the session may allocate; 0: no limit of its own */
     size_t n_sizes;      /* dimensions that are fixed ahead */

@@ -156,7 +156,7 @@ static void check_conv(const set *t, const onx_conv_algorithm *run, const onx_co
     float *rb = to_blocked(t, r, groups, oc, pixels), *packed = room(run->weights(c));
     size_t floats = groups * round_up(oc, run->block) * pixels;
     float *y1 = room(floats), *y2 = room(floats);
-    for (size_t g = 0; g < c->groups; g++) run->pack(c, w, g, packed);
+    for (size_t i = 0; i < run->parts(c); i++) run->pack(c, w, i, packed);
     onx_conv_args a = {.x = plain ? x : xb, .w = packed, .bias = bias, .lo = lo, .hi = hi, .y = y1};
     if (residual) a.residual = rb;
     run_conv(run, c, &a, false);
@@ -293,6 +293,14 @@ TEST(nothing) {
 
 /* ── Winograd ── */
 
+/* All parts; do they fit? */
+static bool pack_winograd(const onx_winograd_algorithm *run, const onx_conv *c, const float *w,
+                          float *packed) {
+    bool fit = true;
+    for (size_t i = 0; i < run->parts(c); i++) fit &= run->pack(c, w, i, packed);
+    return fit;
+}
+
 static bool run_winograd(const onx_winograd_algorithm *run, const onx_conv *c,
                          const onx_conv_args *a, bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
@@ -329,7 +337,7 @@ static void check_winograd(const set *t, const onx_conv *c) {
     float *xb = to_blocked(t, x, 1, c->ic, c->ih * c->iw), *rb = to_blocked(t, r, 1, c->oc, pixels);
     size_t floats = round_up(c->oc, t->block->block) * pixels;
     float *y1 = room(floats), *y2 = room(floats);
-    CHECK(run->fits(c) && run->pack(c, w, packed));
+    CHECK(run->fits(c) && pack_winograd(run, c, w, packed));
     onx_conv_args a = {.x = xb, .w = packed, .bias = bias, .residual = rb, .lo = -1, .hi = 2};
     a.y = y1;
     CHECK(run_winograd(run, c, &a, false));
@@ -394,13 +402,13 @@ TEST(winograd_refuses) {
         for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
             onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY};
             float kept = x[700];
-            CHECK(t->winograd->pack(&c, w, packed));
+            CHECK(pack_winograd(t->winograd, &c, w, packed));
             x[700] = hostile[i];
             CHECK(!run_winograd(t->winograd, &c, &a, false));
             x[700] = kept;
             kept = w[100];
             w[100] = hostile[i];
-            CHECK(!t->winograd->pack(&c, w, packed));
+            CHECK(!pack_winograd(t->winograd, &c, w, packed));
             w[100] = kept;
         }
         free(x), free(w), free(packed);

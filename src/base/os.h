@@ -37,8 +37,6 @@ typedef struct onx_os {
     int (*map)(int fd, uint64_t size, void **address);
     int (*unmap)(void *address, uint64_t size);
     int (*drop)(const void *address, uint64_t size); /* of a mapping: not needed again soon */
-    /* Memory that is about to be filled: large pages, where the system has them. */
-    int (*enlarge)(void *address, uint64_t size);
     const char *(*variable)(const char *name); /* of the environment; NULL: not set */
 } onx_os;
 

@@ -177,19 +177,6 @@ static int os_drop(const void *address, uint64_t size) {
     return to > from && madvise((void *)from, to - from, MADV_DONTNEED) ? -errno : 0;
 }
 
-static int os_enlarge(void *address, uint64_t size) {
-#ifdef MADV_HUGEPAGE
-    const uintptr_t large = (uintptr_t)2 << 20;
-    uintptr_t from = ((uintptr_t)address + large - 1) & ~(large - 1);
-    uintptr_t to = ((uintptr_t)address + size) & ~(large - 1);
-    return to > from && madvise((void *)from, to - from, MADV_HUGEPAGE) ? -errno : 0;
-#else
-    (void)address;
-    (void)size;
-    return 0;
-#endif
-}
-
 static const char *os_variable(const char *name) {
     return getenv(name);
 }
@@ -215,7 +202,6 @@ const onx_os onx_os_host = {
     .map = os_map,
     .unmap = os_unmap,
     .drop = os_drop,
-    .enlarge = os_enlarge,
     .variable = os_variable,
 };
 

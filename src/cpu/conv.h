@@ -46,9 +46,10 @@ typedef struct onx_conv_algorithm {
     size_t block; /* b */
     /* Floats of the packed weights, or 0 when that is too many to count. */
     size_t (*weights)(const onx_conv *c);
-    /* w: [groups*oc][ic][kh][kw]. Packs the weights of group `group`: groups in any order, or at
+    /* w: [groups*oc][ic][kh][kw]. Packs one of so many parts of the weights: in any order, or at
      * the same time. */
-    void (*pack)(const onx_conv *c, const float *w, size_t group, float *packed);
+    size_t (*parts)(const onx_conv *c);
+    void (*pack)(const onx_conv *c, const float *w, size_t part, float *packed);
     size_t (*tasks)(const onx_conv *c);
     size_t (*scratch)(const onx_conv *c); /* bytes that `run` needs, aligned to 64 */
     void (*run)(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch);
@@ -70,7 +71,8 @@ typedef struct onx_winograd_algorithm {
     bool (*fits)(const onx_conv *c);
     size_t (*tiles)(const onx_conv *c); /* in an image */
     size_t (*weights)(const onx_conv *c);
-    bool (*pack)(const onx_conv *c, const float *w, float *packed);
+    size_t (*parts)(const onx_conv *c); /* of the weights: packed in any order */
+    bool (*pack)(const onx_conv *c, const float *w, size_t part, float *packed);
     size_t (*shared)(const onx_conv *c); /* floats */
     size_t (*in_tasks)(const onx_conv *c);
     bool (*in)(const onx_conv *c, const float *x, float *shared, size_t task);

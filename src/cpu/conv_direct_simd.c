@@ -185,21 +185,37 @@ static size_t direct_weights(const onx_conv *c) {
     return c->groups * ic * oc * c->kh * c->kw;
 }
 
-static void direct_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
-    size_t taps = c->kh * c->kw, ic_end = ceil_div(c->ic, VF) * VF;
-    size_t oc_end = ceil_div(c->oc, VF) * VF;
-    packed += group * oc_end * ic_end * taps;
-    w += group * c->oc * c->ic * taps;
-    for (size_t oc0 = 0; oc0 < oc_end; oc0 += WIDE * VF)
-        for (size_t ic0 = 0; ic0 < ic_end; ic0 += VF)
+/* out: [taps][VF ic][width oc], from (oc0, ic0) on; zeros where there are no such channels. Reads
+ * in the order of w: what is written at a stride is small enough for the cache. */
+static void pack_block(const onx_conv *c, const float *w, size_t oc0, size_t width, size_t ic0,
+                       float *out) {
+    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0),
+           n_oc = smaller(width, c->oc - oc0);
+    if (n_ic < VF || n_oc < width) memset(out, 0, taps * VF * width * sizeof *out);
+    for (size_t oc = 0; oc < n_oc; oc++) {
+        const float *from = w + ((oc0 + oc) * c->ic + ic0) * taps;
+        for (size_t ic = 0; ic < n_ic; ic++)
             for (size_t k = 0; k < taps; k++)
-                for (size_t ic = ic0; ic < ic0 + VF; ic++)
-                    for (size_t oc = oc0; oc < smaller(oc0 + WIDE * VF, oc_end); oc++)
-                        *packed++ = ic < c->ic && oc < c->oc
-                                        ? load_any(w + (oc * c->ic + ic) * taps + k)
-                                        : 0;
+                out[(k * VF + ic) * width + oc] = load_any(from + ic * taps + k);
+    }
+}
+
+/* A part: a tile of output channels of one group. */
+static size_t direct_parts(const onx_conv *c) {
+    return c->groups * ceil_div(ceil_div(c->oc, VF), WIDE);
+}
+
+static void direct_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
+    size_t taps = c->kh * c->kw, ic_end = ceil_div(c->ic, VF) * VF;
+    size_t oc_end = ceil_div(c->oc, VF) * VF, parts = ceil_div(oc_end, WIDE * VF);
+    size_t group = part / parts, oc0 = part % parts * (WIDE * VF);
+    size_t width = smaller(WIDE * VF, oc_end - oc0);
+    packed += (group * oc_end + oc0) * ic_end * taps;
+    w += group * c->oc * c->ic * taps;
+    for (size_t ic0 = 0; ic0 < ic_end; ic0 += VF, packed += taps * VF * width)
+        pack_block(c, w, oc0, width, ic0, packed);
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_direct) = {
-    VF, direct_weights, direct_pack, direct_tasks, direct_scratch, direct_run,
+    VF, direct_weights, direct_parts, direct_pack, direct_tasks, direct_scratch, direct_run,
 };

@@ -133,6 +133,10 @@ static size_t plain_weights(const onx_conv *c) {
     return c->groups * c->ic * ceil_div(c->oc, VF) * VF * c->kh * c->kw;
 }
 
+static size_t plain_parts(const onx_conv *c) {
+    return c->groups;
+}
+
 static void plain_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
     size_t taps = c->ic * c->kh * c->kw, oc_end = ceil_div(c->oc, VF) * VF;
     packed += group * oc_end * taps;
@@ -144,5 +148,5 @@ static void plain_pack(const onx_conv *c, const float *w, size_t group, float *p
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_plain) = {
-    VF, plain_weights, plain_pack, plain_tasks, plain_scratch, plain_run,
+    VF, plain_weights, plain_parts, plain_pack, plain_tasks, plain_scratch, plain_run,
 };

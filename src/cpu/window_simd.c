@@ -167,6 +167,10 @@ static size_t depthwise_weights(const onx_conv *c) {
     return ceil_div(c->groups, VF) * VF * c->kh * c->kw;
 }
 
+static size_t depthwise_parts(const onx_conv *c) {
+    return c->groups;
+}
+
 /* A block is packed with its first channel. */
 static void depthwise_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
     size_t taps = c->kh * c->kw;
@@ -178,7 +182,8 @@ static void depthwise_pack(const onx_conv *c, const float *w, size_t group, floa
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_depthwise) = {
-    VF, depthwise_weights, depthwise_pack, window_tasks, depthwise_scratch, depthwise_run,
+    VF,           depthwise_weights, depthwise_parts, depthwise_pack,
+    window_tasks, depthwise_scratch, depthwise_run,
 };
 const onx_pool_algorithm ONX_TIER(onx_pool_max) = {VF, window_tasks, max_run};
 const onx_pool_algorithm ONX_TIER(onx_pool_average) = {VF, window_tasks, average_run};

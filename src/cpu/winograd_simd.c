@@ -87,19 +87,21 @@ static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[
     return fit;
 }
 
-static bool winograd_pack(const onx_conv *c, const float *w, float *packed) {
-    size_t ic_end = ceil_div(c->ic, VF) * VF, oc_end = ceil_div(c->oc, VF) * VF;
+static size_t winograd_parts(const onx_conv *c) {
+    return ceil_div(c->oc, VF);
+}
+
+static bool winograd_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
+    size_t ic_end = ceil_div(c->ic, VF) * VF, oc_end = ceil_div(c->oc, VF) * VF, oc = part * VF;
+    size_t pair = oc / (WIDE * VF) * (WIDE * VF), width = smaller(WIDE * VF, oc_end - pair);
+    float *out = packed + pair * ic_end * POINTS + oc - pair;
     bool fit = true;
-    for (size_t oc = 0; oc < oc_end; oc += VF) {
-        size_t pair = oc / (WIDE * VF) * (WIDE * VF), width = smaller(WIDE * VF, oc_end - pair);
-        float *out = packed + pair * ic_end * POINTS + oc - pair;
-        for (size_t ic = 0; ic < ic_end; ic++) {
-            vf u[POINTS];
-            size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
-            const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * 9;
-            fit &= transform_kernels(first, c->ic * 9, lanes, u);
-            for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
-        }
+    for (size_t ic = 0; ic < ic_end; ic++) {
+        vf u[POINTS];
+        size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
+        const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * 9;
+        fit &= transform_kernels(first, c->ic * 9, lanes, u);
+        for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
     }
     return fit;
 }
@@ -279,6 +281,7 @@ static size_t winograd_tiles(const onx_conv *c) {
 }
 
 const onx_winograd_algorithm ONX_TIER(onx_conv_winograd) = {
-    winograd_fits,     winograd_tiles, winograd_weights,   winograd_pack,    winograd_shared,
-    winograd_in_tasks, winograd_in,    winograd_out_tasks, winograd_scratch, winograd_out,
+    winograd_fits,      winograd_tiles,   winograd_weights,  winograd_parts,
+    winograd_pack,      winograd_shared,  winograd_in_tasks, winograd_in,
+    winograd_out_tasks, winograd_scratch, winograd_out,
 };

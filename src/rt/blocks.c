@@ -7,8 +7,6 @@
 #include "rt/engine.h"
 
 /* Host memory is over-allocated to be aligned; the pointer to free lies before it. */
-enum { LARGE = 4 << 20 };
-
 typedef struct prefix {
     void *start;
     size_t bytes;
@@ -23,7 +21,6 @@ onx_status onx_device_alloc(const onx_provider *provider, onx_context *ctx, size
     if (!start) return onx_fail_nomem(diag);
     uintptr_t data =
         ((uintptr_t)start + sizeof(prefix) + ONX_ALIGN - 1) & ~(uintptr_t)(ONX_ALIGN - 1);
-    if (bytes >= LARGE) (void)ctx->os->enlarge(start, total); /* advice: it may fail */
     *((prefix *)data - 1) = (prefix){start, total};
     *out = (void *)data;
     return ONX_OK;

@@ -228,7 +228,10 @@ static onx_status choose(builder *b, onx_step *step, onx_call *call) {
 }
 
 static onx_status pack(builder *b, onx_step *step, onx_call *call) {
-    onx_run run = {.engine = b->build->engine, .diag = b->build->diag};
+    onx_engine packing = *b->build->engine;
+    packing.workers = b->build->workers;
+    packing.threads = b->build->threads;
+    onx_run run = {.engine = &packing, .diag = b->build->diag};
     call->run = &run;
     ONX_TRY(onx_store_pack(b->build->engine->store, call, step->provider, &step->holds));
     if (step->holds) step->packed = onx_packed_data(step->holds);

@@ -139,6 +139,9 @@ typedef struct onx_build {
     bool (*pinned)(void *user, const onx_value *value);
     void *user;
     onx_diag *diag;
+    /* For packing: all that the process may use, however few a run is to have. */
+    onx_workers *workers;
+    size_t threads;
 } onx_build;
 onx_status onx_program_build(const onx_build *build, const onx_graph *graph, onx_program **out)
     ONX_MUST_CHECK;

@@ -1,8 +1,7 @@
 /* store.c: packed weights: made once for each tensor, kernel and form, and counted. The tensor is
  * known by the address of its data, which stays while anyone holds what was made of it.
  *
- * They lie one behind the other in chunks, which can have large pages: filling memory page by page
- * would take longer than packing. A chunk goes with the last of what lies in it. */
+ * They lie one behind the other in chunks. A chunk goes with the last of what lies in it. */
 #include "rt/engine.h"
 
 #include "base/thread.h"

@@ -106,7 +106,12 @@ static onx_status make(making *m, size_t n, const char *const *names) {
                        .pinned = n || v->all ? is_asked : NULL,
                        .user = m,
                        .diag = m->diag};
-    ONX_TRY(onx_program_build(&build, v->model->graph, &v->program));
+    build.threads = onx_thread_available();
+    if (build.threads > 1)
+        ONX_TRY(onx_workers_retain(s->ctx, build.threads, &build.workers, m->diag));
+    onx_status status = onx_program_build(&build, v->model->graph, &v->program);
+    onx_workers_release(build.workers);
+    ONX_TRY(status);
     return build.pinned ? collect_pins(m, v->program, &cap) : ONX_OK;
 }
 

@@ -99,15 +99,37 @@ size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call) {
     return floats * sizeof(float);
 }
 
-static void pack_floats(const onx_call *call, const onx_conv *c, const float *w, float *out) {
+typedef struct packing {
+    const onx_conv *conv;
+    const onx_conv_algorithm *algorithm;
+    const float *from;
+    float *to, *winograd; /* winograd: room for that form, too, or NULL */
+    size_t parts;         /* of `to`; those of winograd follow */
+    atomic_bool unfit;    /* weights that winograd cannot use */
+} packing;
+
+static onx_status pack_part(void *user, onx_call *call, size_t index, void *scratch) {
+    packing *k = user;
+    (void)call, (void)scratch;
+    if (index < k->parts)
+        k->algorithm->pack(k->conv, k->from, index, k->to);
+    else if (!ONX_TIER(onx_conv_winograd).pack(k->conv, k->from, index - k->parts, k->winograd))
+        atomic_store(&k->unfit, true);
+    return ONX_OK;
+}
+
+/* Whether winograd can be used stands before all weights. */
+static onx_status pack_floats(onx_call *call, const onx_conv *c, const float *w, float *out) {
     const onx_conv_state *s = call->state;
-    const onx_conv_algorithm *algorithm = choose(c);
-    if (s->winograd) {
-        bool fit = ONX_TIER(onx_conv_winograd).pack(c, w, out + VF + algorithm->weights(c));
-        vf_store(out, vf_set(fit));
-        out += VF;
-    }
-    for (size_t g = 0; g < c->groups; g++) algorithm->pack(c, w, g, out);
+    packing k = {.conv = c, .algorithm = choose(c), .from = w, .to = out};
+    k.parts = k.algorithm->parts(c);
+    if (!s->winograd) return onx_call_parallel(call, k.parts, pack_part, &k);
+    k.to = out + VF;
+    k.winograd = k.to + k.algorithm->weights(c);
+    size_t more = ONX_TIER(onx_conv_winograd).parts(c);
+    ONX_TRY(onx_call_parallel(call, k.parts + more, pack_part, &k));
+    vf_store(out, vf_set(!atomic_load(&k.unfit)));
+    return ONX_OK;
 }
 
 onx_status ONX_TIER(onx_conv_pack)(onx_call *call, void *out) {
@@ -122,22 +144,9 @@ onx_status ONX_TIER(onx_conv_pack)(onx_call *call, void *out) {
         (void)onx_dtype_convert((onx_dtype)w->dtype, w->data, ONX_DTYPE_F32, wide,
                                 (uint64_t)w->count, false);
     }
-    pack_floats(call, &c, wide ? wide : w->data, out);
+    onx_status status = pack_floats(call, &c, wide ? wide : w->data, out);
     onx_mem_free(call->ctx, wide, wide ? bytes : 0);
-    return ONX_OK;
-}
-
-typedef struct packing {
-    const float *from;
-    float *to;
-} packing;
-
-static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const onx_conv_plan *p = call->plan;
-    const packing *k = user;
-    p->algorithm->pack(&p->conv, k->from, index, k->to);
-    (void)scratch;
-    return ONX_OK;
+    return status;
 }
 
 /* ── Sizes ── */
@@ -272,7 +281,9 @@ static onx_status run_floats(onx_call *call, onx_conv_args *a, const float *w) {
     float *x = call->scratch, *y = x + p->x_floats, *packed = y + p->y_floats, *out = a->y;
     if (!call->packed) {
         a->w = packed;
-        ONX_TRY(onx_call_parallel(call, p->conv.groups, pack_task, &(packing){w, packed}));
+        packing k = {.conv = &p->conv, .algorithm = p->algorithm, .from = w, .to = packed};
+        k.parts = p->algorithm->parts(&p->conv);
+        ONX_TRY(onx_call_parallel(call, k.parts, pack_part, &k));
     }
     if (p->x_floats) {
         ONX_TRY(blocks_to(call, blocks_in(&p->conv), a->x, x));
