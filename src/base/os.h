@@ -37,7 +37,7 @@ typedef struct onx_os {
     int (*map)(int fd, uint64_t size, void **address);
     int (*unmap)(void *address, uint64_t size);
     int (*drop)(const void *address, uint64_t size); /* of a mapping: not needed again soon */
-    const char *(*variable)(const char *name); /* of the environment; NULL: not set */
+    const char *(*variable)(const char *name);       /* of the environment; NULL: not set */
 } onx_os;
 
 extern const onx_os onx_os_host;
