@@ -179,13 +179,7 @@ static onx_status bind_run(onx_frame *frame, uint32_t index) {
 static onx_status bind_early(onx_frame *frame, uint32_t index) {
     ONX_TRY(onx_step_bind(frame, index));
     onx_call *call = &frame->calls[index];
-    onx_status status = ONX_OK;
-    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) {
-        onx_call_point(call);
-        status = call->kernel->run(call);
-        onx_call_unpoint(call);
-    } else if (call->out[0] && call->out[0]->bytes && call->out[0]->data != call->in[0]->data)
-        memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
+    onx_status status = onx_call_launch(call, call->step->provider);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);
     onx_step_unbind(frame, index);
     return status;

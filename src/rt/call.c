@@ -66,3 +66,23 @@ onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void 
     }
     return ONX_OK;
 }
+
+/* A view that cannot share its bytes: they are copied, on the device they are on. */
+static onx_status copy_view(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    onx_operand *out = call->out[0];
+    if (onx_operand_is_object(in)) return onx_call_object(call, 0, onx_object_retain(in->object));
+    if (out->bytes && out->data != in->data) memcpy(out->data, in->data, out->bytes);
+    return ONX_OK;
+}
+static const onx_kernel view_row = {.op = "Identity", .run = copy_view};
+
+onx_status onx_call_launch(onx_call *call, const onx_provider *provider) {
+    const onx_kernel *row = call->kernel->flags & ONX_KERNEL_VIEW ? &view_row : call->kernel;
+    if (row == &view_row && (!call->n_out || !call->out[0])) return ONX_OK;
+    onx_call_point(call);
+    onx_status status =
+        provider->launch ? provider->launch(provider->user, row, call) : row->run(call);
+    onx_call_unpoint(call);
+    return status;
+}

@@ -260,6 +260,8 @@ void onx_step_unbind(onx_frame *frame, uint32_t step); /* gives the scratch back
 onx_status onx_frame_run(onx_frame *frame, onx_run *run) ONX_MUST_CHECK;
 /* After a run: give back what it holds. */
 void onx_frame_clear(onx_frame *frame);
+/* Give back what holds the value of a slot. */
+void onx_frame_drop(onx_frame *frame, size_t slot);
 /* A block for a slot whose shape is set. */
 onx_status onx_frame_take(onx_frame *frame, uint32_t slot, onx_diag *diag) ONX_MUST_CHECK;
 /* Is an operand what the program was built for? Types decide which kernel runs, known sizes what

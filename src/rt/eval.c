@@ -14,7 +14,7 @@ void onx_eval_clear(onx_context *ctx, onx_operand *operand) {
     *operand = (onx_operand){0};
 }
 
-static onx_status run_bound(onx_call *call) {
+static onx_status run_bound(onx_call *call, const onx_provider *provider) {
     bool late = call->kernel->flags & ONX_KERNEL_LATE;
     for (size_t i = 0; i < call->n_out && !late; i++) {
         onx_operand *out = call->out[i];
@@ -22,19 +22,11 @@ static onx_status run_bound(onx_call *call) {
         out->data = get(call, out->bytes);
         if (out->bytes && !out->data) return onx_fail_nomem(call->diag);
     }
-    if (!(call->kernel->flags & ONX_KERNEL_VIEW)) {
-        onx_call_point(call);
-        onx_status status = call->kernel->run(call);
-        onx_call_unpoint(call);
-        return status;
-    }
-    if (call->n_out && call->out[0] && call->out[0]->bytes)
-        memcpy(call->out[0]->data, call->in[0]->data, call->out[0]->bytes);
-    return ONX_OK;
+    return onx_call_launch(call, provider);
 }
 
 /* Plan and scratch in one block. */
-static onx_status bind_and_run(onx_call *call) {
+static onx_status bind_and_run(onx_call *call, const onx_provider *provider) {
     void *plan = get(call, call->plan_bytes), *scratch = NULL;
     size_t scratch_bytes = 0;
     onx_status status = ONX_OK;
@@ -53,7 +45,7 @@ static onx_status bind_and_run(onx_call *call) {
     if (status == ONX_OK) {
         uintptr_t aligned = ((uintptr_t)scratch + ONX_ALIGN - 1) & ~(uintptr_t)(ONX_ALIGN - 1);
         call->scratch = (void *)aligned;
-        status = run_bound(call);
+        status = run_bound(call, provider);
     }
     if (scratch) onx_mem_free(call->ctx, scratch, scratch_bytes);
     onx_mem_free(call->ctx, plan, call->plan_bytes);
@@ -90,7 +82,7 @@ onx_status onx_eval_node(onx_context *ctx, const onx_provider *provider, const o
         status = packed ? call.kernel->pack(&call, packed) : onx_fail_nomem(diag);
         call.packed = packed;
     }
-    if (status == ONX_OK) status = bind_and_run(&call);
+    if (status == ONX_OK) status = bind_and_run(&call, provider);
     if (packed) onx_mem_free(ctx, packed, bytes);
     if (status == ONX_OK && kernel) *kernel = call.kernel;
     for (size_t i = 0; i < n_out && status != ONX_OK; i++)

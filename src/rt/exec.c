@@ -4,38 +4,6 @@
 #include "base/thread.h"
 #include "rt/profile.h"
 
-/* A view that cannot share its bytes: they are copied, on the device they are on. */
-static onx_status copy_view(onx_call *call) {
-    const onx_operand *in = call->in[0];
-    onx_operand *out = call->out[0];
-    if (onx_operand_is_object(in)) return onx_call_object(call, 0, onx_object_retain(in->object));
-    if (out->bytes && out->data != in->data) memcpy(out->data, in->data, out->bytes);
-    return ONX_OK;
-}
-static const onx_kernel view_row = {.op = "Identity", .run = copy_view};
-
-static onx_status launch(const onx_step *step, onx_call *call) {
-    const onx_kernel *row = step->kernel->flags & ONX_KERNEL_VIEW ? &view_row : step->kernel;
-    if (row == &view_row && (!call->n_out || !call->out[0])) return ONX_OK;
-    onx_call_point(call);
-    onx_status status = step->provider->launch
-                            ? step->provider->launch(step->provider->user, row, call)
-                            : row->run(call);
-    onx_call_unpoint(call);
-    return status;
-}
-
-static void drop_dead(onx_frame *frame, const onx_step *step) {
-    for (uint32_t i = 0; i < step->n_dies; i++) {
-        uint32_t slot = step->dies[i];
-        onx_block_release(frame->blocks[slot]);
-        frame->blocks[slot] = NULL;
-        if (frame->program->slots[slot].role != ONX_ROLE_TEMP) continue;
-        onx_object_release(frame->values[slot].object);
-        frame->values[slot].object = NULL;
-    }
-}
-
 static onx_status run_step(onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     onx_call *call = &frame->calls[index];
@@ -46,7 +14,7 @@ static onx_status run_step(onx_frame *frame, uint32_t index) {
         int64_t start = run->profile ? onx_clock_ns() : 0;
         call->run = run;
         call->diag = frame->diag;
-        status = launch(step, call);
+        status = onx_call_launch(call, step->provider);
         if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = onx_step_verify(frame, index);
         if (status != ONX_OK && status != ONX_CANCELLED) onx_step_blame(frame, index, frame->diag);
         if (run->profile && status == ONX_OK)
@@ -54,7 +22,7 @@ static onx_status run_step(onx_frame *frame, uint32_t index) {
     }
     if (step->when == ONX_WHEN_LATE) {
         onx_step_unbind(frame, index);
-        drop_dead(frame, step);
+        for (uint32_t i = 0; i < step->n_dies; i++) onx_frame_drop(frame, step->dies[i]);
     }
     return status;
 }

@@ -72,7 +72,7 @@ static bool owns_object(const onx_slot *slot) {
     return slot->role == ONX_ROLE_TEMP;
 }
 
-static void drop(onx_frame *frame, size_t i) {
+void onx_frame_drop(onx_frame *frame, size_t i) {
     const onx_slot *slot = &frame->program->slots[i];
     onx_block_release(frame->blocks[i]);
     frame->blocks[i] = NULL;
@@ -84,7 +84,7 @@ static void drop(onx_frame *frame, size_t i) {
 
 void onx_frame_clear(onx_frame *frame) {
     for (size_t i = 0; i < frame->program->n_slots; i++)
-        if (!frame->program->slots[i].early || !frame->bound) drop(frame, i);
+        if (!frame->program->slots[i].early || !frame->bound) onx_frame_drop(frame, i);
     frame->run = NULL;
 }
 

@@ -28,6 +28,9 @@ struct onx_provider {
     void *user;
 };
 
+/* Run the row of a bound call on its device; a view that has memory of its own is copied. */
+onx_status onx_call_launch(onx_call *call, const onx_provider *provider) ONX_MUST_CHECK;
+
 /* cpu/provider.c: the processor, up to the instruction set `limit` (NULL: $ONX_CPU, or the best).
  * Fills caller-owned storage, which must live as long as the sessions that use it. USAGE: there is
  * no such instruction set here. */
