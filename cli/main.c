@@ -5,9 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_info,    &cli_print, &cli_convert, &cli_tensor,
-                                              &cli_run,     &cli_bench, &cli_plan,    &cli_ops,
-                                              &cli_version, &cli_help};
+/* clang-format off */
+static const cli_command *const commands[] = {
+    &cli_info,
+    &cli_print,
+    &cli_convert,
+    &cli_tensor,
+    &cli_run,
+    &cli_bench,
+    &cli_plan,
+    &cli_ops,
+    &cli_version,
+    &cli_help,
+};
+/* clang-format on */
 
 const cli_command *cli_command_at(size_t index) {
     return index < CLI_COUNT(commands) ? commands[index] : NULL;

@@ -756,6 +756,30 @@ ONX_API onx_status onx_sparse_new(onx_context *ctx, const onx_tensor *values,
                                   const onx_tensor *indices, size_t rank, const int64_t *dims,
                                   onx_data **out, onx_diag *diag);
 
+/* ─ Operators ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Operators that this library knows: every version of each. False after the last one. */
+typedef struct onx_op_info {
+    const char *domain; /* "" is ai.onnx */
+    const char *name;
+    int64_t since;
+    const char *signature; /* "(X:T) -> (Y:T) [T:f]": inputs, outputs, attributes, types */
+    const char *family;
+} onx_op_info;
+ONX_API bool onx_op_info_at(size_t index, onx_op_info *out);
+
+/* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
+
+/* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
+
+/* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
+
+/* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
+
+/* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
+
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* Run a model, inputs and outputs in the caller's memory:
@@ -852,16 +876,6 @@ ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruct
  * links it before libonx.a has only these, and is small. */
 ONX_API onx_status onx_session_table(const onx_session *session, const onx_writer *writer,
                                      onx_diag *diag);
-
-/* Operators that this library knows: every version of each. False after the last one. */
-typedef struct onx_op_info {
-    const char *domain; /* "" is ai.onnx */
-    const char *name;
-    int64_t since;
-    const char *signature; /* "(X:T) -> (Y:T) [T:f]": inputs, outputs, attributes, types */
-    const char *family;
-} onx_op_info;
-ONX_API bool onx_op_info_at(size_t index, onx_op_info *out);
 
 /* What a data file holds, as an argument: its bytes in place where they lie densely, else a copy;
  * strings and everything but tensors as `value`. `data` must outlive it. Clear it in the end. */

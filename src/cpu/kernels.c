@@ -6,7 +6,7 @@
 
 #define NOTHING(family)
 #define EXTERN_REF(family) extern onx_kernel_rows onx_kernels_##family##_ref;
-ONX_FAMILIES(EXTERN_REF, EXTERN_REF)
+ONX_FAMILIES(EXTERN_REF, EXTERN_REF, NOTHING)
 
 #define ENTRY_REF(family) {"ref", onx_kernels_##family##_ref},
 
@@ -23,9 +23,9 @@ ONX_FAMILIES(EXTERN_REF, EXTERN_REF)
 #define EXTERN_SIMD(family) extern onx_kernel_rows onx_kernels_##family##_base;
 #endif
 #define ENTRY_base(family) {"base", onx_kernels_##family##_base},
-ONX_FAMILIES(NOTHING, EXTERN_SIMD)
+ONX_FAMILIES(NOTHING, EXTERN_SIMD, NOTHING)
 
 const onx_cpu_rows onx_cpu_table[] = {
-#define ONX_ISA_ENTRIES(isa) ONX_FAMILIES(NOTHING, ENTRY_##isa)
-    ONX_ISAS(ONX_ISA_ENTRIES) ONX_FAMILIES(ENTRY_REF, ENTRY_REF){NULL, NULL},
+#define ONX_ISA_ENTRIES(isa) ONX_FAMILIES(NOTHING, ENTRY_##isa, NOTHING)
+    ONX_ISAS(ONX_ISA_ENTRIES) ONX_FAMILIES(ENTRY_REF, ENTRY_REF, NOTHING){NULL, NULL},
 };

@@ -29,15 +29,25 @@
 
 typedef struct onx_infer onx_infer;
 typedef struct onx_op onx_op;
+typedef struct onx_fact onx_fact;
 typedef onx_status onx_infer_fn(onx_infer *in);
+/* Write the nodes of a function body, as in onx_op.function, for one node whose inputs have these
+ * facts (never NULL). NOT_FOUND: there is none for such a node, or too little is known of it. */
+typedef onx_status onx_body_fn(const onx_op *op, const onx_node *node, size_t n_in,
+                               const onx_fact *const *ins, onx_buf *out, onx_diag *diag);
 
 struct onx_op {
     const char *name;
     int32_t since;
     const char *signature;
-    onx_infer_fn *infer;  /* NULL: nothing is known about its outputs */
-    const char *domain;   /* NULL: ai.onnx */
-    const char *function; /* the body, as ONNX text; NULL: none */
+    onx_infer_fn *infer; /* NULL: nothing is known about its outputs */
+    const char *domain;  /* NULL: ai.onnx */
+    /* An operator that is a function: the nodes of its body in ONNX text, over the names of its
+     * inputs, outputs and attributes (@alpha). They mean opset `since`, or what an import in front
+     * says: "<18> Y = Relu (X)". NULL: none, or `body` writes it. */
+    const char *function;
+    onx_body_fn *body; /* where the body depends on the node; NULL: it does not */
+    bool deprecated;   /* from this version on it must not be used */
 };
 
 /* The rows of one family; ends with a row without a name. */
@@ -107,7 +117,6 @@ bool onx_op_has(const onx_node *node, const char *name); /* is it written on the
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is known about a value before anything runs. */
-typedef struct onx_fact onx_fact;
 struct onx_fact {
     onx_type_kind kind; /* ONX_TYPE_NONE: nothing is known */
     onx_dtype dtype;    /* of tensors; of maps: the key. ONX_DTYPE_NONE: not known */

@@ -5,18 +5,20 @@
 
 #include "ops/families.def"
 
+typedef enum tiers { NO_KERNELS, PLAIN, SIMD } tiers;
 static const struct {
     const char *name;
-    bool simd;
+    tiers tiers;
 } families[] = {
-#define PLAIN_FAMILY(name) {#name, false},
-#define SIMD_FAMILY(name) {#name, true},
-    ONX_FAMILIES(PLAIN_FAMILY, SIMD_FAMILY)};
+#define PLAIN_FAMILY(name) {#name, PLAIN},
+#define SIMD_FAMILY(name) {#name, SIMD},
+#define MEANING_FAMILY(name) {#name, NO_KERNELS},
+    ONX_FAMILIES(PLAIN_FAMILY, SIMD_FAMILY, MEANING_FAMILY)};
 
-static bool is_simd(const char *name) {
+static tiers tiers_of(const char *name) {
     for (size_t i = 0; i < ONX_COUNT(families); i++)
-        if (strcmp(families[i].name, name) == 0) return families[i].simd;
-    return false;
+        if (strcmp(families[i].name, name) == 0) return families[i].tiers;
+    return NO_KERNELS;
 }
 
 static bool has(const onx_family *family, const onx_op *op) {
@@ -56,10 +58,10 @@ static const onx_family *next_used(const onx_session *session, const onx_family 
          family = next_used(session, family + 1))
 
 static void put_tier(onx_buf *out, const onx_session *session, const char *guard,
-                     const char *const *tiers) {
+                     const char *const *names) {
     onx_buf_printf(out, "#%s\n", guard);
     EACH_USED(family, session)
-    for (const char *const *t = tiers; *t && is_simd(family->name); t++)
+    for (const char *const *t = names; *t && tiers_of(family->name) == SIMD; t++)
         onx_buf_printf(out, "TIER(%s, %s)\n", family->name, *t);
 }
 
@@ -70,7 +72,8 @@ static void put_tiers(onx_buf *out, const onx_session *session) {
     put_tier(out, session, "elif defined(__aarch64__)", arm);
     put_tier(out, session, "else", other);
     onx_buf_puts(out, "#endif\n");
-    EACH_USED(family, session) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
+    EACH_USED(family, session)
+    if (tiers_of(family->name) != NO_KERNELS) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
 }
 
 static void put_table(onx_buf *out, const onx_session *session) {

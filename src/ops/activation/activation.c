@@ -20,8 +20,8 @@ static onx_status infer_neg(onx_infer *in) {
     return onx_infer_elems(in, 0, x->n_elems, elems);
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_activation;
 onx_op_rows onx_ops_activation = {
     OP("Abs", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),

@@ -57,8 +57,8 @@ static onx_status infer_cast_like(onx_infer *in) {
     return cast_to(in, onx_infer_in(in, 1)->dtype);
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_cast;
 onx_op_rows onx_ops_cast = {
     OP("BitCast", 26,

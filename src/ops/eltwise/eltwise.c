@@ -169,8 +169,8 @@ static onx_status infer_where(onx_infer *in) {
     return where_elems(in);
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_eltwise;
 onx_op_rows onx_ops_eltwise = {
     OP("Add", 1, "(A:T, B:T) -> (C:T) {axis?:int, consumed_inputs?:ints, broadcast:int=0} [T:f0]",

@@ -82,17 +82,17 @@ static onx_status infer_gemm(onx_infer *in) {
 
 extern onx_op_rows onx_ops_matmul;
 onx_op_rows onx_ops_matmul = {
-    {"MatMul", 1, "(A:T, B:T) -> (Y:T) [T:f0]", infer_matmul, NULL, NULL},
-    {"MatMul", 9, "(A:T, B:T) -> (Y:T) [T:f0|w]", infer_matmul, NULL, NULL},
-    {"MatMul", 13, "(A:T, B:T) -> (Y:T) [T:f|w]", infer_matmul, NULL, NULL},
-    {"Gemm", 1, GEMM("C", ", broadcast:int=0", "f0"), infer_gemm, NULL, NULL},
-    {"Gemm", 6, GEMM("C", ", broadcast:int=0", "f0"), infer_gemm, NULL, NULL},
-    {"Gemm", 7, GEMM("C", "", "f0"), infer_gemm, NULL, NULL},
-    {"Gemm", 9, GEMM("C", "", "f0|w"), infer_gemm, NULL, NULL},
-    {"Gemm", 11, GEMM("C?", "", "f0|w"), infer_gemm, NULL, NULL},
-    {"Gemm", 13, GEMM("C?", "", "f|w"), infer_gemm, NULL, NULL},
+    {"MatMul", 1, "(A:T, B:T) -> (Y:T) [T:f0]", .infer = infer_matmul},
+    {"MatMul", 9, "(A:T, B:T) -> (Y:T) [T:f0|w]", .infer = infer_matmul},
+    {"MatMul", 13, "(A:T, B:T) -> (Y:T) [T:f|w]", .infer = infer_matmul},
+    {"Gemm", 1, GEMM("C", ", broadcast:int=0", "f0"), .infer = infer_gemm},
+    {"Gemm", 6, GEMM("C", ", broadcast:int=0", "f0"), .infer = infer_gemm},
+    {"Gemm", 7, GEMM("C", "", "f0"), .infer = infer_gemm},
+    {"Gemm", 9, GEMM("C", "", "f0|w"), .infer = infer_gemm},
+    {"Gemm", 11, GEMM("C?", "", "f0|w"), .infer = infer_gemm},
+    {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
     {"MatMulTile", 1,
      "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
-     infer_matmul, "onx.internal", NULL},
+     .infer = infer_matmul, .domain = "onx.internal"},
     {0},
 };

@@ -37,8 +37,8 @@ static onx_status infer_batch(onx_infer *in) {
     return ONX_OK;
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_norm;
 onx_op_rows onx_ops_norm = {
     OP("BatchNormalization", 1,

@@ -87,8 +87,8 @@ static onx_status infer_arg(onx_infer *in) {
     return infer_shape(in, ONX_DTYPE_I64, gone, onx_infer_int(in, "keepdims") != 0);
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_reduce;
 onx_op_rows onx_ops_reduce = {
     OP("ArgMax", 1, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),

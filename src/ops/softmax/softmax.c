@@ -12,8 +12,8 @@ static onx_status infer_softmax(onx_infer *in) {
     return onx_infer_same(in);
 }
 
-#define OP(name, since, signature, infer)                                                          \
-    { name, since, signature, infer, NULL, NULL }
+#define OP(name, since, signature, infer_)                                                         \
+    { name, since, signature, .infer = infer_ }
 extern onx_op_rows onx_ops_softmax;
 onx_op_rows onx_ops_softmax = {
     OP("Hardmax", 1, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),

@@ -279,6 +279,6 @@ static onx_status infer_tile(onx_infer *in) {
 extern onx_op_rows onx_ops_tile;
 onx_op_rows onx_ops_tile = {
     {"Tile", 1, "(X**:T) -> (Y:U) {code:ints, consts?:floats} [T:float|bool, U:float|bool]",
-     infer_tile, "onx.internal", NULL},
+     .infer = infer_tile, .domain = "onx.internal"},
     {0},
 };
