@@ -7,6 +7,6 @@
 /* Whatever the model is: each tool ends with a result or a failure that says what it is, within a
  * second, and a copy that a tool changed has sound links. False, and a line on stderr that names
  * `what`, where that does not hold. */
-bool every_tool(const onx_model *model, const char *what);
+bool every_tool(onx_model *model, const char *what);
 
 #endif
