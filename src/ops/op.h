@@ -188,6 +188,19 @@ bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *
 bool onx_infer_list(onx_infer *in, const char *attribute, size_t index, size_t *n,
                     const int64_t **values);
 const onx_sym *onx_infer_product(const onx_infer *in, size_t n, const onx_sym *const *sizes);
+/* Sizes that several inputs share (infer/extent.c). INVALID where two of them are numbers and
+ * differ, or an input has another rank. */
+typedef struct onx_extent {
+    const char *name;    /* "batch size" */
+    const onx_sym *size; /* what is known of it so far */
+} onx_extent;
+onx_status onx_infer_meet(onx_infer *in, onx_extent *extent, const onx_sym *size) ONX_MUST_CHECK;
+/* Input `index`, if it is there and its rank is known, has these sizes; NULL: any. */
+onx_status onx_infer_unify(onx_infer *in, size_t index, size_t rank, onx_extent *const *extents)
+    ONX_MUST_CHECK;
+/* Output `index` has these sizes; NULL: not known. */
+onx_status onx_infer_extents(onx_infer *in, size_t index, onx_dtype dtype, size_t rank,
+                             onx_extent *const *extents) ONX_MUST_CHECK;
 /* `axis` in [-rank, rank) made non-negative; false when out of range. */
 bool onx_axis(int64_t axis, size_t rank, size_t *out);
 
