@@ -93,6 +93,11 @@ typedef struct onx_call {
     struct onx_frame *frame;
 } onx_call;
 
+/* Input `index`; NULL: it is absent. */
+static inline onx_operand *onx_call_in(const onx_call *call, size_t index) {
+    return index < call->n_in ? call->in[index] : NULL;
+}
+
 typedef enum onx_kernel_flags {
     ONX_KERNEL_VIEW = 1,
     ONX_KERNEL_SHAPE = 2,

@@ -99,7 +99,7 @@ static onx_status split_init(onx_call *call) {
  * outputs, the last ones smaller. */
 static int64_t part_size(const onx_call *call, size_t i, int64_t whole, int64_t left) {
     const split *state = call->state;
-    const onx_operand *list = call->n_in > 1 ? call->in[1] : NULL;
+    const onx_operand *list = onx_call_in(call, 1);
     if (list) return onx_operand_int(list, (int64_t)i);
     if (state->listed) return state->sizes[i];
     int64_t n = (int64_t)call->n_out, even = whole / n + (whole % n != 0);
@@ -108,7 +108,7 @@ static int64_t part_size(const onx_call *call, size_t i, int64_t whole, int64_t 
 
 static onx_status check_list(const onx_call *call, int64_t whole) {
     const split *state = call->state;
-    const onx_operand *list = call->n_in > 1 ? call->in[1] : NULL;
+    const onx_operand *list = onx_call_in(call, 1);
     bool uneven = call->op->since < 18 && whole % (int64_t)call->n_out != 0;
     if (list && (list->rank != 1 || (list->count && !list->data)))
         return onx_call_fail(call, ONX_INVALID, "'split' is not a list of integers");

@@ -82,7 +82,7 @@ static onx_status set_scalar(onx_repeat *r, size_t at, onx_dtype dtype, int64_t 
 }
 
 static onx_status loop_trips(const onx_call *call, int64_t *trips) {
-    const onx_operand *m = call->n_in > 0 ? call->in[0] : NULL;
+    const onx_operand *m = onx_call_in(call, 0);
     *trips = INT64_MAX;
     if (!m) return ONX_OK;
     if (m->count != 1)
@@ -94,7 +94,7 @@ static onx_status loop_trips(const onx_call *call, int64_t *trips) {
 
 static onx_status loop_inputs(onx_repeat *r) {
     onx_call *call = r->call;
-    if (call->n_in > 1 && call->in[1])
+    if (onx_call_in(call, 1))
         onx_repeat_set(r, 1, call->in[1], false);
     else
         ONX_TRY(set_scalar(r, 1, ONX_DTYPE_BOOL, 1));
@@ -122,7 +122,7 @@ static onx_status loop_outputs(onx_repeat *r, int64_t trips) {
 
 static onx_status loop_all(onx_repeat *r) {
     onx_call *call = r->call;
-    bool conditional = call->n_in > 1 && call->in[1], go = true;
+    bool conditional = onx_call_in(call, 1), go = true;
     int64_t trips = 0, i = 0;
     ONX_TRY(loop_trips(call, &trips));
     ONX_TRY(loop_inputs(r));

@@ -64,7 +64,7 @@ static onx_status bind_program(onx_call *call) {
 }
 
 onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
-    const onx_operand *r = call->n_in > 3 ? call->in[3] : NULL;
+    const onx_operand *r = onx_call_in(call, 3);
     onx_operand *y = call->out[0];
     bool whole = call->in[1]->dims[0] % VF == 0;
     ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, whole));

@@ -36,7 +36,7 @@ onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) {
 }
 
 static onx_status check_channels(const onx_call *call, int64_t groups) {
-    const onx_operand *x = call->in[0], *w = call->in[1], *b = call->n_in > 2 ? call->in[2] : NULL;
+    const onx_operand *x = call->in[0], *w = call->in[1], *b = onx_call_in(call, 2);
     int64_t wanted;
     if (w->rank != x->rank)
         return onx_call_fail(call, ONX_INVALID, "the weights have %d dimensions, the input %d",
@@ -174,7 +174,7 @@ static onx_status run_conv(onx_call *call) {
     job j = {.images = m, .outputs = (size_t)call->out[0]->count};
     j.x = onx_wide_of(call->in[0], &scratch);
     j.w = onx_wide_of(call->in[1], &scratch);
-    j.b = onx_wide_of(call->n_in > 2 ? call->in[2] : NULL, &scratch);
+    j.b = onx_wide_of(onx_call_in(call, 2), &scratch);
     size_t products = m->ic * m->taps;
     j.task = ((size_t)1 << 16) / (products ? products : 1) + 1;
     return onx_call_parallel(call, j.outputs / j.task + (j.outputs % j.task != 0), conv_task, &j);

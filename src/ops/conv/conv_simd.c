@@ -268,8 +268,8 @@ static onx_status empty_task(void *user, onx_call *call, size_t index, void *scr
 onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
     const onx_conv_state *s = call->state;
     onx_conv_args a = {.x = call->in[0]->data, .y = call->out[0]->data, .lo = s->lo, .hi = s->hi};
-    if (call->n_in > 2 && call->in[2]) a.bias = call->in[2]->data;
-    if (call->n_in > 3 && call->in[3]) a.residual = call->in[3]->data;
+    if (onx_call_in(call, 2)) a.bias = call->in[2]->data;
+    if (onx_call_in(call, 3)) a.residual = call->in[3]->data;
     if (call->packed) a.w = (const float *)call->packed + (s->winograd ? VF : 0);
     return a;
 }
@@ -302,7 +302,7 @@ onx_status ONX_TIER(onx_conv_run)(onx_call *call) {
     float *room = (float *)call->scratch + p->x_floats + p->y_floats + p->w_floats;
     const float *w = NULL;
     ONX_TRY(get_floats(call, x, &room, &a.x));
-    ONX_TRY(get_floats(call, call->n_in > 2 ? call->in[2] : NULL, &room, &a.bias));
+    ONX_TRY(get_floats(call, onx_call_in(call, 2), &room, &a.bias));
     if (!call->packed) ONX_TRY(get_floats(call, call->in[1], &room, &w));
     if (is_half(y)) a.y = room;
     float *out = a.y;

@@ -95,7 +95,7 @@ onx_status onx_matmul_bind(onx_call *call, onx_matmul_plan *p) {
 
 static onx_status bind_c(const onx_call *call, onx_matmul_plan *p) {
     const onx_matmul_state *state = call->state;
-    const onx_operand *c = call->n_in > 2 ? call->in[2] : NULL;
+    const onx_operand *c = onx_call_in(call, 2);
     if (!c) return ONX_OK;
     int64_t rows = c->rank > 1 ? c->dims[c->rank - 2] : 1;
     int64_t cols = c->rank > 0 ? c->dims[c->rank - 1] : 1;

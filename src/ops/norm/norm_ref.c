@@ -64,7 +64,7 @@ static void normalize_row(const onx_call *call, int64_t row) {
     EACH_SPAN(at, some, plan->n) {
         fetch(call->in[0], base + at, some, x);
         fetch_params(call, 1, base + at, some, scale);
-        if (call->n_in > 2 && call->in[2]) fetch_params(call, 2, base + at, some, bias);
+        if (onx_call_in(call, 2)) fetch_params(call, 2, base + at, some, bias);
         for (int64_t i = 0; i < some; i++) x[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
         store(call->out[0], base + at, some, x);
     }

@@ -17,7 +17,7 @@ onx_status onx_reduce_init(onx_call *call) {
     const int64_t *axes = onx_op_ints(call->node, "axes", &st->n_axes);
     st->keepdims = onx_call_int(call, "keepdims") != 0;
     st->noop = onx_call_int(call, "noop_with_empty_axes") != 0;
-    st->by_input = call->n_in > 1 && call->in[1];
+    st->by_input = onx_call_in(call, 1);
     if (st->by_input || !axes) st->n_axes = 0;
     if (st->n_axes > ONX_RANK_MAX)
         return onx_call_fail(call, ONX_INVALID, "there are %zu axes", st->n_axes);

@@ -69,7 +69,7 @@ static onx_status insert_run(onx_call *call) {
     onx_object *list = NULL, *taken = NULL;
     ONX_TRY(sequence_of(call, &list));
     int64_t at = list->count;
-    if (call->n_in > 2 && call->in[2]) ONX_TRY(position(call, call->in[2], at, at + 1, &at));
+    if (onx_call_in(call, 2)) ONX_TRY(position(call, call->in[2], at, at + 1, &at));
     ONX_TRY(sequence_take(call, list, &taken));
     return finish(call, taken, add(call, taken, at, call->in[1]));
 }
@@ -78,8 +78,7 @@ static onx_status erase_run(onx_call *call) {
     onx_object *list = NULL, *taken = NULL;
     ONX_TRY(sequence_of(call, &list));
     int64_t at = list->count - 1;
-    if (call->n_in > 1 && call->in[1])
-        ONX_TRY(position(call, call->in[1], list->count, list->count, &at));
+    if (onx_call_in(call, 1)) ONX_TRY(position(call, call->in[1], list->count, list->count, &at));
     if (at < 0) return onx_call_fail(call, ONX_INVALID, "the sequence is empty: nothing to erase");
     ONX_TRY(sequence_take(call, list, &taken));
     onx_object_erase(taken, at);
@@ -143,7 +142,7 @@ static int64_t product(const int64_t *dims, size_t from, size_t to) {
 
 /* How many parts, and how long each is where they are equal (the last may be shorter). */
 static onx_status split_parts(const onx_call *call, int64_t size, int64_t *count, int64_t *part) {
-    const onx_operand *split = call->n_in > 1 ? call->in[1] : NULL;
+    const onx_operand *split = onx_call_in(call, 1);
     *part = 1;
     if (split && split->rank > 0) {
         int64_t sum = 0;
@@ -198,7 +197,7 @@ static onx_status split_one(const onx_call *call, size_t axis, int64_t first, in
 }
 
 static onx_status split_run(onx_call *call) {
-    const onx_operand *x = call->in[0], *split = call->n_in > 1 ? call->in[1] : NULL;
+    const onx_operand *x = call->in[0], *split = onx_call_in(call, 1);
     bool listed = split && split->rank > 0;
     size_t axis = 0;
     int64_t count = 0, part = 1;

@@ -178,7 +178,7 @@ static onx_status check_border(const onx_call *call, size_t axis, int64_t size) 
 }
 
 static onx_status pad_bind(onx_call *call) {
-    const onx_operand *in = call->in[0], *value = call->n_in > 2 ? call->in[2] : NULL;
+    const onx_operand *in = call->in[0], *value = onx_call_in(call, 2);
     onx_ints pads = ((const pad_state *)call->state)->pads, axes = {.given = false};
     pad_plan *plan = call->plan;
     int64_t dims[ONX_RANK_MAX];
