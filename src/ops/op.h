@@ -117,6 +117,16 @@ const int64_t *onx_op_ints(const onx_node *node, const char *name, size_t *n);
 const float *onx_op_floats(const onx_node *node, const char *name, size_t *n);
 bool onx_op_has(const onx_node *node, const char *name); /* is it written on the node? */
 
+/* ─ Operators that are functions ─────────────────────────────────────────────────────────────── */
+
+bool onx_op_has_body(const onx_op *op); /* at least for some calls; `op` may be NULL */
+/* The body for a call whose inputs have these facts (never NULL), as the only function of a new
+ * model: free that with onx_model_free. NOT_FOUND: there is none, or too little is known. Values of
+ * a variadic parameter x are called x0, x1 … in it. */
+onx_status onx_op_body(const onx_op *op, const onx_node *node, size_t n_in,
+                       const onx_fact *const *ins, onx_context *ctx, onx_model **out,
+                       onx_diag *diag) ONX_MUST_CHECK;
+
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is known about a value before anything runs. */
