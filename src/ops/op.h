@@ -172,6 +172,14 @@ onx_status onx_infer_elems(onx_infer *in, size_t index, size_t n, const onx_sym 
 bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **values);
 /* A size that nothing is known about but that it is the same wherever this symbol stands. */
 const onx_sym *onx_infer_fresh(onx_infer *in);
+/* Why dimension `dim` of an output, or its whole shape or type (ONX_LOST_SHAPE), is not known: a
+ * clause for people, "it is as many as there are elements of 'x' that are not zero". Where nothing is
+ * said, the reason is looked for in what is not known about the inputs. */
+#define ONX_LOST_SHAPE SIZE_MAX
+void onx_infer_lost(onx_infer *in, size_t output, size_t dim, const char *fmt, ...)
+    ONX_PRINTF(4, 5);
+/* The name of an input, for such sentences; "" if it is absent. */
+const char *onx_infer_in_name(const onx_infer *in, size_t index);
 int64_t onx_infer_int(const onx_infer *in, const char *attribute);
 float onx_infer_float(const onx_infer *in, const char *attribute);
 onx_str onx_infer_string(const onx_infer *in, const char *attribute);
