@@ -27,7 +27,6 @@
 #include "ir/ir.h"
 #include "ir/sym.h"
 
-typedef struct onx_infer onx_infer;
 typedef struct onx_op onx_op;
 typedef struct onx_fact onx_fact;
 typedef onx_status onx_infer_fn(onx_infer *in);
@@ -62,6 +61,10 @@ extern const onx_family onx_op_table[];
 
 /* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
 const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);
+/* The same, with the operators that were added to a context (onx_context_add_ops). */
+const onx_op *onx_op_lookup(const onx_context *ctx, onx_str domain, onx_str name, int64_t opset);
+/* Those alone, one by one, by domain, name and version; NULL after the last one. */
+const onx_op *onx_op_custom_at(const onx_context *ctx, size_t index);
 /* The row for a node, by the opset imports of its model or function. */
 const onx_op *onx_op_of(const onx_node *node);
 /* The domain, with "ai.onnx" as "". */
@@ -198,6 +201,10 @@ onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 onx_status onx_infer_same(onx_infer *in);      /* output 0 has type and shape of input 0 */
 onx_status onx_infer_broadcast(onx_infer *in); /* output 0: type of input 0, all inputs' shapes */
 onx_status onx_infer_compare(onx_infer *in);   /* the same, but bool */
+/* Outputs get types, without shapes, as far as the signature tells them (infer/typed.c). */
+onx_status onx_infer_typed(onx_infer *in);
+/* The inference of an operator that was added to the context (infer/custom_infer.c). */
+onx_status onx_infer_custom(onx_infer *in);
 /* The shape that two shapes broadcast to; false when they cannot (both known and neither 1). */
 bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *b, size_t *rank,
                               const onx_sym *const **dims);
