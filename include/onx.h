@@ -130,6 +130,7 @@ typedef struct onx_limits {
     uint32_t depth;       /* nesting of messages, JSON, text (100) */
     uint32_t rank;        /* dimensions of a tensor or type (1024) */
     uint32_t functions;   /* of one model (10,000) */
+    uint32_t opsets;      /* imported by one model or function (1,000) */
     size_t name_bytes;    /* of one name (64 KiB) */
     size_t string_bytes;  /* of one string (1 GiB) */
     size_t memory_factor; /* bytes of structure for each byte of the file, beyond 16 MiB (64) */
