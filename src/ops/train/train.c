@@ -1,4 +1,4 @@
-/* training.c: ai.onnx.preview.training: gradients and optimizers: meaning. */
+/* train.c: ai.onnx.preview.training: gradients and optimizers: meaning. */
 #include "ops/op.h"
 
 static void put_same(onx_infer *in, size_t output, size_t input) {
@@ -39,8 +39,8 @@ static onx_status infer_gradient(onx_infer *in) {
 
 #define DOMAIN "ai.onnx.preview.training"
 
-extern onx_op_rows onx_ops_training;
-onx_op_rows onx_ops_training = {
+extern onx_op_rows onx_ops_train;
+onx_op_rows onx_ops_train = {
     {"Adagrad", 1,
      "(R:T1, T:T2, inputs**:T3) -> (outputs**:T3) {decay_factor:float=0.0, epsilon:float=1e-06, "
      "norm_coefficient:float=0.0} [T1:float|double, T2:int64, T3:float|double]",
