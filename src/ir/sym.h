@@ -17,7 +17,7 @@
 
 #include "base/mem.h"
 
-enum { ONX_SYM_TERMS = 64, ONX_SYM_FACTORS = 8, ONX_SYM_DEPTH = 16 };
+enum { ONX_SYM_TERMS = 64, ONX_SYM_FACTORS = 8, ONX_SYM_DEPTH = 16, ONX_SYM_SIZE = 512 };
 
 typedef struct onx_sym onx_sym;
 typedef struct onx_syms onx_syms;
@@ -41,6 +41,12 @@ const onx_sym *onx_sym_max(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 
 /* Is it a plain number? Then `*value` is that. */
 bool onx_sym_is_int(const onx_sym *sym, int64_t *value);
+
+/* Every name in it, as an expression; a name that stands in several places may come several times.
+ * And whether one of them is `name`. */
+typedef void onx_sym_visit(void *user, const onx_sym *name);
+void onx_sym_names(const onx_sym *sym, onx_sym_visit *visit, void *user);
+bool onx_sym_has(const onx_sym *sym, const onx_sym *name);
 
 /* What a dim_param means: an expression where it can be read as one, else a name. Understands + - *
  * / // %, parentheses, floor ceil ceiling min max, in any case. */

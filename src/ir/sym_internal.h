@@ -16,7 +16,9 @@ typedef struct onx_atom {
     onx_atom_kind kind;
     uint32_t id;    /* order of creation: factors are sorted by it */
     uint32_t depth; /* of nesting: at most ONX_SYM_DEPTH, so recursion over atoms is shallow */
+    uint32_t size;  /* of the tree below it, counted in atoms: at most ONX_SYM_SIZE */
     onx_str name;
+    const onx_sym *self;  /* the atom alone as an expression */
     const onx_sym *a, *b; /* a / b, or min(a, b), max(a, b) */
 } onx_atom;
 
@@ -29,7 +31,7 @@ typedef struct onx_term {
 
 /* A sum of terms with different factors, sorted; no terms: 0. */
 struct onx_sym {
-    uint32_t n, depth, id;
+    uint32_t n, depth, size, id; /* depth: the greatest of its atoms; size: their sum */
     onx_term terms[];
 };
 

@@ -162,3 +162,35 @@ bool onx_sym_eval(const onx_sym *sym, onx_sym_lookup *lookup, void *user, int64_
     *value = sum;
     return true;
 }
+
+/* ── Names ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Recurses over atoms, as above; ONX_SYM_SIZE of them at most. */
+void onx_sym_names(const onx_sym *sym, onx_sym_visit *visit, void *user) {
+    for (uint32_t i = 0; sym && i < sym->n; i++)
+        for (uint32_t j = 0; j < sym->terms[i].n; j++) {
+            const onx_atom *atom = sym->terms[i].factors[j];
+            if (atom->kind == ONX_ATOM_NAME) {
+                visit(user, atom->self);
+            } else {
+                onx_sym_names(atom->a, visit, user);
+                onx_sym_names(atom->b, visit, user);
+            }
+        }
+}
+
+typedef struct search {
+    const onx_sym *name;
+    bool found;
+} search;
+
+static void compare_name(void *user, const onx_sym *name) {
+    search *s = user;
+    s->found |= name == s->name;
+}
+
+bool onx_sym_has(const onx_sym *sym, const onx_sym *name) {
+    search s = {name, sym == name && name};
+    if (!s.found) onx_sym_names(sym, compare_name, &s);
+    return s.found;
+}

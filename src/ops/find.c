@@ -45,7 +45,7 @@ static int64_t seen_by(const onx_node *node, onx_str domain) {
 
 const onx_op *onx_op_of(const onx_node *node) {
     onx_str domain = onx_domain_plain(node->domain);
-    return onx_op_find(domain, node->op_type, seen_by(node, domain));
+    return onx_op_lookup(node->msg.doc->ctx, domain, node->op_type, seen_by(node, domain));
 }
 
 int64_t onx_op_opset(const onx_node *node) {
