@@ -768,6 +768,62 @@ typedef struct onx_op_info {
 } onx_op_info;
 ONX_API bool onx_op_info_at(size_t index, onx_op_info *out);
 
+/* Operators of your own. They count as much as those above, for all models of the context: checked,
+ * inferred, listed, inlined where they have a function body. Without one they cannot be run.
+ *
+ *     onx_op_def twice = {.size = sizeof twice, .domain = "my.ops", .name = "Twice", .since = 1,
+ *                         .signature = "(X:T) -> (Y:T) {times:int=2} [T:float|double]",
+ *                         .infer = infer_twice};
+ *     onx_context_add_ops(ctx, 1, &twice, &diag);
+ *
+ * A signature lists inputs, outputs, attributes and type variables. After the name of an input or
+ * output: ? optional, * variadic (of one type), ** (of any types), ?* (also none at all). Of an
+ * attribute: its type, as onx_attr_type_name; ? after its name: optional; = its default. Types are
+ * in ONNX text ("float": a tensor of floats), alternatives separated by |. */
+typedef struct onx_infer onx_infer;
+typedef onx_status onx_op_infer(onx_infer *infer, void *user);
+typedef struct onx_op_def {
+    size_t size;
+    const char *domain; /* NULL: the default one */
+    const char *name;
+    int64_t since; /* the version of the domain that brings it, or changes it (1) */
+    const char *signature;
+    const char *function; /* nodes in ONNX text, over the names of the signature: "Y = Add (X, X)";
+                             imports of its own in front: "<18>". NULL: it is no function */
+    onx_op_infer *infer; /* types and shapes of its outputs; NULL: from the function, or types alone
+                             from the type variables */
+    void *user;          /* for `infer` */
+} onx_op_def;
+/* Add operators, all or none; what they point to is copied, but for `user`. CONFLICT: there is such
+ * an operator already. Not while another thread uses the context. `ctx` must not be NULL. */
+ONX_API onx_status onx_context_add_ops(onx_context *ctx, size_t n, const onx_op_def *defs,
+                                       onx_diag *diag);
+
+/* For inference functions of your own. What is not known of an input stays out: a dtype NONE, a rank
+ * or size of -1. Inputs that are absent are not known. */
+ONX_API const onx_node *onx_infer_node(const onx_infer *infer);
+/* "float[N,2*M]", as snprintf does; "?" when nothing is known. */
+ONX_API size_t onx_infer_type(onx_infer *infer, size_t input, char *out, size_t size);
+ONX_API onx_dtype onx_infer_dtype(const onx_infer *infer, size_t input); /* of a tensor */
+ONX_API int64_t onx_infer_rank(const onx_infer *infer, size_t input);
+ONX_API int64_t onx_infer_dim(const onx_infer *infer, size_t input, size_t index);
+/* "N", "2*M + 1", "3", as snprintf does; "?" when nothing is known. */
+ONX_API size_t onx_infer_dim_text(onx_infer *infer, size_t input, size_t index, char *out,
+                                  size_t size);
+/* The elements of an input of integers, where all are known: of constants and of shapes. Valid
+ * during the call. */
+ONX_API bool onx_infer_ints(onx_infer *infer, size_t input, size_t *n, const int64_t **values);
+/* An attribute of the node, or its default. */
+ONX_API int64_t onx_infer_int(const onx_infer *infer, const char *attribute);
+ONX_API float onx_infer_float(const onx_infer *infer, const char *attribute);
+ONX_API onx_str onx_infer_string(const onx_infer *infer, const char *attribute);
+/* The type of an output: as types are written for values, but a size may be any expression over
+ * names, numbers, + - * / and floor, ceil, min, max: "float[N, 2*M, floor(H/2)]". An output that the
+ * node does not have is ignored. */
+ONX_API onx_status onx_infer_set_type(onx_infer *infer, size_t output, const char *type);
+/* The node cannot be right: return this. */
+ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
+
 /* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
 
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */

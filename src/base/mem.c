@@ -69,6 +69,7 @@ void onx_context_retain(onx_context *ctx) {
 
 void onx_context_free(onx_context *ctx) {
     if (!ctx || ctx == &default_context || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
+    if (ctx->custom) ctx->custom_free(ctx);
     ctx->allocator.resize(ctx->allocator.user, ctx, sizeof *ctx, 0);
 }
 

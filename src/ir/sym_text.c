@@ -150,7 +150,7 @@ static void close_group(parser *p) {
 
 static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
+           c == '.' || c == '?';
 }
 
 static char function_of(onx_str word) {

@@ -42,5 +42,5 @@ const onx_op *onx_op_of(const onx_node *node) {
         graph->function ? &graph->function->opset_import : &graph->model->opset_import;
     onx_str domain = onx_domain_plain(node->domain);
     int64_t version = imported(imports, domain, graph->model->ir_version);
-    return onx_op_find(domain, node->op_type, version);
+    return onx_op_lookup(node->msg.doc->ctx, domain, node->op_type, version);
 }

@@ -75,6 +75,14 @@ static onx_status infer_conv(onx_infer *in) {
 #define CONV_BLOCKED                                                                               \
     "(X:float, W:float, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                             \
     ", lo:float=-inf, hi:float=inf, code?:ints, consts?:floats}"
+#define TRANSPOSE                                                                                  \
+    "(X:T, W:T, B?:T) -> (Y:T) {" CONV_ATTRS ", output_padding?:ints, output_shape?:ints} "
+#define DEFORM                                                                                     \
+    "(X:T, W:T, offset:T, B?:T, mask?:T) -> (Y:T) {dilations?:ints, group:int=1, "                 \
+    "kernel_shape?:ints, offset_group:int=1, pads?:ints, strides?:ints} "
+#define COL2IM                                                                                     \
+    "(input:T, image_shape:int64, block_shape:int64) -> (output:T) {dilations?:ints, pads?:ints, " \
+    "strides?:ints} "
 #define REORDER "(X:float) -> (Y:float)"
 
 extern onx_op_rows onx_ops_conv;
@@ -82,6 +90,12 @@ onx_op_rows onx_ops_conv = {
     {"Conv", 1, CONV " [T:f0]", .infer = infer_conv},
     {"Conv", 11, CONV " [T:f0]", .infer = infer_conv},
     {"Conv", 22, CONV " [T:f]", .infer = infer_conv},
+    {"ConvTranspose", 1, TRANSPOSE "[T:f0]", .infer = NULL},
+    {"ConvTranspose", 11, TRANSPOSE "[T:f0]", .infer = NULL},
+    {"ConvTranspose", 22, TRANSPOSE "[T:f]", .infer = NULL},
+    {"DeformConv", 19, DEFORM "[T:f0]", .infer = NULL},
+    {"DeformConv", 22, DEFORM "[T:f]", .infer = NULL},
+    {"Col2Im", 18, COL2IM "[T:all13]", .infer = NULL},
     {"ConvBlocked", 1, CONV_BLOCKED, .infer = infer_conv, .domain = "onx.internal"},
     {"ToBlocked", 1, REORDER, .infer = onx_infer_same, .domain = "onx.internal"},
     {"FromBlocked", 1, REORDER, .infer = onx_infer_same, .domain = "onx.internal"},

@@ -160,6 +160,12 @@ static onx_status infer_topk(onx_infer *in) {
     "(data:T, indices:int64, updates:T) -> (output:T) {reduction:string=\"none\"} "
 #define ONE_HOT_9 "(indices:T1, depth:T2, values:T3) -> (output:T3) {axis:int=-1} "
 #define COMPRESS_9 "(input:T, condition:T1) -> (output:T) {axis?:int} "
+#define TENSOR_SCATTER                                                                             \
+    "(past_cache:T, update:T, write_indices?:int64) -> (present_cache:T) {axis:int=-2, "           \
+    "mode:string=\"linear\"} "
+#define UNIQUE                                                                                     \
+    "(X:T) -> (Y:T, indices?:int64, inverse_indices?:int64, counts?:int64) {axis?:int, "           \
+    "sorted:int=1} "
 #define NON_ZERO_9 "(X:T) -> (Y:int64) "
 
 extern onx_op_rows onx_ops_gather;
@@ -195,7 +201,11 @@ onx_op_rows onx_ops_gather = {
     {"NonZero", 9, NON_ZERO_9 "[T:all1]", .infer = infer_nonzero},
     {"NonZero", 13, NON_ZERO_9 "[T:all13]", .infer = infer_nonzero},
     {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
-    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
+    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same,
+     .deprecated = true},
+    {"TensorScatter", 24, TENSOR_SCATTER "[T:all24]", .infer = NULL},
+    {"Unique", 11, UNIQUE "[T:all1]", .infer = NULL},
+    {"Unique", 28, UNIQUE "[T:all13]", .infer = NULL},
     {"TopK", 1, "(X:T) -> (Values:T, Indices:I) {axis:int=-1, k:int} [T:f0, I:int64]",
      .infer = infer_topk},
     {"TopK", 10, "(X:T, K:int64) -> (Values:T, Indices:I) {axis:int=-1} [T:f0, I:int64]",

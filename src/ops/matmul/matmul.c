@@ -91,6 +91,8 @@ onx_op_rows onx_ops_matmul = {
     {"Gemm", 9, GEMM("C", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 11, GEMM("C?", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
+    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = NULL},
+    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = NULL},
     {"MatMulTile", 1,
      "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
      .infer = infer_matmul, .domain = "onx.internal"},

@@ -67,9 +67,9 @@ onx_op_rows onx_ops_norm = {
        "running_var?:T2) {training_mode:int=0, momentum:float=0.9, epsilon:float=1e-05} [T:f, "
        "T1:f, T2:f]",
        infer_batch),
-    OP("GroupNormalization", 18,
-       "(X:T, scale:T, bias:T) -> (Y:T) {num_groups:int, epsilon:float=1e-05} [T:f]",
-       onx_infer_same),
+    {"GroupNormalization", 18,
+     "(X:T, scale:T, bias:T) -> (Y:T) {num_groups:int, epsilon:float=1e-05} [T:f]",
+     .infer = onx_infer_same, .deprecated = true},
     OP("GroupNormalization", 21,
        "(X:T, scale:T, bias:T) -> (Y:T) {stash_type:int=1, num_groups:int, epsilon:float=1e-05} "
        "[T:f]",

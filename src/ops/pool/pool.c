@@ -53,6 +53,10 @@ static onx_status infer_global(onx_infer *in) {
         "p:float=2.0} "
 #define LP2 ONE "{" BASE ", p:int=2} "
 #define LP18 ONE "{" BASE ", p:int=2, ceil_mode:int=0, dilations?:ints} "
+#define UNPOOL                                                                                     \
+    "(X:T1, I:T2, output_shape?:T2) -> (output:T1) {kernel_shape:ints, pads?:ints, "               \
+    "strides?:ints} "
+#define ROI "(X:T, rois:T) -> (Y:T) {pooled_shape:ints, spatial_scale:float=1.0} "
 #define INTERNAL .domain = "onx.internal"
 
 extern onx_op_rows onx_ops_pool;
@@ -81,6 +85,11 @@ onx_op_rows onx_ops_pool = {
     {"GlobalLpPool", 1, ONE "{p:float=2.0} [T:f0]", .infer = infer_global},
     {"GlobalLpPool", 2, ONE "{p:int=2} [T:f0]", .infer = infer_global},
     {"GlobalLpPool", 22, ONE "{p:int=2} [T:f]", .infer = infer_global},
+    {"MaxUnpool", 9, UNPOOL "[T1:f0, T2:int64]", .infer = NULL},
+    {"MaxUnpool", 11, UNPOOL "[T1:f0, T2:int64]", .infer = NULL},
+    {"MaxUnpool", 22, UNPOOL "[T1:f, T2:int64]", .infer = NULL},
+    {"MaxRoiPool", 1, ROI "[T:f0]", .infer = NULL},
+    {"MaxRoiPool", 22, ROI "[T:f]", .infer = NULL},
     {"MaxPoolBlocked", 1, MAX10 "[T:float, I:int64]", .infer = infer_pool, INTERNAL},
     {"AveragePoolBlocked", 1, AVERAGE19 "[T:float]", .infer = infer_pool, INTERNAL},
     {"GlobalAveragePoolBlocked", 1, ONE "[T:float]", .infer = infer_global, INTERNAL},

@@ -148,6 +148,7 @@ static onx_status infer_optional(onx_infer *in) {
 
 #define INSERT "(input_sequence:S, tensor:T, position?:I) -> (output_sequence:S)"
 #define SPLIT "(input:T, split?:I) -> (output_sequence:S) {keepdims:int=1, axis:int=0} "
+#define MAP "(input_sequence:S, additional_inputs?**:V) -> (out_sequence**:S) {body:graph} "
 
 extern onx_op_rows onx_ops_sequence;
 onx_op_rows onx_ops_sequence = {
@@ -168,6 +169,7 @@ onx_op_rows onx_ops_sequence = {
     {"ConcatFromSequence", 11,
      "(input_sequence:S) -> (concat_result:T) {new_axis:int=0, axis:int} [S:seq(all1), T:all1]",
      .infer = infer_concat},
+    {"SequenceMap", 17, MAP "[S:seq(all1), V:all1|seq(all1)]", .infer = NULL},
     {"Optional", 15,
      "(input?:V) -> (output:O) {type?:type_proto} "
      "[V:all1|seq(all1), O:optional(seq(all1))|optional(all1)]",
