@@ -129,19 +129,18 @@ static onx_status infer_qlinear_matmul(onx_infer *in) {
     return onx_infer_matmul(in, 0, 3, onx_infer_in(in, 7)->dtype);
 }
 
-/* The weights may have a scale for each output channel, all else has one. */
+/* The weights may have scales and zero points for each output channel, all else has one. */
 static onx_status infer_qlinear_conv(onx_infer *in) {
-    static const size_t singles[] = {1, 2, 6, 7};
-    const onx_fact *w = onx_infer_in(in, 3), *scale = onx_infer_in(in, 4);
+    const onx_fact *w = onx_infer_in(in, 3);
     onx_extent channels = {"number of output channels", w->ranked && w->rank ? w->dims[0] : NULL};
-    for (size_t i = 0; i < ONX_COUNT(singles); i++)
-        if (onx_infer_in(in, singles[i])->ranked && !is_single(onx_infer_in(in, singles[i])))
-            return onx_infer_fail(in, "input %zu must be a scalar", singles[i]);
+    for (size_t i = 1; i < 8; i++) {
+        const onx_fact *fact = onx_infer_in(in, i);
+        if (i == 3 || !fact->ranked || is_single(fact)) continue;
+        if (i != 4 && i != 5) return onx_infer_fail(in, "input %zu must be a scalar", i);
+        ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&channels}));
+    }
     ONX_TRY(check_types(in, 0, 2));
     ONX_TRY(check_types(in, 3, 5));
-    ONX_TRY(check_zero_point(in, scale, onx_infer_in(in, 5)));
-    if (scale->ranked && !is_single(scale))
-        ONX_TRY(onx_infer_unify(in, 4, 1, (onx_extent *[]){&channels}));
     return onx_infer_conv(in, 0, 3, 8, onx_infer_in(in, 7)->dtype);
 }
 

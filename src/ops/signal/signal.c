@@ -85,7 +85,7 @@ static onx_status infer_stft(onx_infer *in) {
     int64_t n;
     if (x->ranked && (x->rank < 2 || x->rank > 3))
         return onx_infer_fail(in, "the signal has %zu dimensions; it needs 3", x->rank);
-    if (x->ranked && x->rank == 3) ONX_TRY(check_parts(in, x->dims[2], true, !onesided));
+    if (x->ranked && x->rank == 3) ONX_TRY(check_parts(in, x->dims[2], true, true));
     ONX_TRY(onx_infer_scalar(in, 1, &step));
     ONX_TRY(onx_infer_scalar(in, 3, &given));
     if (onx_sym_is_int(step, &n) && n < 1)
