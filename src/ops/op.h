@@ -67,6 +67,8 @@ const onx_op *onx_op_lookup(const onx_context *ctx, onx_str domain, onx_str name
 const onx_op *onx_op_custom_at(const onx_context *ctx, size_t index);
 /* The row for a node, by the opset imports of its model or function. */
 const onx_op *onx_op_of(const onx_node *node);
+/* The version of ai.onnx that its model or function imports; 0: none. */
+int64_t onx_op_opset(const onx_node *node);
 /* The domain, with "ai.onnx" as "". */
 onx_str onx_domain_plain(onx_str domain);
 
@@ -98,9 +100,6 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
                                onx_diag *diag) ONX_MUST_CHECK;
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
-/* All alternatives of a constraint (or the type of a parameter that is no variable), one by one, as
- * ONNX's schemas write types: "tensor(float)|tensor(double)|seq(tensor(float))". */
-void onx_types_print(onx_str types, onx_buf *out);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
