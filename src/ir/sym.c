@@ -82,12 +82,13 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym) return sym;
+    if (sym || (size > 1 && syms->arena.total > ONX_SYM_BYTES)) return sym;
     sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
     if (!sym) return out_of_memory(syms);
     sym->n = (uint32_t)n;
     sym->depth = depth;
     sym->size = size;
+    sym->range = onx_terms_range(clean, n);
     sym->id = syms->next_id++;
     memcpy(sym->terms, clean, key.size);
     key.data = (const char *)sym->terms;
@@ -117,12 +118,14 @@ const onx_sym *onx_sym_atom(onx_syms *syms, onx_atom_kind kind, onx_str name, co
     if (atom) return atom->self;
     uint32_t depth = is_name ? 0 : deeper(a, b), size = 1 + (is_name ? 0 : a->size + b->size);
     if (depth > ONX_SYM_DEPTH || size > ONX_SYM_SIZE) return NULL;
+    if (!is_name && syms->arena.total > ONX_SYM_BYTES) return NULL;
     atom = onx_arena_alloc(&syms->arena, sizeof *atom);
     if (!atom || !onx_arena_str(&syms->arena, bytes, &bytes)) return out_of_memory(syms);
     *atom = (onx_atom){.kind = kind,
                        .id = syms->next_id++,
                        .depth = depth,
                        .size = size,
+                       .range = onx_atom_range(kind, a, b),
                        .name = is_name ? bytes : (onx_str){NULL, 0},
                        .a = a,
                        .b = b};
