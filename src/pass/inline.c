@@ -270,7 +270,20 @@ static void ignore(void *user, const onx_diag *diag) {
     (void)user, (void)diag;
 }
 
+/* Finding facts takes time: is there anything to be expanded? */
+static bool has_work(inliner *in) {
+    const onx_msg *msg;
+    for (onx_walk w = onx_walk_begin(in->model); (msg = onx_walk_next(&w));) {
+        const onx_op *op = msg->desc == &onx_desc_node ? onx_op_of((const onx_node *)msg) : NULL;
+        if (onx_op_has_body(op) && in->how->expands(in->how->user, (const onx_node *)msg, op))
+            return true;
+        if (msg->desc == &onx_desc_tensor || msg->desc == &onx_desc_type) onx_walk_skip(&w);
+    }
+    return false;
+}
+
 static onx_status expand_all(inliner *in) {
+    if (!has_work(in)) return ONX_OK;
     onx_facts_options options =
         in->how->infer ? *in->how->infer : (onx_facts_options){.n_sizes = 0};
     if (!options.report) options.report = ignore;

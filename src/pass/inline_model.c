@@ -61,20 +61,30 @@ static onx_status check_names(const onx_model *model, size_t n, const char *cons
     return ONX_OK;
 }
 
-/* Is there an operator with a body for each name, in some version? */
-static onx_status check_operators(const onx_inline_options *o, onx_diag *diag) {
+static bool is_operator(const char *text, const onx_op *op) {
+    return onx_op_has_body(op) && matches(text, onx_str_of(op->domain ? op->domain : ""),
+                                          onx_str_of(op->name), (onx_str){NULL, 0});
+}
+
+/* Is there an operator of the name with a body, in some version? */
+static bool has_operator(const onx_context *ctx, const char *text) {
+    for (const onx_family *family = onx_op_table; family->name; family++)
+        for (const onx_op *op = family->ops; op->name; op++)
+            if (is_operator(text, op)) return true;
+    const onx_op *op;
+    for (size_t i = 0; (op = onx_op_custom_at(ctx, i)); i++)
+        if (is_operator(text, op)) return true;
+    return false;
+}
+
+static onx_status check_operators(const onx_model *model, const onx_inline_options *o,
+                                  onx_diag *diag) {
     for (size_t i = 0; i < o->n_operators; i++) {
-        if (!o->operators || !o->operators[i])
-            return onx_fail(diag, ONX_USAGE, "the name of an operator is missing");
-        bool found = false;
-        for (const onx_family *family = onx_op_table; family->name && !found; family++)
-            for (const onx_op *op = family->ops; op->name && !found; op++)
-                found = onx_op_has_body(op) &&
-                        matches(o->operators[i], onx_str_of(op->domain ? op->domain : ""),
-                                onx_str_of(op->name), (onx_str){NULL, 0});
-        if (!found)
+        const char *name = o->operators ? o->operators[i] : NULL;
+        if (!name) return onx_fail(diag, ONX_USAGE, "the name of an operator is missing");
+        if (!has_operator(model->msg.doc->ctx, name))
             return onx_fail(diag, ONX_NOT_FOUND, "there is no operator '%.200s' that is a function",
-                            o->operators[i]);
+                            name);
     }
     return ONX_OK;
 }
@@ -87,7 +97,7 @@ onx_status onx_model_inline(const onx_model *model, const onx_inline_options *op
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "onx_model_inline needs a model");
     ONX_TRY(check_names(model, o.n_only, o.only, diag));
     ONX_TRY(check_names(model, o.n_except, o.except, diag));
-    ONX_TRY(check_operators(&o, diag));
+    ONX_TRY(check_operators(model, &o, diag));
     onx_inline how = {.user = &o, .wants = wants, .keep = o.keep, .max_bytes = o.max_bytes};
     if (o.n_operators || o.all_operators) how.expands = expands;
     how.must_expand = !o.all_operators;
