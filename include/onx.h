@@ -877,6 +877,34 @@ ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
 
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
 
+/* Functions are written "domain::name", or "domain::name:overload" for one of several; without a
+ * domain, ai.onnx is meant. "*" stands for all of a domain ("com.acme::*"), alone for all there
+ * are. */
+typedef struct onx_inline_options {
+    size_t size;
+    /* Functions of the model that are inlined; none: all. Then, those that are not. */
+    size_t n_only;
+    const char *const *only;
+    size_t n_except;
+    const char *const *except;
+    /* Also operators that are functions themselves, as Celu: these, or, with `all_operators`, every
+     * node that there is a body for. */
+    size_t n_operators;
+    const char *const *operators;
+    bool all_operators;
+    bool keep; /* functions stay in the model, though nothing calls them any more */
+    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+     * anything is copied. */
+    size_t max_bytes;
+} onx_inline_options;
+
+/* A new model in which calls of functions are replaced by what the functions compute. Names of
+ * inner values begin with that of the call. INVALID when a function calls itself; UNSUPPORTED when
+ * one means other versions of operators than where it is called, or a node of `operators` has no
+ * body; NOT_FOUND when the model has no function of a name. */
+ONX_API onx_status onx_model_inline(const onx_model *model, const onx_inline_options *options,
+                                    onx_model **out, onx_diag *diag);
+
 /* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
 
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */

@@ -129,6 +129,10 @@ onx_status onx_op_body(const onx_op *op, const onx_node *node, size_t n_in,
                        const onx_fact *const *ins, onx_context *ctx, onx_model **out,
                        onx_diag *diag) ONX_MUST_CHECK;
 
+/* keeps.c: does a node of row `was` mean the same by the newer row `is`? Either may be NULL: no. */
+onx_status onx_op_keeps(const onx_op *was, const onx_op *is, onx_context *ctx, bool *out,
+                        onx_diag *diag) ONX_MUST_CHECK;
+
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is known about a value before anything runs. */
