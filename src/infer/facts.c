@@ -32,6 +32,10 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
 
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
+static onx_str place_of(const onx_value *value) {
+    return value->def && value->def->name.size ? value->def->name : value->name;
+}
+
 static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
                         const onx_fact *declared) {
     if (!facts->options.report) return;
@@ -43,7 +47,12 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_fact_print(fact, &b);
     onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
              ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
-    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
+    onx_diag_place(&diag, "graph '%.100s', %s '%.*s'", onx_graph_name(value->graph),
+                   value->def ? "node" : "input", ONX_FMT(place_of(value)));
+    onx_diag_hint(&diag, "%s",
+                  value->input    ? "declare what the node around the graph gives it"
+                  : value->output ? "declare the output as it is, or change what computes it"
+                                  : "drop the declared type, or write the inferred one");
     facts->options.report(facts->options.user, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
