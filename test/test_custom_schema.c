@@ -280,6 +280,78 @@ TEST(types_as_text) {
     }
 }
 
+/* ── Schemas ── */
+
+static void check_schema(const onx_schema *s) {
+    CHECK_STR(s->domain, "my.ops");
+    CHECK_STR(s->name, "Op");
+    REQUIRE(s->n_versions == 2 && s->n_inputs == 3 && s->n_outputs == 2);
+    REQUIRE(s->n_attrs == 3 && s->n_types == 2);
+    CHECK(s->versions[0] == 3 && s->versions[1] == 5 && s->since == 5);
+    CHECK_STR(s->inputs[0].type, "T");
+    CHECK_STR(s->inputs[1].type, "tensor(int64)");
+    CHECK(s->inputs[1].optional && !s->inputs[0].optional && !s->inputs[1].variadic);
+    CHECK(s->inputs[2].variadic && s->inputs[2].heterogeneous && s->inputs[2].optional);
+    CHECK_STR(s->outputs[1].type, "seq(tensor(float))");
+    CHECK_STR(s->attrs[0].value, "[0, 2]");
+    CHECK_STR(s->attrs[1].value, "\"a, b\"");
+    CHECK(s->attrs[2].required && !s->attrs[2].value && !s->attrs[0].required);
+    REQUIRE(s->types[0].n == 5 && s->types[1].n == 3);
+    CHECK_STR(s->types[0].name, "T");
+    CHECK_STR(s->types[0].allowed[0], "tensor(float)");
+    CHECK_STR(s->types[0].allowed[4], "tensor(int8)");
+    CHECK_STR(s->types[1].allowed[0], "map(int64, float)");
+    CHECK_STR(s->types[1].allowed[1], "optional(seq(tensor(bool)))");
+    CHECK_STR(s->types[1].allowed[2], "sparse_tensor(double)");
+    CHECK_STR(s->function, "Y = Add (X, X)");
+    CHECK(s->is_function && !s->deprecated && !onx_schema_runs(s, NULL));
+}
+
+TEST(schema) {
+    onx_op_def defs[2] = {
+        DEF("Op", "(X:T, n?:int64, more?**:V) -> (Y:T, Z?:seq(float)) {axes:ints=[0, 2],"
+                  " mode:string=\"a, b\", body:graph} [T:f|int8,"
+                  " V:map(int64, float)|optional(seq(bool))|sparse_tensor(double)]"),
+        DEF("Op", "() -> ()")};
+    defs[0].since = 5, defs[1].since = 3;
+    defs[0].function = "Y = Add (X, X)";
+    onx_context *ctx = context_of(2, defs);
+    const onx_schema *s = NULL, *old = NULL, *none = NULL;
+    onx_diag diag = ONX_INIT(onx_diag);
+    REQUIRE(ctx && onx_schema_find(ctx, "my.ops", "Op", 0, &s, &diag) == ONX_OK);
+    CHECK_EQ(onx_schema_find(ctx, "my.ops", "Op", 4, &old, &diag), ONX_OK);
+    CHECK_EQ(onx_schema_find(ctx, "my.ops", "Op", 2, &none, &diag), ONX_NOT_FOUND);
+    CHECK(strstr(diag.message, "opset 2"));
+    CHECK_EQ(onx_schema_find(ctx, "my.ops", "Opp", 0, &none, &diag), ONX_NOT_FOUND);
+    CHECK(strstr(diag.hint, "'my.ops::Op'"));
+    CHECK_EQ(onx_schema_find(NULL, "my.ops", "Op", 0, &none, &diag), ONX_NOT_FOUND);
+    CHECK_EQ(onx_schema_find(ctx, NULL, "qqqqqqqqqq", 0, &none, &diag), ONX_NOT_FOUND);
+    CHECK_STR(diag.hint, "");
+    CHECK_EQ(onx_schema_find(ctx, NULL, NULL, 0, &none, &diag), ONX_USAGE);
+    CHECK(!none);
+    onx_context_free(ctx);
+    check_schema(s);
+    CHECK(old && old->since == 3 && old->n_inputs == 0);
+    onx_schema_free(s);
+    onx_schema_free(old);
+    onx_schema_free(NULL);
+}
+
+TEST(schemas_of_the_tables) {
+    onx_op_info op;
+    uint32_t types = 0;
+    size_t n = 0, runs = 0;
+    for (; onx_op_info_at(n, &op); n++) {
+        const onx_schema *s = NULL;
+        if (!CHECK(onx_schema_find(NULL, op.domain, op.name, op.since, &s, NULL) == ONX_OK))
+            continue;
+        CHECK(s->since == op.since && strcmp(s->name, op.name) == 0);
+        runs += onx_schema_runs(s, &types);
+        onx_schema_free(s);
+    }
+    CHECK(n >= 659 && runs > 300 && runs < n);
+}
+
 /* ── Life ── */
 
 TEST(outlived_by_models) {
@@ -332,6 +404,9 @@ TEST(no_memory) {
             model = load(ctx, HEAD "g (float[N,M] x) => (y) <int64[1] n = {7}>"
                                    " { a = my.ops.Same (x) y = my.ops.Grow (x, n) }");
         if (model) status = onx_facts_new(model, NULL, &facts, NULL);
+        const onx_schema *schema = NULL;
+        if (!status) status = onx_schema_find(ctx, "my.ops", "Grow", 0, &schema, NULL);
+        onx_schema_free(schema);
         CHECK(status == ONX_OK || status == ONX_NO_MEMORY);
         done = !heap.failed;
         onx_facts_free(facts);
@@ -343,5 +418,5 @@ TEST(no_memory) {
 }
 
 TEST_MAIN(E(refused) E(all_or_none) E(versions) E(shorter_struct) E(types_from_the_signature)
-              E(inference_of_its_own) E(types_as_text) E(outlived_by_models) E(not_imported)
-                  E(no_memory))
+              E(inference_of_its_own) E(types_as_text) E(schema) E(schemas_of_the_tables)
+                  E(outlived_by_models) E(not_imported) E(no_memory))

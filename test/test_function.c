@@ -221,5 +221,31 @@ TEST(no_memory) {
     CHECK(done);
 }
 
-TEST_MAIN(E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
-              E(refused) E(no_memory))
+/* ── Bodies of operators ─────────────────────────────────────────────────────────────────────── */
+
+/* Every body that is text can be read, and computes every output. */
+TEST(bodies) {
+    size_t n = 0;
+    for (const onx_family *family = onx_op_table; family->name; family++)
+        for (const onx_op *op = family->ops; op->name; op++) {
+            onx_node node = {.graph = NULL};
+            onx_model *model = NULL;
+            onx_diag diag = ONX_INIT(onx_diag);
+            if (!op->function) continue;
+            n++;
+            onx_status status = onx_op_body(op, &node, 0, NULL, NULL, &model, &diag);
+            if (!CHECK(status == ONX_OK)) {
+                fprintf(stderr, "    %s %d: %s\n", op->name, (int)op->since, diag.message);
+                continue;
+            }
+            const onx_function *f = onx_model_function_first(model);
+            CHECK_STR(onx_function_name(f), op->name);
+            CHECK(f->output.n > 0);
+            for (size_t i = 0; i < f->output.n; i++) CHECK(f->body.outs.v[i]->value->def != NULL);
+            onx_model_free(model);
+        }
+    CHECK(n >= 37);
+}
+
+TEST_MAIN(E(bodies) E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names)
+              E(types) E(refused) E(no_memory))

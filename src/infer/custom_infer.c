@@ -1,5 +1,5 @@
-/* custom_infer.c: inference functions of programs: how they are called, and what they can ask beyond
- * the functions that those of the library use. */
+/* custom_infer.c: inference functions of programs: how they are called, and what they can ask
+ * beyond the functions that those of the library use. */
 #include "infer/type_fact.h"
 #include "ops/custom.h"
 

@@ -4,8 +4,8 @@
 
 #include "infer/infer_internal.h"
 
-/* The fact that a type tells. Sizes are expressions; `?` is one that is not known. A word alone is a
- * scalar if `scalars`, else a tensor of any rank. `*readable` is false when it is no type. */
+/* The fact that a type tells. Sizes are expressions; `?` is one that is not known. A word alone is
+ * a scalar if `scalars`, else a tensor of any rank. `*readable` is false when it is no type. */
 onx_status onx_type_fact(onx_facts *facts, onx_str text, bool scalars, onx_fact *out,
                          bool *readable) ONX_MUST_CHECK;
 
