@@ -58,6 +58,16 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_buf_fini(&b);
 }
 
+/* What is declared about a value, as far as it is believed: of inputs of the model all, for those
+ * are checked when it runs. */
+static onx_status declared_of(onx_facts *facts, const onx_value *value, onx_fact *out) {
+    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), out));
+    if (!facts->options.sceptical || (value->input && !value->graph->outer)) return ONX_OK;
+    for (onx_fact *level = out; level; level = (onx_fact *)(uintptr_t)level->elem)
+        *level = (onx_fact){.kind = level->kind, .dtype = level->dtype, .elem = level->elem};
+    return ONX_OK;
+}
+
 /* Keep `fact`, with what is declared about the value where it leaves something open. */
 static onx_status keep(onx_facts *facts, const onx_infer *in, const onx_value *value,
                        onx_fact *fact) {
@@ -65,7 +75,7 @@ static onx_status keep(onx_facts *facts, const onx_infer *in, const onx_value *v
     bool agree;
     if (!value) return ONX_OK;
     if (fact->constant && !fact->ranked) ONX_TRY(onx_fact_of_tensor(facts, fact->constant, fact));
-    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
+    ONX_TRY(declared_of(facts, value, &declared));
     ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
     if (!agree) report_type(facts, value, fact, &declared);
     ONX_TRY(onx_fact_complete(facts, in, value, fact));
