@@ -1,7 +1,7 @@
-/* matmul.c: MatMul and Gemm: meaning. MatMulTile of onx.internal is a MatMul whose result goes
+/* matmul.c: MatMul, Gemm and Det: meaning. MatMulTile of onx.internal is a MatMul whose result goes
  * through a program of elementwise operations (ops/tile/tile.h): input 0 of the program is the
  * product, further inputs are those of the node after A and B. */
-#include "ops/op.h"
+#include "ops/matmul/matmul.h"
 
 static bool differ(const onx_sym *a, const onx_sym *b) {
     int64_t x, y;
@@ -15,9 +15,8 @@ static const onx_sym *either(const onx_sym *a, const onx_sym *b) {
 
 /* A[…,m,k] B[…,k,n]: the sizes before the last two broadcast. One dimension alone is k, and no
  * dimension of the result comes of it. */
-static onx_status infer_matmul(onx_infer *in) {
-    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
-    onx_dtype dtype = a->dtype ? a->dtype : b->dtype;
+onx_status onx_infer_matmul(onx_infer *in, size_t a_index, size_t b_index, onx_dtype dtype) {
+    const onx_fact *a = onx_infer_in(in, a_index), *b = onx_infer_in(in, b_index);
     if (!a->ranked || !b->ranked) return onx_infer_unranked(in, 0, dtype);
     if (a->rank == 0 || b->rank == 0)
         return onx_infer_fail(in, "MatMul needs operands of at least one dimension");
@@ -38,6 +37,11 @@ static onx_status infer_matmul(onx_infer *in) {
     if (a->rank > 1) dims[rank++] = a->dims[a->rank - 2];
     if (b->rank > 1) dims[rank++] = b->dims[b->rank - 1];
     return onx_infer_tensor(in, 0, dtype, rank, dims);
+}
+
+static onx_status infer_matmul(onx_infer *in) {
+    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
+    return onx_infer_matmul(in, 0, 1, dtype ? dtype : onx_infer_in(in, 1)->dtype);
 }
 
 /* Sizes of a matrix, turned over if the attribute says so; not known if its rank is not. */
@@ -77,6 +81,15 @@ static onx_status infer_gemm(onx_infer *in) {
     return onx_infer_tensor(in, 0, dtype ? dtype : onx_infer_in(in, 1)->dtype, 2, y);
 }
 
+static onx_status infer_det(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
+    if (x->rank < 2) return onx_infer_fail(in, "Det needs matrices: X has %zu dimensions", x->rank);
+    onx_extent side = {"side of the square matrices", x->dims[x->rank - 2]};
+    ONX_TRY(onx_infer_meet(in, &side, x->dims[x->rank - 1]));
+    return onx_infer_tensor(in, 0, x->dtype, x->rank - 2, x->dims);
+}
+
 #define GEMM_ATTRS "alpha:float=1.0, beta:float=1.0, transA:int=0, transB:int=0"
 #define GEMM(c, attrs, types) "(A:T, B:T, " c ":T) -> (Y:T) {" GEMM_ATTRS attrs "} [T:" types "]"
 
@@ -91,8 +104,8 @@ onx_op_rows onx_ops_matmul = {
     {"Gemm", 9, GEMM("C", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 11, GEMM("C?", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
-    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = NULL},
-    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = NULL},
+    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = infer_det},
+    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = infer_det},
     {"MatMulTile", 1,
      "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
      .infer = infer_matmul, .domain = "onx.internal"},
