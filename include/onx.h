@@ -871,6 +871,78 @@ ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
 
 /* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
 
+/* What can be known about the values of a model before it runs: types, and shapes whose sizes are
+ * numbers or expressions over the names that inputs declare:
+ *
+ *     onx_inference *inference;
+ *     onx_inference_new(model, NULL, &inference, &diag);
+ *     onx_inference_type(inference, value, type, sizeof type);     "float[batch,2*seq + 1]"
+ *     onx_inference_why(inference, value, 1, text, sizeof text);   why a size is not known
+ *     onx_inference_free(inference);
+ *
+ * Declared types of what nodes compute fill in what cannot be inferred; where the two contradict
+ * each other, what is inferred stands. A size that is not known has a name of its own, "?7", which
+ * is the same wherever that size is meant. The model must outlive the inference and not change. */
+typedef struct onx_inference onx_inference;
+
+typedef struct onx_size { /* of a symbolic dimension */
+    const char *name;
+    int64_t value;
+} onx_size;
+
+typedef struct onx_infer_options {
+    size_t size;
+    size_t n_sizes; /* dimensions that are fixed: "batch" is 4 */
+    const onx_size *sizes;
+    /* A node that cannot be right, or a declared type that contradicts what is inferred, is a
+     * failure: INVALID. Without this, nothing is known about the results of such a node. */
+    bool strict;
+    /* Hears of each of those. May be NULL. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_infer_options;
+
+ONX_API onx_status onx_inference_new(const onx_model *model, const onx_infer_options *options,
+                                     onx_inference **out, onx_diag *diag);
+ONX_API void onx_inference_free(onx_inference *inference); /* NULL is fine */
+/* Of any value of the main graph or of a graph inside it. NONE: not known. */
+ONX_API onx_type_kind onx_inference_kind(const onx_inference *inference, const onx_value *value);
+ONX_API onx_dtype onx_inference_dtype(const onx_inference *inference, const onx_value *value);
+ONX_API bool onx_inference_has_shape(const onx_inference *inference, const onx_value *value);
+ONX_API size_t onx_inference_rank(const onx_inference *inference, const onx_value *value);
+
+typedef enum onx_extent_kind {
+    ONX_EXTENT_UNKNOWN,  /* or an expression with something unknown in it */
+    ONX_EXTENT_SYMBOLIC, /* an expression over declared names */
+    ONX_EXTENT_NUMBER,
+} onx_extent_kind;
+ONX_API onx_extent_kind onx_inference_dim_kind(const onx_inference *inference,
+                                               const onx_value *value, size_t index);
+/* The size of a dimension if it is a number; else -1. */
+ONX_API int64_t onx_inference_dim(const onx_inference *inference, const onx_value *value,
+                                  size_t index);
+/* Texts, as snprintf does. A size: "3", "2*batch", "?7 + 1". A type: "float[batch,3]". The elements
+ * of small integer tensors, as far as they are known: "batch, 3, ?"; "" where none is. */
+ONX_API size_t onx_inference_dim_text(const onx_inference *inference, const onx_value *value,
+                                      size_t index, char *out, size_t size);
+ONX_API size_t onx_inference_type(const onx_inference *inference, const onx_value *value, char *out,
+                                  size_t size);
+ONX_API size_t onx_inference_elements(const onx_inference *inference, const onx_value *value,
+                                      char *out, size_t size);
+/* Why a size or, for index SIZE_MAX, the rank or the type is not known: the way from the value back
+ * to the operator that lost it, and the reason; a line each. "" where all is known. */
+ONX_API size_t onx_inference_why(const onx_inference *inference, const onx_value *value,
+                                 size_t index, char *out, size_t size);
+
+/* Write what is inferred into the model: as value_info of what nodes compute, in the main graph and
+ * those inside it, and into the declared types of outputs where these leave something open. Names
+ * and sizes that are declared stay. What value_info says wrongly is corrected; an output that
+ * contradicts what is inferred stays as it is declared. Expressions are written as dim_param,
+ * "2*batch"; sizes that are not known have none. Sizes that are fixed by options are written as
+ * numbers, also into the inputs. On NO_MEMORY some types may have been written. */
+ONX_API onx_status onx_model_infer(onx_model *model, const onx_infer_options *options,
+                                   onx_diag *diag);
+
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
@@ -934,11 +1006,6 @@ typedef enum onx_level {
     ONX_LEVEL_BASIC,   /* portable rewrites: constant folding, dead nodes, identities */
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
-
-typedef struct onx_size { /* of a symbolic dimension */
-    const char *name;
-    int64_t value;
-} onx_size;
 
 typedef struct onx_session_options {
     size_t size;

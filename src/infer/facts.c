@@ -32,6 +32,10 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
 
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
+static onx_str place_of(const onx_value *value) {
+    return value->def && value->def->name.size ? value->def->name : value->name;
+}
+
 static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
                         const onx_fact *declared) {
     if (!facts->options.report) return;
@@ -43,10 +47,25 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_fact_print(fact, &b);
     onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
              ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
-    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
+    onx_diag_place(&diag, "graph '%.100s', %s '%.*s'", onx_graph_name(value->graph),
+                   value->def ? "node" : "input", ONX_FMT(place_of(value)));
+    onx_diag_hint(&diag, "%s",
+                  value->input    ? "declare what the node around the graph gives it"
+                  : value->output ? "declare the output as it is, or change what computes it"
+                                  : "drop the declared type, or write the inferred one");
     facts->options.report(facts->options.user, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
+}
+
+/* What is declared about a value, as far as it is believed: of inputs of the model all, for those
+ * are checked when it runs. */
+static onx_status declared_of(onx_facts *facts, const onx_value *value, onx_fact *out) {
+    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), out));
+    if (!facts->options.sceptical || (value->input && !value->graph->outer)) return ONX_OK;
+    for (onx_fact *level = out; level; level = (onx_fact *)(uintptr_t)level->elem)
+        *level = (onx_fact){.kind = level->kind, .dtype = level->dtype, .elem = level->elem};
+    return ONX_OK;
 }
 
 /* Keep `fact`, with what is declared about the value where it leaves something open. */
@@ -56,7 +75,7 @@ static onx_status keep(onx_facts *facts, const onx_infer *in, const onx_value *v
     bool agree;
     if (!value) return ONX_OK;
     if (fact->constant && !fact->ranked) ONX_TRY(onx_fact_of_tensor(facts, fact->constant, fact));
-    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
+    ONX_TRY(declared_of(facts, value, &declared));
     ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
     if (!agree) report_type(facts, value, fact, &declared);
     ONX_TRY(onx_fact_complete(facts, in, value, fact));

@@ -22,6 +22,9 @@ typedef struct onx_facts onx_facts;
 typedef struct onx_facts_options {
     size_t n_sizes; /* sizes for names in declared types */
     const onx_size *sizes;
+    /* Shapes that are declared for what nodes compute are not believed: for what is done with facts
+     * must be right even where a file is wrong about itself. */
+    bool sceptical;
     /* Hears of nodes that cannot be right, and of declared types that contradict what was inferred;
      * then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_diag *diag);

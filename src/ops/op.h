@@ -179,7 +179,7 @@ bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **valu
 /* A size that nothing is known about but that it is the same wherever this symbol stands. */
 const onx_sym *onx_infer_fresh(onx_infer *in);
 /* Why dimension `dim` of an output, or its whole shape or type (ONX_LOST_SHAPE), is not known: a
- * clause for people, "it is as many as there are elements of 'x' that are not zero". Where nothing is
+ * clause for people, "it is as many as there are elements of 'x' that are not 0". Where nothing is
  * said, the reason is looked for in what is not known about the inputs. */
 #define ONX_LOST_SHAPE SIZE_MAX
 void onx_infer_lost(onx_infer *in, size_t output, size_t dim, const char *fmt, ...)
