@@ -180,6 +180,32 @@ bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype) {
     return false;
 }
 
+/* Alternatives are tried one by one, level by level. */
+bool onx_types_allow(onx_str types, const onx_fact *fact) {
+    static const char *const words[] = {[ONX_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+                                        [ONX_TYPE_SEQUENCE] = "seq",
+                                        [ONX_TYPE_MAP] = "map",
+                                        [ONX_TYPE_OPTIONAL] = "optional"};
+    onx_str one, key;
+    while (cut(&types, '|', &one)) {
+        const onx_fact *f = fact;
+        bool fits = true;
+        while (fits && f && f->kind > ONX_TYPE_TENSOR && f->kind != ONX_TYPE_OPAQUE) {
+            bool map = f->kind == ONX_TYPE_MAP, sparse = f->kind == ONX_TYPE_SPARSE_TENSOR;
+            fits = unwrap(&one, words[f->kind]);
+            if (fits && map) fits = cut(&one, ',', &key) && (!f->dtype || types_of(key) >> f->dtype & 1);
+            one = trim(one);
+            if (sparse) break;
+            f = f->elem;
+        }
+        if (!fits) continue;
+        if (!f || !f->kind) return true;
+        uint32_t tensors = types_of(one);
+        if (f->kind != ONX_TYPE_OPAQUE && (f->dtype ? tensors >> f->dtype & 1 : tensors != 0)) return true;
+    }
+    return false;
+}
+
 /* ── Items ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool read_param(onx_str item, void *out) {
