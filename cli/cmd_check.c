@@ -147,8 +147,8 @@ static int check(const cli_args *args, checking *c, const onx_model *model) {
     } else {
         cli_puts(stdout, c->path);
         if (c->errors || (c->warnings && !c->quiet))
-            printf(": %s: %zu error%s, %zu warning%s\n", c->errors ? "invalid" : "valid",
-                   c->errors, cli_plural(c->errors), c->warnings, cli_plural(c->warnings));
+            printf(": %s: %zu error%s, %zu warning%s\n", c->errors ? "invalid" : "valid", c->errors,
+                   cli_plural(c->errors), c->warnings, cli_plural(c->warnings));
         else
             puts(": valid");
     }
@@ -206,7 +206,8 @@ const cli_command cli_check = {
     "[OPTIONS] MODEL...",
     "whether models follow the rules of ONNX, and where they do not",
     "Reads models and says what is wrong with them: every problem, with its place, its rule and\n"
-    "what to do about it. Structure, names, order, operators, attributes and their values, types of\n"
+    "what to do about it. Structure, names, order, operators, attributes and their values, types "
+    "of\n"
     "all values, tensors and their data, functions, training and devices are checked; with --full\n"
     "also shapes. Warnings are about what is allowed, but probably not meant. Of many problems of\n"
     "one rule the first 10 are shown. The exit status is 1 if any model is invalid.",

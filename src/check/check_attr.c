@@ -51,10 +51,10 @@ static void check_payload(onx_checker *c, const onx_attr *a) {
     else if (n && a->type && found->type != (onx_attr_type)a->type)
         onx_check_tell(c, ONX_RULE_ATTR_PAYLOAD, a, "correct its type",
                        "the attribute says it is %s, but its value is %s",
-                       onx_attr_type_name((onx_attr_type)a->type),
-                       onx_attr_type_name(found->type));
+                       onx_attr_type_name((onx_attr_type)a->type), onx_attr_type_name(found->type));
     else if (!n && !a->ref_attr_name.size && needs_payload((onx_attr_type)a->type))
-        onx_check_tell(c, ONX_RULE_ATTR_PAYLOAD, a, "give it a value", "the attribute has no value");
+        onx_check_tell(c, ONX_RULE_ATTR_PAYLOAD, a, "give it a value",
+                       "the attribute has no value");
 }
 
 /* A reference to a parameter of the function that is around it. */
@@ -142,8 +142,7 @@ static bool is_among(const onx_node *node, onx_str name, const onx_attr *end) {
 }
 
 static bool is_first(onx_checker *c, const onx_node *node, const onx_attr *a) {
-    if (node->attribute.count > FEW)
-        return onx_check_once(c, &c->names, &node->attribute, a->name);
+    if (node->attribute.count > FEW) return onx_check_once(c, &c->names, &node->attribute, a->name);
     return !is_among(node, a->name, a);
 }
 

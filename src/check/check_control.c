@@ -38,9 +38,12 @@ static const struct row {
     const char *op, *attr;
     arity (*arity)(const onx_node *node);
 } rows[] = {
-    {"If", "then_branch", arity_if},      {"If", "else_branch", arity_if},
-    {"Loop", "body", arity_loop},         {"Scan", "body", arity_scan},
-    {"SequenceMap", "body", arity_map},   {"FlexAttention", "score_mod", arity_one},
+    {"If", "then_branch", arity_if},
+    {"If", "else_branch", arity_if},
+    {"Loop", "body", arity_loop},
+    {"Scan", "body", arity_scan},
+    {"SequenceMap", "body", arity_map},
+    {"FlexAttention", "score_mod", arity_one},
     {"FlexAttention", "prob_mod", arity_one},
 };
 

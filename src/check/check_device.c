@@ -5,8 +5,7 @@
 void onx_check_devices(onx_checker *c, const onx_model *model) {
     ONX_EACH (onx_device, d, model->configuration) {
         if (!d->name.size)
-            onx_check_tell(c, ONX_RULE_DEVICE_NAME, d, NULL,
-                           "a device configuration has no name");
+            onx_check_tell(c, ONX_RULE_DEVICE_NAME, d, NULL, "a device configuration has no name");
         else if (!onx_check_once(c, &c->names, &model->configuration, d->name))
             onx_check_tell(c, ONX_RULE_DEVICE_NAME, d, "rename one of the two",
                            "there are two device configurations '%.*s'", ONX_FMT(d->name));

@@ -60,8 +60,8 @@ static void tell_type(const edges *e, size_t index, size_t param, const onx_fact
     onx_str text = text_of(fact, &buf);
     onx_check_tell(e->c, ONX_RULE_EDGE_TYPE, e->node, "add a Cast, or take another opset version",
                    "%s %zu, '%.*s', of %s %d cannot be %.*s: it is one of %.*s", e->what, index,
-                   ONX_FMT(e->params[param].name), e->callee->op->name,
-                   (int)e->callee->op->since, ONX_FMT(text), ONX_FMT(types));
+                   ONX_FMT(e->params[param].name), e->callee->op->name, (int)e->callee->op->since,
+                   ONX_FMT(text), ONX_FMT(types));
     onx_buf_fini(&buf);
 }
 

@@ -61,16 +61,16 @@ static void check_file(onx_checker *c, const onx_tensor *t, onx_str location) {
     uint64_t offset, length, size = 0;
     if (!known_size(c, location, &size)) {
         TELL(DATA, t, "put the file into the model's folder",
-             "the data of tensor '%.*s' should lie in '%.*s', which is not there",
-             ONX_FMT(t->name), ONX_FMT(location));
+             "the data of tensor '%.*s' should lie in '%.*s', which is not there", ONX_FMT(t->name),
+             ONX_FMT(location));
         return;
     }
-    bool inside = onx_tensor_extent(t, &offset, &length) && offset <= size &&
-                  length <= size - offset;
+    bool inside =
+        onx_tensor_extent(t, &offset, &length) && offset <= size && length <= size - offset;
     if (!inside && !c->no_memory)
         TELL(DATA, t, "the file is cut off, or belongs to another model",
-             "the data of tensor '%.*s' lie outside '%.*s', which has %llu bytes",
-             ONX_FMT(t->name), ONX_FMT(location), (unsigned long long)size);
+             "the data of tensor '%.*s' lie outside '%.*s', which has %llu bytes", ONX_FMT(t->name),
+             ONX_FMT(location), (unsigned long long)size);
 }
 
 void onx_check_external(onx_checker *c, const onx_tensor *t) {

@@ -135,7 +135,8 @@ static function_state *state_of(const onx_map *states, const onx_function *f) {
 }
 
 static void tell_recursion(onx_checker *c, const function_state *s) {
-    onx_check_tell(c, ONX_RULE_FUNCTION_RECURSION, s->function, "inline a call, or break the circle",
+    onx_check_tell(c, ONX_RULE_FUNCTION_RECURSION, s->function,
+                   "inline a call, or break the circle",
                    "the function '%.*s' calls itself, by way of other functions or at once",
                    ONX_FMT(s->function->name));
 }

@@ -157,8 +157,7 @@ void onx_check_body(onx_checker *c, const onx_function *f) {
             onx_check_tell(c, ONX_RULE_OUTPUT_UNDEFINED, f, "compute it, or remove the output",
                            "nothing defines the output '%.*s' of the function",
                            ONX_FMT(f->output.v[i]));
-    if (body->value_info.count)
-        onx_check_ir(c, ONX_RULE_IR_TYPE, f, 10, "value_info of functions");
+    if (body->value_info.count) onx_check_ir(c, ONX_RULE_IR_TYPE, f, 10, "value_info of functions");
     check_infos(c, body);
 }
 

@@ -37,7 +37,7 @@ static void check_ir_version(onx_checker *c, const onx_model *model) {
 /* ── Opsets ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The IR version that each version of a domain came with, from version 1 on. */
-static const uint8_t ir_onnx[] = {3, 3, 3, 3, 3, 3, 3, 3,  4,  5,  6,  7,  7,  7,
+static const uint8_t ir_onnx[] = {3, 3, 3, 3, 3, 3, 3,  3,  4,  5,  6,  7,  7,  7,
                                   8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14};
 static const uint8_t ir_ml[] = {3, 6, 8, 9, 10};
 static const uint8_t ir_training[] = {7};

@@ -8,10 +8,17 @@
 static const char *const complete[] = {"", "ai.onnx.ml", "ai.onnx.training",
                                        "ai.onnx.preview.training", "ai.onnx.preview"};
 /* Operators of old files that were never part of an opset. */
-static const char *const experiments[] = {
-    "ATen",    "Affine",          "ConstantFill", "Crop",
-    "DynamicSlice", "GRUUnit",    "GivenTensorFill", "ImageScaler",
-    "ParametricSoftplus", "Scale", "ScaledTanh"};
+static const char *const experiments[] = {"ATen",
+                                          "Affine",
+                                          "ConstantFill",
+                                          "Crop",
+                                          "DynamicSlice",
+                                          "GRUUnit",
+                                          "GivenTensorFill",
+                                          "ImageScaler",
+                                          "ParametricSoftplus",
+                                          "Scale",
+                                          "ScaledTanh"};
 
 static bool is_one_of(onx_str word, const char *const *words, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -153,7 +160,9 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
     if (n < s->least || n > s->most)
         onx_check_tell(c, s->count, node, op->signature, "%s %d has %s %zu %s%s, not %zu", op->name,
                        (int)op->since,
-                       s->least == s->most ? "exactly" : n < s->least ? "at least" : "at most",
+                       s->least == s->most ? "exactly"
+                       : n < s->least      ? "at least"
+                                           : "at most",
                        n < s->least ? s->least : s->most, s->what,
                        (n < s->least ? s->least : s->most) == 1 ? "" : "s", n);
     for (size_t i = 0; i < n && i < s->n_params; i++) {
@@ -173,10 +182,22 @@ static void check_operator(onx_checker *c, const onx_node *node, const onx_calle
                        (int)op->since);
         return;
     }
-    side in = {"input",        &node->input,         s->inputs, s->n_inputs, callee->min_in,
-               callee->max_in, ONX_RULE_INPUT_COUNT, ONX_RULE_INPUT_MISSING};
-    side out = {"output",        &node->output,         s->outputs, s->n_outputs, callee->min_out,
-                callee->max_out, ONX_RULE_OUTPUT_COUNT, ONX_RULE_OUTPUT_MISSING};
+    side in = {"input",
+               &node->input,
+               s->inputs,
+               s->n_inputs,
+               callee->min_in,
+               callee->max_in,
+               ONX_RULE_INPUT_COUNT,
+               ONX_RULE_INPUT_MISSING};
+    side out = {"output",
+                &node->output,
+                s->outputs,
+                s->n_outputs,
+                callee->min_out,
+                callee->max_out,
+                ONX_RULE_OUTPUT_COUNT,
+                ONX_RULE_OUTPUT_MISSING};
     check_side(c, node, op, &in);
     check_side(c, node, op, &out);
     onx_check_attrs(c, node, callee);

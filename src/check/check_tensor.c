@@ -129,6 +129,6 @@ void onx_check_sparse(onx_checker *c, const onx_sparse *s) {
         check_indices(c, s, nnz, elements);
     else if (nnz)
         onx_check_tell(c, ONX_RULE_SPARSE_INDICES, s, "give it indices",
-                       "the sparse tensor '%.200s' has %llu values, but no indices",
-                       sparse_name(s), (unsigned long long)nnz);
+                       "the sparse tensor '%.200s' has %llu values, but no indices", sparse_name(s),
+                       (unsigned long long)nnz);
 }

@@ -4,10 +4,10 @@
 
 /* The IR version that each element type came with, those of the first version left out. */
 static const uint8_t ir_of[ONX_DTYPE_COUNT] = {
-    [ONX_DTYPE_BF16] = 4,     [ONX_DTYPE_F8E4M3FN] = 9,   [ONX_DTYPE_F8E4M3FNUZ] = 9,
-    [ONX_DTYPE_F8E5M2] = 9,   [ONX_DTYPE_F8E5M2FNUZ] = 9, [ONX_DTYPE_U4] = 10,
-    [ONX_DTYPE_I4] = 10,      [ONX_DTYPE_F4E2M1] = 11,    [ONX_DTYPE_F8E8M0] = 12,
-    [ONX_DTYPE_U2] = 13,      [ONX_DTYPE_I2] = 13,        [ONX_DTYPE_F6E2M3] = 14,
+    [ONX_DTYPE_BF16] = 4,    [ONX_DTYPE_F8E4M3FN] = 9,   [ONX_DTYPE_F8E4M3FNUZ] = 9,
+    [ONX_DTYPE_F8E5M2] = 9,  [ONX_DTYPE_F8E5M2FNUZ] = 9, [ONX_DTYPE_U4] = 10,
+    [ONX_DTYPE_I4] = 10,     [ONX_DTYPE_F4E2M1] = 11,    [ONX_DTYPE_F8E8M0] = 12,
+    [ONX_DTYPE_U2] = 13,     [ONX_DTYPE_I2] = 13,        [ONX_DTYPE_F6E2M3] = 14,
     [ONX_DTYPE_F6E3M2] = 14,
 };
 

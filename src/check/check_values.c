@@ -19,9 +19,12 @@ typedef struct onx_value_rule {
 } onx_value_rule;
 
 #define ANY_MORE INT64_MAX
-#define WORD(op, since, attr, words) {op, attr, since, WORDS, words, 0, 0}
-#define INTS(op, since, attr, least, most) {op, attr, since, RANGE, NULL, least, most}
-#define KIND(op, since, attr, kind) {op, attr, since, kind, NULL, 0, 0}
+#define WORD(op, since, attr, words)                                                               \
+    { op, attr, since, WORDS, words, 0, 0 }
+#define INTS(op, since, attr, least, most)                                                         \
+    { op, attr, since, RANGE, NULL, least, most }
+#define KIND(op, since, attr, kind)                                                                \
+    { op, attr, since, kind, NULL, 0, 0 }
 
 static const char auto_pads[] = "NOTSET SAME_UPPER SAME_LOWER VALID";
 static const char transforms[] = "NONE SOFTMAX LOGISTIC SOFTMAX_ZERO PROBIT";
@@ -192,8 +195,7 @@ static const onx_value_rule *rule_of(const onx_op *op, onx_str attr) {
     return own ? own : any;
 }
 
-const onx_value_rule **onx_value_rules(onx_arena *arena, const onx_op *op,
-                                       const onx_signature *s) {
+const onx_value_rule **onx_value_rules(onx_arena *arena, const onx_op *op, const onx_signature *s) {
     const onx_value_rule **found = onx_arena_array(arena, s->n_attrs + 1, sizeof *found);
     for (size_t i = 0; found && i < s->n_attrs; i++) found[i] = rule_of(op, s->attrs[i].name);
     return found;
@@ -331,7 +333,7 @@ void onx_check_attr_values(onx_checker *c, const onx_node *node, const onx_calle
             check_value(c, a, callee->rules[i], &axes);
     }
     for (size_t i = 0; i < ONX_COUNT(choices); i++)
-        if (strcmp(choices[i].op, callee->op->name) == 0 &&
-            callee->op->since >= choices[i].since && callee->op->since <= choices[i].until)
+        if (strcmp(choices[i].op, callee->op->name) == 0 && callee->op->since >= choices[i].since &&
+            callee->op->since <= choices[i].until)
             check_choice(c, node, &choices[i]);
 }

@@ -38,6 +38,13 @@ onx_syms *onx_facts_syms(const onx_facts *facts);
 /* Go through one node of the model (again): after it was added or changed. */
 onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) ONX_MUST_CHECK;
 
+/* Is nothing known about this size but where it stands the same? */
+bool onx_facts_unknown(const onx_facts *facts, const onx_sym *sym);
+/* Why dimension `dim` of a value, or its rank or type (ONX_LOST_SHAPE), is not known: the way from
+ * the value back to the operator that lost it, and the reason; a line each. Nothing where all is
+ * known. */
+void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, onx_buf *out);
+
 /* As a type in ONNX text: "float[N,3]". */
 void onx_fact_print(const onx_fact *fact, onx_buf *out);
 

@@ -12,7 +12,7 @@ $ onx
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
 |  plan      how a model would be run: its steps and kernels, and where values lie in memory
-|  ops       operators that onx knows, or that a model uses
+|  ops       operators that onx knows, or that a model needs
 |  version   version, ONNX versions known, optional libraries, compiler
 |  help      the commands, or more about one of them
 |

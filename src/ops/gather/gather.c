@@ -102,7 +102,9 @@ static onx_status infer_onehot(onx_infer *in) {
 static onx_status infer_compress(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     const onx_sym *unknown = NULL;
-    size_t axis;
+    size_t axis = 0;
+    onx_infer_lost(in, 0, ONX_LOST_SHAPE, "it is as many as '%s' chooses",
+                   onx_infer_in_name(in, 1));
     if (!onx_op_has(onx_infer_node(in), "axis"))
         return onx_infer_tensor(in, 0, data->dtype, 1, &unknown);
     if (!data->ranked) return onx_infer_unranked(in, 0, data->dtype);
@@ -118,6 +120,8 @@ static onx_status infer_nonzero(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     const onx_sym *dims[2] = {NULL, NULL};
     if (data->ranked) dims[0] = onx_sym_int(onx_infer_syms(in), (int64_t)data->rank);
+    onx_infer_lost(in, 0, 1, "it is as many as there are elements of '%s' that are not 0",
+                   onx_infer_in_name(in, 0));
     return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 2, dims);
 }
 
@@ -197,7 +201,8 @@ onx_op_rows onx_ops_gather = {
     {"NonZero", 9, NON_ZERO_9 "[T:all1]", .infer = infer_nonzero},
     {"NonZero", 13, NON_ZERO_9 "[T:all13]", .infer = infer_nonzero},
     {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
-    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
+    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same,
+     .deprecated = true},
     {"TensorScatter", 24, TENSOR_SCATTER "[T:all24]", .infer = NULL},
     {"Unique", 11, UNIQUE "[T:all1]", .infer = NULL},
     {"Unique", 28, UNIQUE "[T:all13]", .infer = NULL},
