@@ -55,6 +55,7 @@ static const visitor structure[] = {
 static void visit_edges(onx_checker *c, const onx_msg *msg) {
     onx_check_enter_node(c, (const onx_node *)msg);
     onx_check_edges(c, (const onx_node *)msg);
+    onx_check_findings(c, (const onx_node *)msg);
 }
 
 static void visit_body(onx_checker *c, const onx_msg *msg) {
@@ -83,23 +84,11 @@ static void walk(onx_checker *c, const visitor *visitors) {
     }
 }
 
-static void hear(void *user, const onx_diag *diag) {
-    onx_checker *c = user;
-    if (c->options.full) onx_check_pass_on(c, ONX_RULE_INFER_NODE, c->model, diag);
-}
-
-/* What inference finds, and the types that it knows. A model that is too much for it is checked
- * without them. */
+/* A model that is too much for inference is checked without it. */
 static onx_status check_edges(onx_checker *c) {
-    onx_facts *facts = NULL;
-    onx_diag diag = ONX_INIT(onx_diag);
-    onx_facts_options options = {.report = hear, .user = c};
-    onx_status status = onx_facts_new(c->model, &options, &facts, &diag);
-    if (status == ONX_NO_MEMORY) return status;
-    if (status) {
-        onx_check_pass_on(c, ONX_RULE_INFER_LIMIT, c->model, &diag);
-        return ONX_OK;
-    }
+    onx_facts *facts;
+    onx_status status = onx_check_infer(c, &facts);
+    if (status) return status == ONX_NO_MEMORY ? status : ONX_OK;
     c->facts = facts;
     walk(c, edges);
     c->facts = NULL;
@@ -123,7 +112,8 @@ onx_status onx_model_check(const onx_model *model, const onx_check_options *opti
     onx_checker c = {.ctx = model->msg.doc->ctx, .model = model, .first = first};
     ONX_TRY(ONX_OPTIONS(&c.options, options, first));
     if (!c.options.max_problems) c.options.max_problems = MOST_PROBLEMS;
-    onx_map *maps[] = {&c.names, &c.imports, &c.functions, &c.callees, &c.wrong, &c.unsorted};
+    onx_map *maps[] = {&c.names, &c.imports,  &c.functions, &c.callees,
+                       &c.wrong, &c.unsorted, &c.findings};
     onx_arena_init(&c.arena, c.ctx);
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_init(maps[i], c.ctx);
     onx_status status = check(&c);

@@ -53,7 +53,9 @@ typedef struct onx_checker {
     onx_map callees;              /* (onx_opset, operator) to onx_callee */
     onx_map wrong;                /* nodes with an error: one cause is told once */
     onx_map unsorted;             /* graphs with nodes in the wrong order */
-    struct onx_call *calls;       /* between functions */
+    onx_map findings;             /* node to what inference found there */
+    size_t n_findings;
+    struct onx_call *calls; /* between functions */
     size_t n_calls, calls_cap;
     size_t n_errors, n_told;
     bool no_memory;
@@ -122,6 +124,11 @@ void onx_check_function(onx_checker *c, const onx_function *function);
 const onx_function *onx_check_called(const onx_checker *c, const onx_node *node);
 void onx_check_call(onx_checker *c, const onx_node *node, const onx_function *function);
 void onx_check_recursion(onx_checker *c);
+
+/* check_infer.c: the facts of the model, or no facts when that is too much; and what was found about
+ * a node on the way. */
+onx_status onx_check_infer(onx_checker *c, onx_facts **out) ONX_MUST_CHECK;
+void onx_check_findings(onx_checker *c, const onx_node *node);
 
 /* check_edges.c */
 void onx_check_edges(onx_checker *c, const onx_node *node);

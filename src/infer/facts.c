@@ -30,11 +30,26 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
     return ONX_OK;
 }
 
+/* ── What is wrong ───────────────────────────────────────────────────────────────────────────── */
+
+static bool is_heard(const onx_facts *facts) {
+    return facts->options.report || facts->options.found;
+}
+
+static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
+                 const onx_diag *diag) {
+    const onx_facts_options *o = &facts->options;
+    if (o->found)
+        o->found(o->user, node, value, diag);
+    else
+        o->report(o->user, diag);
+}
+
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
 static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
                         const onx_fact *declared) {
-    if (!facts->options.report) return;
+    if (!is_heard(facts)) return;
     onx_diag diag = ONX_INIT(onx_diag);
     onx_buf a, b;
     onx_buf_init(&a, facts->ctx);
@@ -44,7 +59,7 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
              ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
     onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
-    facts->options.report(facts->options.user, &diag);
+    tell(facts, NULL, value, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
 }
@@ -109,8 +124,8 @@ static onx_status ask(onx_infer *in) {
     if (status == ONX_NO_MEMORY) return onx_fail_nomem(in->diag);
     if (in->diag && !in->diag->place[0]) describe(in);
     in->mistake = in->diag && in->diag->message[0] ? in->diag->message : "the node is wrong";
-    if (!in->facts->options.report || status == ONX_LIMIT) return status;
-    if (in->diag) in->facts->options.report(in->facts->options.user, in->diag);
+    if (!is_heard(in->facts) || status == ONX_LIMIT) return status;
+    if (in->diag) tell(in->facts, in->node, NULL, in->diag);
     return ONX_OK;
 }
 
@@ -118,7 +133,7 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
     size_t n_in = node->input.n, n_out = node->output.n;
     onx_diag own = ONX_INIT(onx_diag);
     onx_infer in = {.facts = facts, .node = node, .n_in = n_in, .n_out = n_out};
-    in.diag = facts->options.report ? &own : diag; /* what is reported is no failure */
+    in.diag = is_heard(facts) ? &own : diag; /* what is reported is no failure */
     in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
     in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
     if (!in.ins || !in.outs) return onx_fail_nomem(diag);

@@ -26,6 +26,8 @@ typedef struct onx_facts_options {
      * then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_diag *diag);
     void *user;
+    /* Instead of `report`: hears what it is about, too: a node, or a value that is declared wrong. */
+    void (*found)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
 } onx_facts_options;
 
 /* The facts of the main graph and the graphs inside it. The model must outlive them. */
