@@ -10,7 +10,9 @@ typedef onx_status tool_fn(onx_model *model, onx_diag *diag); /* of a copy, or o
 typedef struct heard {
     size_t problems, unsaid;
 } heard;
-static void hear(void *user, const onx_diag *diag) {
+static void hear(void *user, const onx_node *node, const onx_value *value,
+                   const onx_diag *diag) {
+    (void)node, (void)value;
     heard *h = user;
     h->problems++;
     h->unsaid += !diag->status || !diag->message[0];

@@ -30,6 +30,13 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
     return ONX_OK;
 }
 
+/* ── What is wrong ───────────────────────────────────────────────────────────────────────────── */
+
+static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
+                 const onx_diag *diag) {
+    facts->options.report(facts->options.user, node, value, diag);
+}
+
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
 static onx_str place_of(const onx_value *value) {
@@ -53,7 +60,7 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
                   value->input    ? "declare what the node around the graph gives it"
                   : value->output ? "declare the output as it is, or change what computes it"
                                   : "drop the declared type, or write the inferred one");
-    facts->options.report(facts->options.user, &diag);
+    tell(facts, NULL, value, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
 }
@@ -129,7 +136,7 @@ static onx_status ask(onx_infer *in) {
     if (in->diag && !in->diag->place[0]) describe(in);
     in->mistake = in->diag && in->diag->message[0] ? in->diag->message : "the node is wrong";
     if (!in->facts->options.report || status == ONX_LIMIT) return status;
-    if (in->diag) in->facts->options.report(in->facts->options.user, in->diag);
+    if (in->diag) tell(in->facts, in->node, NULL, in->diag);
     return ONX_OK;
 }
 
