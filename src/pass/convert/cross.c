@@ -4,7 +4,8 @@
  *     bucket 14: Add, Relu …              operator, and goes from there to that of the one after it
  *
  * So the work is linear in the steps taken, and at any time all nodes are of the same version: that
- * of the import, which is moved along. A node that cannot cross is reported and stays behind, so
+ * of the import, which is moved along. Nodes that hold graphs cross after the nodes in these, since a
+ * step may copy them. A node that cannot cross is reported and stays behind, so
  * that all of them are found. */
 #include "pass/convert/step.h"
 
@@ -15,9 +16,14 @@ typedef struct waiting {
     struct waiting *next;
 } waiting;
 
+typedef struct bucket {
+    waiting *first, *last;
+} bucket;
+
 struct onx_work {
-    waiting *first[MAX_VERSION], *last[MAX_VERSION];
-    int64_t from, to; /* the way that nodes go */
+    bucket plain[MAX_VERSION];
+    bucket holders[MAX_VERSION]; /* of graphs */
+    int64_t from, to;            /* the way that nodes go */
 };
 
 /* ─ Buckets ──────────────────────────────────────────────────────────────────────────────────── */
@@ -47,14 +53,34 @@ static int64_t next_boundary(const onx_convert *c, const onx_node *node, int64_t
     return next && next->since <= c->at.work->to ? next->since : 0;
 }
 
+static bool holds_graphs(const onx_node *node) {
+    ONX_EACH (onx_attr, attr, node->attribute)
+        if (attr->g || attr->graphs.count) return true;
+    return false;
+}
+
 static onx_status wait_at(onx_convert *c, onx_node *node, int64_t version) {
     waiting *w = onx_arena_alloc(&c->arena, sizeof *w);
     if (!w) return onx_fail_nomem(&c->diag);
     w->node = node;
-    waiting **last = &c->at.work->last[version];
-    *(*last ? &(*last)->next : &c->at.work->first[version]) = w;
-    *last = w;
+    onx_work *work = c->at.work;
+    bucket *to = holds_graphs(node) ? &work->holders[version] : &work->plain[version];
+    *(to->last ? &to->last->next : &to->first) = w;
+    to->last = w;
     return ONX_OK;
+}
+
+/* Was it removed, or something around it? */
+static bool is_gone(const onx_node *node) {
+    for (const onx_msg *msg = &node->msg; msg; msg = msg->parent)
+        if (msg->dead) return true;
+    return false;
+}
+
+static size_t depth_of(const onx_node *node) {
+    size_t depth = 0;
+    for (const onx_graph *graph = node->graph->outer; graph; graph = graph->outer) depth++;
+    return depth;
 }
 
 /* ─ Problems ─────────────────────────────────────────────────────────────────────────────────── */
@@ -146,7 +172,7 @@ static onx_status settle(onx_convert *c, onx_node *node, int64_t boundary) {
 }
 
 static onx_status cross(onx_convert *c, onx_node *node, int64_t boundary) {
-    if (node->msg.dead) return ONX_OK;
+    if (is_gone(node)) return ONX_OK;
     c->at.node = node;
     c->at.n_made = 0;
     c->at.before = onx_op_find(c->domain, node->op_type, c->at.up ? boundary - 1 : boundary);
@@ -163,11 +189,15 @@ static onx_status cross(onx_convert *c, onx_node *node, int64_t boundary) {
 /* ─ All of them ──────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status empty_bucket(onx_convert *c, int64_t boundary) {
-    for (waiting *w; (w = c->at.work->first[boundary]);) {
-        c->at.work->first[boundary] = w->next;
-        if (!w->next) c->at.work->last[boundary] = NULL;
+    onx_work *work = c->at.work;
+    size_t deepest = 0;
+    for (const waiting *w = work->plain[boundary].first; w; w = w->next)
         ONX_TRY(cross(c, w->node, boundary));
-    }
+    for (const waiting *w = work->holders[boundary].first; w; w = w->next)
+        if (depth_of(w->node) > deepest) deepest = depth_of(w->node);
+    for (size_t depth = deepest + 1; depth-- > 0;)
+        for (const waiting *w = work->holders[boundary].first; w; w = w->next)
+            if (depth_of(w->node) == depth) ONX_TRY(cross(c, w->node, boundary));
     return ONX_OK;
 }
 

@@ -187,38 +187,38 @@ static const onx_param *param_at(const onx_param *params, size_t n, size_t index
     return index < n ? &params[index] : is_open(params, n) ? &params[n - 1] : NULL;
 }
 
-/* What stands between the brackets of one of the alternatives that begins with `word`. */
-static bool find_inside(onx_str types, const char *word, onx_str *inside) {
-    size_t n = strlen(word), depth = 0;
-    for (size_t i = 0, start = 0; i <= types.size; i++) {
-        char ch = i < types.size ? types.data[i] : '|';
-        depth += ch == '(';
-        depth -= ch == ')' && depth;
-        if (ch != '|' || depth) continue;
-        onx_str one = {types.data + start, i - start};
-        start = i + 1;
-        while (one.size && one.data[0] == ' ') one.data++, one.size--;
-        if (one.size <= n || memcmp(one.data, word, n) != 0) continue;
-        *inside = (onx_str){one.data + n, one.size - n - 1};
-        return true;
+/* Cut the first alternative off the front of a list of types; false: it has ended. */
+static bool cut_type(onx_str *rest, onx_str *one) {
+    size_t i = 0, depth = 0;
+    if (!rest->size) return false;
+    while (i < rest->size && (depth || rest->data[i] != '|')) {
+        depth += rest->data[i] == '(';
+        depth -= rest->data[i++] == ')' && depth;
     }
-    return false;
+    *one = (onx_str){rest->data, i};
+    size_t used = i + (i < rest->size);
+    *rest = (onx_str){rest->data + used, rest->size - used};
+    while (one->size && (one->data[0] == ' ' || one->data[0] == '\n')) one->data++, one->size--;
+    return true;
 }
 
-/* Does the constraint allow what is known about the value? Tensors without a type it does. */
-static bool allows(const onx_constraint *constraint, const onx_fact *fact) {
+/* Do the types, as a signature has them, allow what is known about the value? What is not known
+ * they do. Types hold each other at most `depth` deep. */
+static bool allows(onx_str types, const onx_fact *fact, int depth) {
     static const char *const words[] = {[ONX_TYPE_SEQUENCE] = "seq(",
                                         [ONX_TYPE_OPTIONAL] = "optional(",
-                                        [ONX_TYPE_SPARSE_TENSOR] = "sparse_tensor(",
-                                        [ONX_TYPE_MAP] = "map("};
-    onx_constraint inner = *constraint;
-    for (; fact && fact->kind > ONX_TYPE_TENSOR; fact = fact->elem) {
-        if (fact->kind == ONX_TYPE_OPAQUE || fact->kind == ONX_TYPE_MAP) return true;
-        if (!find_inside(inner.types, words[fact->kind], &inner.types)) return false;
-        if (fact->kind == ONX_TYPE_SPARSE_TENSOR) return true;
+                                        [ONX_TYPE_SPARSE_TENSOR] = "sparse_tensor("};
+    onx_str one;
+    if (!fact || fact->kind == ONX_TYPE_NONE || !depth) return true;
+    if (fact->kind == ONX_TYPE_TENSOR)
+        return !fact->dtype || onx_constraint_allows(&(onx_constraint){types, types}, fact->dtype);
+    const char *word = fact->kind < ONX_COUNT(words) ? words[fact->kind] : NULL;
+    while (word && cut_type(&types, &one)) {
+        size_t n = strlen(word);
+        if (one.size <= n || memcmp(one.data, word, n) != 0) continue;
+        if (allows((onx_str){one.data + n, one.size - n - 1}, fact->elem, depth - 1)) return true;
     }
-    if (!fact || fact->kind != ONX_TYPE_TENSOR || fact->dtype == ONX_DTYPE_NONE) return true;
-    return onx_constraint_allows(&inner, fact->dtype);
+    return !word;
 }
 
 /* One value: allowed as it is, or through which type? `others` is what the ones before it with the
@@ -232,7 +232,7 @@ static onx_status fit_value(onx_convert *c, const onx_node *node, const onx_sign
     for (size_t i = 0; i < after->n_constraints; i++)
         if (onx_str_eq(after->constraints[i].name, param->type))
             constraint = &after->constraints[i];
-    if (allows(constraint, fact)) return ONX_OK;
+    if (allows(constraint->types, fact, 4)) return ONX_OK;
     const onx_op *row = onx_op_find((onx_str){"", 0}, ONX_LIT("Cast"), c->at.version);
     if (fact->kind == ONX_TYPE_TENSOR && row && !c->domain.size) {
         ONX_TRY(onx_convert_signature(c, row, &cast));

@@ -74,6 +74,12 @@ static onx_status groups_up(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
+/* A scale for each channel is none for each group: its body says the same. */
+static onx_status groups_down(onx_convert *c, onx_node *node) {
+    (void)node;
+    return onx_convert_refuse(c, "there it scales by groups, and here by channels");
+}
+
 /* ─ Dropout ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The mask is of the type of the data before 10, and of bool since. */
@@ -122,6 +128,6 @@ static onx_status ratio_down(onx_convert *c, onx_node *node) {
 
 const onx_step onx_step_spatial = {spatial_up, NULL, NULL};
 const onx_step onx_step_training = {training_up, training_down, NULL};
-const onx_step onx_step_groups = {groups_up, NULL, NULL};
+const onx_step onx_step_groups = {groups_up, groups_down, NULL};
 const onx_step onx_step_mask = {mask, mask, NULL};
 const onx_step onx_step_ratio = {ratio_up, ratio_down, NULL};
