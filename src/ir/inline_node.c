@@ -145,12 +145,19 @@ static onx_status add_identities(splice *s) {
     return ONX_OK;
 }
 
+/* Is it needed by more than the function's list of outputs? */
+static bool is_used(const onx_value *value) {
+    for (const onx_ref *r = value->first; r; r = r->next)
+        if (onx_ref_is_use(r) && r->kind != ONX_REF_FUNCTION_OUT) return true;
+    return false;
+}
+
 static onx_status name_the_rest(splice *s) {
     const onx_graph *body = &s->f->body;
     for (const onx_graph *g = body; g; g = onx_graph_inner(body, g)) {
         for (const onx_value *v = g->values; v; v = v->next) {
             if (v->dead || !v->name.size || named(s, v)) continue;
-            if (!onx_value_is_defined(v) && onx_value_is_needed(v))
+            if (!onx_value_is_defined(v) && is_used(v))
                 return fail(s, "uses what nothing in it defines:", v->name);
             ONX_TRY(fresh_name(s, v));
         }

@@ -3,6 +3,7 @@ $ sh complete.sh onx ''
 |info
 |print
 |convert
+|infer
 |tensor
 |run
 |bench
@@ -96,9 +97,11 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--seed
 |--set
 |--stats
+|--strict
 |--threads
 |--threshold
 |--to
 |--touch
 |--type
+|--why
 |--width
