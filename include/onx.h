@@ -986,6 +986,27 @@ ONX_API onx_status onx_model_check(const onx_model *model, const onx_check_optio
 
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
 
+typedef struct onx_opset_target {
+    const char *domain; /* NULL or "": ai.onnx */
+    int64_t version;
+} onx_opset_target;
+
+typedef struct onx_convert_options {
+    size_t size;
+    size_t n_targets; /* one for each domain; the others stay as they are */
+    const onx_opset_target *targets;
+    /* Hears of everything that cannot be kept, before the failure; NULL: nobody does. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_convert_options;
+
+/* The model as one that imports other versions of its opsets and means the same: main graph, graphs
+ * inside it, training, functions. Newer ones, or older ones down to version 7 of ai.onnx. The IR
+ * version is raised where that needs it, never lowered. UNSUPPORTED where some nodes have no
+ * counterpart: `diag` has the first, `report` all of them. */
+ONX_API onx_status onx_model_convert(const onx_model *model, const onx_convert_options *options,
+                                     onx_model **out, onx_diag *diag);
+
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
 
 /* Functions are written "domain::name", or "domain::name:overload" for one of several; without a

@@ -372,6 +372,9 @@ onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
 onx_status onx_node_inline(onx_node *node, const onx_function *function, onx_node **first,
                            onx_diag *diag) ONX_MUST_CHECK;
 
+/* model.c: the lowest IR version whose models may import that version of ai.onnx. */
+int64_t onx_ir_version_for(int64_t opset);
+
 /* tensor.c */
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,
                                   const char *const *strings, onx_diag *diag) ONX_MUST_CHECK;

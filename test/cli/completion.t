@@ -87,6 +87,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--name
 |--no-color
 |--ops
+|--opset
 |--output
 |--output-dir
 |--profile
