@@ -10,6 +10,8 @@ static const cli_command *const commands[] = {
     &cli_info,
     &cli_print,
     &cli_convert,
+    &cli_extract,
+    &cli_rename,
     &cli_tensor,
     &cli_run,
     &cli_bench,

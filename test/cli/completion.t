@@ -3,6 +3,8 @@ $ sh complete.sh onx ''
 |info
 |print
 |convert
+|extract
+|rename
 |tensor
 |run
 |bench
@@ -67,14 +69,18 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--color
 |--compare
 |--cpu
+|--dims
 |--dtype
 |--emit-table
 |--external
 |--external-many
 |--from
 |--full
+|--functions
 |--graph
+|--graphs
 |--help
+|--initializers
 |--inline
 |--input
 |--inputs
@@ -85,9 +91,12 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--model
 |--name
 |--no-color
+|--nodes
 |--ops
 |--output
 |--output-dir
+|--outputs
+|--prefix
 |--profile
 |--random
 |--rtol
@@ -100,4 +109,5 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--to
 |--touch
 |--type
+|--values
 |--width
