@@ -11,6 +11,7 @@ static const cli_command *const commands[] = {
     &cli_print,
     &cli_convert,
     &cli_extract,
+    &cli_merge,
     &cli_rename,
     &cli_tensor,
     &cli_run,

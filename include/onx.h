@@ -831,6 +831,42 @@ typedef struct onx_rename_options {
 ONX_API onx_status onx_model_rename(onx_model *model, const onx_rename_options *options,
                                     onx_diag *diag);
 
+/* Output `output` of model `from` is input `input` of model `to`, which comes after it. Names as
+ * the models have them, without prefixes. */
+typedef struct onx_join {
+    size_t from;
+    const char *output;
+    size_t to;
+    const char *input;
+} onx_join;
+
+typedef struct onx_merge_options {
+    size_t size;
+    size_t n_joins;
+    const onx_join *joins;
+    bool by_name;      /* also join outputs with inputs of later models that have their names */
+    bool share_inputs; /* inputs of one name and type that are left are one input */
+    bool first_meta;   /* metadata that differ are those of the first model; else a CONFLICT */
+    /* As many as there are models, each may be NULL: put before the names of values, nodes and
+     * functions, as onx_model_rename with ONX_NAMES_ALL. */
+    const char *const *prefixes;
+    const char *name; /* of the graph; NULL: those of the graphs, joined with "_" */
+    /* Only what computes these outputs, from these inputs, as onx_model_extract; with prefixes. */
+    size_t n_inputs;
+    const char *const *inputs;
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_merge_options;
+
+/* Models as one, which has their inputs but those that were joined, and their outputs but those
+ * that went into an input. Functions that are the same are there once. CONFLICT when a name means
+ * two things, or two opsets of one domain differ: prefixes, or onx_model_rename and conversion,
+ * help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
+ * not lie in one folder come inside. */
+ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
+                                   const onx_merge_options *options, onx_model **out,
+                                   onx_diag *diag);
+
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */

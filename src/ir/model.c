@@ -81,13 +81,9 @@ void onx_model_free(onx_model *model) {
     onx_doc_free(model->msg.doc);
 }
 
-/* What is known beyond the fields: where external data was found. */
-static onx_status clone_links(const onx_model *from, onx_msg_keep *keep, void *user, onx_model *to,
-                              onx_diag *diag) {
-    onx_doc *doc = to->msg.doc;
+bool onx_external_share(const void *from, onx_msg_keep *keep, void *user, void *to) {
     onx_walk u = onx_walk_begin(from), v = onx_walk_begin(to);
     const onx_msg *a;
-    onx_str folder = {NULL, 0};
     while ((a = onx_walk_next(&u))) {
         if (keep && !keep(user, a)) {
             onx_walk_skip(&u);
@@ -96,10 +92,17 @@ static onx_status clone_links(const onx_model *from, onx_msg_keep *keep, void *u
         onx_msg *b = onx_walk_next(&v);
         if (a->desc != &onx_desc_tensor) continue;
         onx_str external = ((const onx_tensor *)a)->external;
-        if (!onx_doc_share(doc, a->doc, external, &((onx_tensor *)b)->external))
-            return onx_fail_nomem(diag);
+        if (!onx_doc_share(b->doc, a->doc, external, &((onx_tensor *)b)->external)) return false;
     }
-    if (from->folder && !onx_doc_str(doc, onx_str_of(from->folder), &folder))
+    return true;
+}
+
+/* What is known beyond the fields: where external data was found. */
+static onx_status clone_links(const onx_model *from, onx_msg_keep *keep, void *user, onx_model *to,
+                              onx_diag *diag) {
+    onx_str folder = {NULL, 0};
+    if (!onx_external_share(from, keep, user, to)) return onx_fail_nomem(diag);
+    if (from->folder && !onx_doc_str(to->msg.doc, onx_str_of(from->folder), &folder))
         return onx_fail_nomem(diag);
     to->folder = folder.data;
     return ONX_OK;

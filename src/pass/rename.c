@@ -160,22 +160,6 @@ static onx_status change_graph(renamer *r, onx_graph *graph) {
     return ONX_OK;
 }
 
-/* An operator as one string: two that differ in any part are different. */
-static onx_status operator_key(renamer *r, onx_str domain, onx_str name, onx_str overload,
-                               onx_str *out) {
-    onx_str parts[] = {onx_domain_plain(domain), name, overload};
-    size_t size = ONX_COUNT(parts), at = 0;
-    for (size_t i = 0; i < ONX_COUNT(parts); i++) size += parts[i].size;
-    char *key = onx_arena_alloc(&r->arena, size);
-    if (!key) return onx_fail_nomem(r->diag);
-    for (size_t i = 0; i < ONX_COUNT(parts); i++) {
-        if (parts[i].size) memcpy(key + at, parts[i].data, parts[i].size);
-        at += parts[i].size + 1; /* the arena is zeroed */
-    }
-    *out = (onx_str){key, size};
-    return ONX_OK;
-}
-
 static onx_status fail_operator(renamer *r, onx_str name, const char *who) {
     onx_fail(r->diag, ONX_CONFLICT, "a function cannot be called '%.*s': %s has that name",
              ONX_FMT(name), who);
@@ -188,7 +172,8 @@ static onx_status change_functions(renamer *r) {
     ONX_EACH (onx_function, f, r->model->functions) {
         onx_str name, key;
         ONX_TRY(new_name(r, f->name, &name));
-        ONX_TRY(operator_key(r, f->domain, name, f->overload, &key));
+        if (!onx_operator_key(&r->arena, f->domain, name, f->overload, &key))
+            return onx_fail_nomem(r->diag);
         if (onx_map_get(&r->taken, r, key)) return fail_operator(r, name, "another function");
         if (!onx_map_put(&r->taken, r, key, f)) return onx_fail_nomem(r->diag);
         ONX_TRY(change_text(r, f, ONX_ROW(function, name), name));
@@ -205,7 +190,8 @@ static onx_status change_call(renamer *r, onx_node *node) {
         ONX_TRY(new_name(r, f->name, &name));
         return change_text(r, node, ONX_ROW(node, op_type), name);
     }
-    ONX_TRY(operator_key(r, node->domain, node->op_type, node->overload, &key));
+    if (!onx_operator_key(&r->arena, node->domain, node->op_type, node->overload, &key))
+        return onx_fail_nomem(r->diag);
     return onx_map_get(&r->taken, r, key) ? fail_operator(r, node->op_type, "an operator in use")
                                           : ONX_OK;
 }

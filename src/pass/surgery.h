@@ -63,6 +63,10 @@ typedef struct onx_new_name {
 onx_status onx_names_apply(onx_model *model, size_t n, const onx_new_name *changes, onx_diag *diag)
     ONX_MUST_CHECK;
 
+/* An operator, or a function, as one string: two that differ in any part are different. */
+bool onx_operator_key(onx_arena *arena, onx_str domain, onx_str name, onx_str overload,
+                      onx_str *out) ONX_MUST_CHECK;
+
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct onx_dim_edit {

@@ -4,6 +4,7 @@ $ sh complete.sh onx ''
 |print
 |convert
 |extract
+|merge
 |rename
 |tensor
 |run
@@ -66,6 +67,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--all-values
 |--atol
 |--attributes
+|--by-name
 |--color
 |--compare
 |--cpu
@@ -74,6 +76,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--emit-table
 |--external
 |--external-many
+|--first-metadata
 |--from
 |--full
 |--functions
@@ -87,6 +90,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--json
 |--level
 |--list-options
+|--map
 |--max-elements
 |--model
 |--name
@@ -97,12 +101,16 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--output-dir
 |--outputs
 |--prefix
+|--prefix1
+|--prefix2
+|--prefixes
 |--profile
 |--random
 |--rtol
 |--seconds
 |--seed
 |--set
+|--share-inputs
 |--stats
 |--threads
 |--threshold

@@ -9,6 +9,7 @@ $ onx
 |  print     a listing of a model, to be read by people
 |  convert   a model from any format to any other, with its data inside or beside it
 |  extract   the part of a model between some of its values, as a model
+|  merge     models that become one, outputs of the ones as inputs of the others
 |  rename    new names for values, nodes, functions and dimensions of a model
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
