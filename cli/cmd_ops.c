@@ -1,60 +1,80 @@
-/* cmd_ops.c: onx ops: the operators that onx knows; those that a model needs, as a table to
+/* cmd_ops.c: onx ops: the operators that onx knows; those that a model needs, also as a table to
  * link. */
-#include "cli.h"
+#include "ops.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MODEL, OPTION_EMIT };
+enum { OPTION_MODEL, OPTION_JSON, OPTION_EMIT };
 static const cli_option options[] = {
-    {"model", 0, "MODEL", "the operators of this model"},
+    {"model", 0, "MODEL", "the operators that this model needs"},
+    {"json", 0, NULL, "as JSON"},
     {"emit-table", 0, "FILE",
      "write the C source of a table with only the operator families that the model\n"
      "needs: a static program that links it before libonx.a is small"},
     {NULL, 0, NULL, NULL}};
 
-static void show(const onx_op_info *op) {
-    printf("%s%s%s-%lld  %s\n", op->domain, op->domain[0] ? "::" : "", op->name,
-           (long long)op->since, op->signature);
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int list(const cli_args *args) {
-    onx_op_info op;
-    size_t shown = 0;
-    const char *last = "";
-    for (size_t i = 0; onx_op_info_at(i, &op); i++) {
-        if (strcmp(op.domain, "onx.internal") == 0) continue;
-        if (args->n_files && strcmp(op.name, args->files[0]) != 0) continue;
-        if (args->n_files)
-            show(&op);
-        else if (strcmp(op.name, last) != 0)
-            printf("%s%s%s\n", op.domain, op.domain[0] ? "::" : "", op.name);
-        last = op.name;
-        shown++;
-    }
-    if (shown) return CLI_OK;
-    fprintf(stderr, "onx ops: there is no operator '%s'\n", args->n_files ? args->files[0] : "");
-    return CLI_BAD;
-}
-
-static bool is_known(const onx_node *node, const char *const *seen, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(seen[i], onx_node_op(node)) == 0) return true;
-    return false;
-}
-
-/* Each operator once, in the order of their first use. */
-static int list_model(const onx_model *model) {
-    enum { MOST = 512 };
-    const char *seen[MOST];
+/* The names in one domain. */
+static int list_domain(const char *domain) {
+    const char *names[4096], *last = "";
     size_t n = 0;
-    const onx_graph *root = onx_model_graph(model);
-    for (onx_graph *g = cli_graph_next(root, NULL); g; g = cli_graph_next(root, g))
-        for (onx_node *node = onx_graph_node_first(g); node; node = onx_node_next(node)) {
-            if (n == MOST || is_known(node, seen, n)) continue;
-            const char *domain = onx_node_domain(node);
-            printf("%s%s%s\n", domain, domain[0] ? "::" : "", onx_node_op(node));
-            seen[n++] = onx_node_op(node);
-        }
+    onx_op_info op;
+    for (size_t i = 0; onx_op_info_at(i, &op); i++) {
+        if (strcmp(op.domain, domain) != 0 || strcmp(op.name, last) == 0) continue;
+        if (n < CLI_COUNT(names)) names[n++] = op.name;
+        last = op.name;
+    }
+    qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 0; i < n; i++)
+        if (!i || strcmp(names[i], names[i - 1]) != 0)
+            printf("%s%s%s\n", domain, domain[0] ? "::" : "", names[i]);
+    return CLI_OK;
+}
+
+static int list(void) {
+    const char *domains[64] = {""};
+    size_t n = 1, known;
+    onx_op_info op;
+    for (size_t i = 0; onx_op_info_at(i, &op); i++) {
+        for (known = 0; known < n && strcmp(domains[known], op.domain) != 0;) known++;
+        bool internal = strcmp(op.domain, "onx.internal") == 0;
+        if (known == n && !internal && n < CLI_COUNT(domains)) domains[n++] = op.domain;
+    }
+    qsort(domains, n, sizeof *domains, by_text);
+    for (size_t i = 0; i < n; i++) list_domain(domains[i]);
+    return CLI_OK;
+}
+
+/* A name without a domain means ai.onnx or, if there is none, whichever domain has it. */
+static const char *domain_of(const char *name) {
+    onx_op_info op;
+    const char *found = NULL;
+    for (size_t i = 0; onx_op_info_at(i, &op); i++)
+        if (strcmp(op.name, name) == 0 && strcmp(op.domain, "onx.internal") != 0 &&
+            (!found || !op.domain[0]))
+            found = op.domain;
+    return found ? found : "";
+}
+
+/* [DOMAIN::]NAME[@VERSION]; `text` is taken apart. */
+static int show_one(char *text, bool as_json) {
+    char *name = strstr(text, "::"), *at = strrchr(text, '@'), *end = at;
+    onx_diag diag = ONX_INIT(onx_diag);
+    const onx_schema *schema = NULL;
+    long long version = at ? strtoll(at + 1, &end, 10) : 0;
+    if (at && (*end || version <= 0 || end == at + 1))
+        return cli_usage(&cli_ops, "'%s' is not a version", at + 1);
+    if (at) *at = '\0';
+    if (name) *name = '\0', name += 2;
+    const char *domain = name ? text : domain_of(text);
+    if (onx_schema_find(NULL, domain, name ? name : text, version, &schema, &diag) != ONX_OK)
+        return cli_fail(&cli_ops, &diag);
+    (as_json ? ops_json : ops_show)(schema);
+    onx_schema_free(schema);
     return CLI_OK;
 }
 
@@ -82,23 +102,28 @@ static int emit(const onx_model *model, const char *path) {
 
 static int run(const cli_args *args) {
     const char *path = args->values[OPTION_MODEL], *table = args->values[OPTION_EMIT];
+    bool as_json = args->values[OPTION_JSON] != NULL;
     if (table && !path) return cli_usage(&cli_ops, "--emit-table needs --model");
     if (path && args->n_files) return cli_usage(&cli_ops, "name an operator or a model, not both");
-    if (!path) return list(args);
+    if (!path && args->n_files) return show_one(args->files[0], as_json);
+    if (!path) return as_json ? ops_json_all() : list();
     onx_model *model = NULL;
-    int status = cli_load(&cli_ops, path, ONX_FORMAT_AUTO, NULL, &model);
+    onx_diag lenient = ONX_INIT(onx_diag);
+    int status = cli_load(&cli_ops, path, ONX_FORMAT_AUTO, table ? NULL : &lenient, &model);
     if (status != CLI_OK) return status;
-    status = table ? emit(model, table) : list_model(model);
+    status = table ? emit(model, table) : ops_model(model, as_json);
     onx_model_free(model);
     return status;
 }
 
 const cli_command cli_ops = {
     "ops",
-    "[NAME | --model MODEL] [--emit-table FILE]",
-    "operators that onx knows, or that a model uses",
-    "Lists the operators that onx can run; with NAME, every version of that operator: inputs, "
-    "outputs,\nattributes and types. With --model, the operators of a model.",
+    "[[DOMAIN::]NAME[@VERSION] | --model MODEL] [OPTIONS]",
+    "operators that onx knows, or that a model needs",
+    "Lists the operators that onx knows. With NAME, the schema of the newest version of that "
+    "operator, or of\nthe one that counts in opset VERSION: inputs, outputs, attributes, types, "
+    "its body if it is a\nfunction, and whether it can be run. With --model, the operators that a "
+    "model needs: how often, in\nwhich version, and which of them onx does not know or cannot run.",
     options,
     0,
     1,

@@ -85,3 +85,8 @@ void json_null(json *j, const char *key) {
     item(j, key);
     fputs("null", j->out);
 }
+
+void json_raw(json *j, const char *key, const char *text) {
+    item(j, key);
+    fputs(text, j->out);
+}

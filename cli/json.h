@@ -29,5 +29,6 @@ void json_size(json *j, const char *key, uint64_t n);
 void json_real(json *j, const char *key, double x); /* null unless finite */
 void json_bool(json *j, const char *key, bool b);
 void json_null(json *j, const char *key);
+void json_raw(json *j, const char *key, const char *text); /* text is JSON already */
 
 #endif

@@ -10,6 +10,7 @@ static const cli_command *const commands[] = {
     &cli_info,
     &cli_print,
     &cli_convert,
+    &cli_infer,
     &cli_extract,
     &cli_merge,
     &cli_rename,

@@ -130,6 +130,7 @@ typedef struct onx_limits {
     uint32_t depth;       /* nesting of messages, JSON, text (100) */
     uint32_t rank;        /* dimensions of a tensor or type (1024) */
     uint32_t functions;   /* of one model (10,000) */
+    uint32_t opsets;      /* imported by one model or function (1,000) */
     size_t name_bytes;    /* of one name (64 KiB) */
     size_t string_bytes;  /* of one string (1 GiB) */
     size_t memory_factor; /* bytes of structure for each byte of the file, beyond 16 MiB (64) */
@@ -764,17 +765,217 @@ typedef struct onx_op_info {
     const char *name;
     int64_t since;
     const char *signature; /* "(X:T) -> (Y:T) [T:f]": inputs, outputs, attributes, types */
-    const char *family;
+    const char *family;    /* NULL: it was added to the context */
 } onx_op_info;
 ONX_API bool onx_op_info_at(size_t index, onx_op_info *out);
+/* The one that a node means, by the opset imports of its model or function. False: not known. */
+ONX_API bool onx_node_op_info(const onx_node *node, onx_op_info *out);
+
+/* What one version of an operator asks for. */
+typedef struct onx_schema_param {
+    const char *name;
+    const char *type;   /* a type variable, or "tensor(int64)" */
+    bool optional;      /* may be missing */
+    bool variadic;      /* stands for any number of values: at least one, unless optional */
+    bool heterogeneous; /* which may have different types */
+} onx_schema_param;
+typedef struct onx_schema_attr {
+    const char *name;
+    onx_attr_type type;
+    bool required;
+    const char *value; /* the default in ONNX text: -1, 1e-05, "constant", [0, 2]; NULL: none */
+} onx_schema_attr;
+typedef struct onx_schema_type { /* a type variable */
+    const char *name;
+    size_t n;
+    const char *const *allowed; /* "tensor(float)", "seq(tensor(float))" */
+} onx_schema_type;
+typedef struct onx_schema {
+    const char *domain; /* "" is ai.onnx */
+    const char *name;
+    int64_t since;
+    bool deprecated;
+    bool infers;          /* there is an inference function */
+    bool is_function;     /* it can be expressed by other operators */
+    const char *function; /* how, in ONNX text; NULL: it is none, or that depends on the node */
+    size_t n_inputs, n_outputs, n_attrs, n_types, n_versions;
+    const onx_schema_param *inputs, *outputs;
+    const onx_schema_attr *attrs;
+    const onx_schema_type *types;
+    const int64_t *versions; /* all that are known of this operator, rising */
+} onx_schema;
+/* The schema in force at `version` of its domain, 0: the newest one. NOT_FOUND, with the nearest
+ * name in the hint. Operators that were added to `ctx` are found too. */
+ONX_API onx_status onx_schema_find(onx_context *ctx, const char *domain, const char *name,
+                                   int64_t version, const onx_schema **out, onx_diag *diag);
+ONX_API void onx_schema_free(const onx_schema *schema);
+/* Has the processor kernels for it? `types` gets the element types of the first input that they
+ * take, as bits 1 << dtype. */
+ONX_API bool onx_schema_runs(const onx_schema *schema, uint32_t *types);
+
+/* Operators of your own. They count as much as those above, for all models of the context: checked,
+ * inferred, listed, inlined where they have a function body. Without one they cannot be run.
+ *
+ *     onx_op_def twice = {.size = sizeof twice, .domain = "my.ops", .name = "Twice", .since = 1,
+ *                         .signature = "(X:T) -> (Y:T) {times:int=2} [T:float|double]",
+ *                         .infer = infer_twice};
+ *     onx_context_add_ops(ctx, 1, &twice, &diag);
+ *
+ * A signature lists inputs, outputs, attributes and type variables. After the name of an input or
+ * output: ? optional, * variadic (of one type), ** (of any types), ?* (also none at all). Of an
+ * attribute: its type, as onx_attr_type_name; ? after its name: optional; = its default. Types are
+ * in ONNX text ("float": a tensor of floats), alternatives separated by |. */
+typedef struct onx_infer onx_infer;
+typedef onx_status onx_op_infer(onx_infer *infer, void *user);
+typedef struct onx_op_def {
+    size_t size;
+    const char *domain; /* NULL: the default one */
+    const char *name;
+    int64_t since; /* the version of the domain that brings it, or changes it (1) */
+    const char *signature;
+    const char *function; /* nodes in ONNX text, over the names of the signature: "Y = Add (X, X)";
+                             imports of its own in front: "<18>". NULL: it is no function */
+    onx_op_infer *infer; /* types and shapes of its outputs; NULL: from the function, or types alone
+                             from the type variables */
+    void *user;          /* for `infer` */
+} onx_op_def;
+/* Add operators, all or none; what they point to is copied, but for `user`. CONFLICT: there is such
+ * an operator already. Not while another thread uses the context. `ctx` must not be NULL. */
+ONX_API onx_status onx_context_add_ops(onx_context *ctx, size_t n, const onx_op_def *defs,
+                                       onx_diag *diag);
+
+/* For inference functions of your own. Not known is a dtype NONE, and a rank or size of -1; so are
+ * those of an input that is absent. */
+ONX_API const onx_node *onx_infer_node(const onx_infer *infer);
+/* "float[N,2*M]", as snprintf does; "?" when nothing is known. */
+ONX_API size_t onx_infer_type(onx_infer *infer, size_t input, char *out, size_t size);
+ONX_API onx_dtype onx_infer_dtype(const onx_infer *infer, size_t input); /* of a tensor */
+ONX_API int64_t onx_infer_rank(const onx_infer *infer, size_t input);
+ONX_API int64_t onx_infer_dim(const onx_infer *infer, size_t input, size_t index);
+/* "N", "2*M + 1", "3", as snprintf does; "?" when nothing is known. */
+ONX_API size_t onx_infer_dim_text(onx_infer *infer, size_t input, size_t index, char *out,
+                                  size_t size);
+/* The elements of an input of integers, where all are known: of constants and of shapes. Valid
+ * during the call. */
+ONX_API bool onx_infer_ints(onx_infer *infer, size_t input, size_t *n, const int64_t **values);
+/* An attribute of the node, or its default. */
+ONX_API int64_t onx_infer_int(const onx_infer *infer, const char *attribute);
+ONX_API float onx_infer_float(const onx_infer *infer, const char *attribute);
+ONX_API onx_str onx_infer_string(const onx_infer *infer, const char *attribute);
+/* The type of an output, written as types of values are, but with any expressions over names,
+ * numbers, + - * / and floor, ceil, min, max as sizes: "float[N, 2*M, floor(H/2)]". An output that
+ * the node does not have is ignored. */
+ONX_API onx_status onx_infer_set_type(onx_infer *infer, size_t output, const char *type);
+/* The node cannot be right: return this. */
+ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
 
 /* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
+
+/* What can be known about the values of a model before it runs: types, and shapes whose sizes are
+ * numbers or expressions over the names that inputs declare:
+ *
+ *     onx_inference *inference;
+ *     onx_inference_new(model, NULL, &inference, &diag);
+ *     onx_inference_type(inference, value, type, sizeof type);     "float[batch,2*seq + 1]"
+ *     onx_inference_why(inference, value, 1, text, sizeof text);   why a size is not known
+ *     onx_inference_free(inference);
+ *
+ * Declared types of what nodes compute fill in what cannot be inferred; where the two contradict
+ * each other, what is inferred stands. A size that is not known has a name of its own, "?7", which
+ * is the same wherever that size is meant. The model must outlive the inference and not change. */
+typedef struct onx_inference onx_inference;
+
+typedef struct onx_size { /* of a symbolic dimension */
+    const char *name;
+    int64_t value;
+} onx_size;
+
+typedef struct onx_infer_options {
+    size_t size;
+    size_t n_sizes; /* dimensions that are fixed: "batch" is 4 */
+    const onx_size *sizes;
+    /* A node that cannot be right, or a declared type that contradicts what is inferred, is a
+     * failure: INVALID. Without this, nothing is known about the results of such a node. */
+    bool strict;
+    /* Hears of each of those. May be NULL. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_infer_options;
+
+ONX_API onx_status onx_inference_new(const onx_model *model, const onx_infer_options *options,
+                                     onx_inference **out, onx_diag *diag);
+ONX_API void onx_inference_free(onx_inference *inference); /* NULL is fine */
+/* Of any value of the main graph or of a graph inside it. NONE: not known. */
+ONX_API onx_type_kind onx_inference_kind(const onx_inference *inference, const onx_value *value);
+ONX_API onx_dtype onx_inference_dtype(const onx_inference *inference, const onx_value *value);
+ONX_API bool onx_inference_has_shape(const onx_inference *inference, const onx_value *value);
+ONX_API size_t onx_inference_rank(const onx_inference *inference, const onx_value *value);
+
+typedef enum onx_extent_kind {
+    ONX_EXTENT_UNKNOWN,  /* or an expression with something unknown in it */
+    ONX_EXTENT_SYMBOLIC, /* an expression over declared names */
+    ONX_EXTENT_NUMBER,
+} onx_extent_kind;
+ONX_API onx_extent_kind onx_inference_dim_kind(const onx_inference *inference,
+                                               const onx_value *value, size_t index);
+/* The size of a dimension if it is a number; else -1. */
+ONX_API int64_t onx_inference_dim(const onx_inference *inference, const onx_value *value,
+                                  size_t index);
+/* Texts, as snprintf does. A size: "3", "2*batch", "?7 + 1". A type: "float[batch,3]". The elements
+ * of small integer tensors, as far as they are known: "batch, 3, ?"; "" where none is. */
+ONX_API size_t onx_inference_dim_text(const onx_inference *inference, const onx_value *value,
+                                      size_t index, char *out, size_t size);
+ONX_API size_t onx_inference_type(const onx_inference *inference, const onx_value *value, char *out,
+                                  size_t size);
+ONX_API size_t onx_inference_elements(const onx_inference *inference, const onx_value *value,
+                                      char *out, size_t size);
+/* Why a size or, for index SIZE_MAX, the rank or the type is not known: the way from the value back
+ * to the operator that lost it, and the reason; a line each. "" where all is known. */
+ONX_API size_t onx_inference_why(const onx_inference *inference, const onx_value *value,
+                                 size_t index, char *out, size_t size);
+
+/* Write what is inferred into the model: as value_info of what nodes compute, in the main graph and
+ * those inside it, and into the declared types of outputs where these leave something open. Names
+ * and sizes that are declared stay. What value_info says wrongly is corrected; an output that
+ * contradicts what is inferred stays as it is declared. Expressions are written as dim_param,
+ * "2*batch"; sizes that are not known have none. Sizes that are fixed by options are written as
+ * numbers, also into the inputs. On NO_MEMORY some types may have been written. */
+ONX_API onx_status onx_model_infer(onx_model *model, const onx_infer_options *options,
+                                   onx_diag *diag);
 
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
 
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
+
+/* Functions are written "domain::name", or "domain::name:overload" for one of several; without a
+ * domain, ai.onnx is meant. "*" stands for all of a domain ("com.acme::*"), alone for all there
+ * are. */
+typedef struct onx_inline_options {
+    size_t size;
+    /* Functions of the model that are inlined; none: all. Then, those that are not. */
+    size_t n_only;
+    const char *const *only;
+    size_t n_except;
+    const char *const *except;
+    /* Also operators that are functions themselves, as Celu: these, or, with `all_operators`, every
+     * node that there is a body for. */
+    size_t n_operators;
+    const char *const *operators;
+    bool all_operators;
+    bool keep; /* functions stay in the model, though nothing calls them any more */
+    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+     * anything is copied. */
+    size_t max_bytes;
+} onx_inline_options;
+
+/* A new model in which calls of functions are replaced by what the functions compute. Names of
+ * inner values begin with that of the call. INVALID when a function calls itself; UNSUPPORTED when
+ * one means other versions of operators than where it is called, or a node of `operators` has no
+ * body; NOT_FOUND when the model has no function of a name. */
+ONX_API onx_status onx_model_inline(const onx_model *model, const onx_inline_options *options,
+                                    onx_model **out, onx_diag *diag);
 
 /* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
 
@@ -894,11 +1095,6 @@ typedef enum onx_level {
     ONX_LEVEL_BASIC,   /* portable rewrites: constant folding, dead nodes, identities */
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
-
-typedef struct onx_size { /* of a symbolic dimension */
-    const char *name;
-    int64_t value;
-} onx_size;
 
 typedef struct onx_session_options {
     size_t size;

@@ -52,6 +52,17 @@ static const struct {
     {"session", prepare, false},
 };
 
+#if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__) /* clang's way of saying it */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SECONDS = 10 };
+#else
+enum { SECONDS = 1 };
+#endif
+
 static double seconds(void) {
     return (double)clock() / CLOCKS_PER_SEC;
 }
@@ -65,19 +76,26 @@ static bool try_tool(size_t i, onx_model *model, const char *what) {
     double start = seconds();
     onx_status status = tools[i].run(model, &diag);
     double took = seconds() - start;
-    if (says_what(status, &diag) && took < 1 && test_links(model)) return true;
+    if (says_what(status, &diag) && took < SECONDS && test_links(model)) return true;
     fprintf(stderr, "    %s, %s: %s, %.2f s: %s\n", what, tools[i].name, onx_status_name(status),
             took, diag.message);
     return false;
 }
 
+size_t every_tool_count(void) {
+    return ONX_COUNT(tools);
+}
+
+bool every_tool_one(size_t index, onx_model *model, const char *what) {
+    onx_model *copy = NULL;
+    if (tools[index].edits && onx_model_clone(model, &copy, NULL) != ONX_OK) return false;
+    bool ok = try_tool(index, copy ? copy : model, what);
+    onx_model_free(copy);
+    return ok;
+}
+
 bool every_tool(onx_model *model, const char *what) {
     bool ok = true;
-    for (size_t i = 0; i < ONX_COUNT(tools); i++) {
-        onx_model *copy = NULL;
-        if (tools[i].edits && onx_model_clone(model, &copy, NULL) != ONX_OK) return false;
-        ok &= try_tool(i, copy ? copy : model, what);
-        onx_model_free(copy);
-    }
+    for (size_t i = 0; i < ONX_COUNT(tools); i++) ok &= every_tool_one(i, model, what);
     return ok;
 }

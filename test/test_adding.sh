@@ -47,5 +47,5 @@ shown "$page"
 # Both notice a difference.
 sed 's/onx_softmax_init(onx_call/&_/' "$page" >"$dir/page.md"
 ! quotes "$dir/page.md" >/dev/null || { echo "FAILED: a false quotation is accepted"; exit 1; }
-sed 's/^Softmax-13/Softmax-14/' "$page" >"$dir/page.md"
+sed 's/^Softmax-11/Softmax-14/' "$page" >"$dir/page.md"
 ! shown "$dir/page.md" >/dev/null || { echo "FAILED: a false output is accepted"; exit 1; }

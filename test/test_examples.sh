@@ -32,3 +32,8 @@ if "$BUILD/examples/run_model" "$dir/linear.onnx" "$dir/house.npy" 2>"$dir/err";
     exit 1
 fi
 grep -q "^run_model: .*'A'" "$dir/err" || { cat "$dir/err"; exit 1; }
+
+"$BUILD/examples/custom_schema" >"$dir/out"
+diff - "$dir/out" <<'END'
+my.ops::Repeat has times = 2
+END

@@ -913,6 +913,18 @@ TEST(number_of_functions) {
     }
 }
 
+TEST(number_of_opsets) {
+    for (size_t n = 999; n <= 1001; n++) {
+        test_bytes b = {NULL, 0, 0};
+        onx_model *model = NULL;
+        for (size_t i = 0; i < n; i++) test_put_bytes(&b, 8, "", 0);
+        CHECK_EQ(onx_model_load_memory(NULL, b.data, b.size, NULL, &model, NULL),
+                 n <= 1000 ? ONX_OK : ONX_LIMIT);
+        onx_model_free(model);
+        test_bytes_free(&b);
+    }
+}
+
 /* The same in text, where a thing takes a few letters. */
 static test_bytes repeat_text(const char *before, const char *item, const char *after, size_t n) {
     test_bytes b = {NULL, 0, 0};
@@ -1125,5 +1137,6 @@ TEST(time_of_editing) {
 TEST_MAIN(E(cut_at_every_byte) E(every_bit_flipped) E(cut_text) E(payloads_of_every_type)
               E(payloads_in_the_wrong_place) E(dimensions_that_overflow) E(ranks)
                   E(unaligned_payloads) E(booleans) E(names_in_messages) E(names_in_paths)
-                      E(names_in_text) E(long_names) E(number_of_functions) E(memory_in_proportion)
-                          E(text_in_proportion) E(time_in_proportion) E(time_of_editing))
+                      E(names_in_text) E(long_names) E(number_of_functions) E(number_of_opsets)
+                          E(memory_in_proportion) E(text_in_proportion) E(time_in_proportion)
+                              E(time_of_editing))

@@ -51,6 +51,37 @@ TEST(equal) {
         {"- a * -1", "a"},
         {"a*(b+c) - a*b", "a*c"},
         {"(seq + past) - past", "seq"},
+        {"floor(floor(a/2)/2)", "floor(a/4)"},
+        {"ceil(ceil(a/2)/2)", "ceil(a/4)"},
+        {"ceil(a/2)", "floor((a + 1)/2)"},
+        {"ceil(a/2)", "-floor(-a/2)"},
+        {"floor((a - 1)/2) + 1", "ceil(a/2)"},
+        {"floor((6*a + 4)/4)", "a + floor((a + 2)/2)"},
+        {"floor((3*a)/3)", "a"},
+        {"floor((2*a)/(2*b))", "floor(a/b)"},
+        {"floor((a*b)/(a*c))", "floor(b/c)"},
+        {"(a*c + b*c) // (a + b)", "c"},
+        {"(a*a - b*b) // (a + b)", "a - b"},
+        {"12*64*a // (12*64)", "a"},
+        {"floor((5*a)/3)", "a + floor((2*a)/3)"},
+        {"min(a + 2, 5)", "min(a, 3) + 2"},
+        {"max(0, a - 1) + 1", "max(a, 1)"},
+        {"min(a, min(b, c))", "min(min(c, a), b)"},
+        {"min(a + b, a + c)", "a + min(b, c)"},
+        {"max(a, a//2)", "a"},
+        {"max(a - a//2, 0)", "a - a//2"},
+        {"min(min(a, 5), 7)", "min(a, 5)"},
+        {"max(min(a, 5), 0)", "min(a, 5)"},
+        {"min(a, max(a, b))", "a"},
+        {"max(a*b - min(a*b, c), 0)", "a*b - min(a*b, c)"},
+        {"min(a, 1) // 2", "0"},
+        {"(a % 4) // 4", "floor((a - 4*floor(a/4))/4)"},
+        {"broadcast(a, 1)", "a"},
+        {"broadcast(a, b)", "broadcast(b, a)"},
+        {"broadcast(broadcast(a, b), c)", "broadcast(a, broadcast(c, b))"},
+        {"broadcast(a, 7)", "7"},
+        {"broadcast(min(a, 512), a)", "a"},
+        {"broadcast(a, broadcast(a, b))", "broadcast(b, a)"},
     };
     for (size_t i = 0; i < ONX_COUNT(pairs); i++) {
         bool same = parse(pairs[i][0]) && parse(pairs[i][0]) == parse(pairs[i][1]);
@@ -173,6 +204,11 @@ static both combine(both x, both y, uint32_t op) {
         r.sym = onx_sym_max(syms, x.sym, y.sym);
         r.value = a > b ? a : b;
         break;
+    case 7:
+        r.sym = onx_sym_broadcast(syms, x.sym, y.sym);
+        r.known = r.known && (a == b || a == 1 || b == 1);
+        r.value = a == 1 ? b : a;
+        break;
     default: {
         bool up = op == 6;
         r.sym = up ? onx_sym_ceildiv(syms, x.sym, y.sym) : onx_sym_floordiv(syms, x.sym, y.sym);
@@ -188,27 +224,43 @@ static both combine(both x, both y, uint32_t op) {
     return r;
 }
 
+/* What is printed reads back as the same. */
+static bool reads_back(const onx_sym *sym) {
+    onx_buf buf;
+    onx_buf_init(&buf, onx_context_or_default(NULL));
+    onx_sym_print(sym, &buf);
+    bool same = onx_sym_parse(syms, (onx_str){buf.data, buf.size}) == sym;
+    if (!same) fprintf(stderr, "    %.*s\n", (int)buf.size, buf.data);
+    onx_buf_fini(&buf);
+    return same;
+}
+
 TEST(random_values) {
-    size_t compared = 0;
+    size_t compared = 0, proved = 0;
     for (int round = 0; round < 20000; round++) {
-        int64_t v[4] = {1 + next(9), 1 + next(9), 1 + next(50), 1 + next(5)};
-        both pool[8];
+        int64_t v[4] = {next(9), 1 + next(9), next(50), 1 + next(5)};
+        both pool[10];
         for (uint32_t i = 0; i < 4; i++)
             pool[i] = (both){onx_sym_name(syms, (onx_str){&"abcd"[i], 1}), true, v[i]};
-        for (uint32_t i = 4; i < 8; i++) {
+        for (uint32_t i = 4; i < 10; i++) {
             int64_t k = (int64_t)next(9) - 4;
-            pool[i] = next(3) ? combine(pool[next(i)], pool[next(i)], next(7))
+            pool[i] = next(3) ? combine(pool[next(i)], pool[next(i)], next(8))
                               : (both){onx_sym_int(syms, k), true, k};
         }
-        for (uint32_t i = 4; i < 8; i++) {
+        for (uint32_t i = 4; i < 10; i++) {
             int64_t out;
             if (!pool[i].known || !pool[i].sym || !onx_sym_eval(pool[i].sym, lookup, v, &out))
                 continue;
             compared++;
-            if (!CHECK(out == pool[i].value)) return;
+            if (!CHECK(out == pool[i].value) || !CHECK(reads_back(pool[i].sym))) return;
+            both other = pool[next(i)];
+            if (!other.known || !onx_sym_at_least(syms, pool[i].sym, other.sym)) continue;
+            proved++;
+            if (!CHECK(pool[i].value >= other.value)) return;
         }
     }
-    CHECK(compared > 40000);
+    CHECK(compared > 60000);
+    CHECK(proved > 5000);
 }
 
 /* Bounds: growth ends in "not known", and quickly. */

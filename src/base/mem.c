@@ -16,7 +16,8 @@ static void *host_resize(void *user, void *ptr, size_t old_size, size_t new_size
 #define DEFAULT_LIMITS                                                                             \
     {                                                                                              \
         .size = sizeof(onx_limits), .depth = 100, .rank = 1024, .functions = 10000,                \
-        .name_bytes = (size_t)64 << 10, .string_bytes = (size_t)1 << 30, .memory_factor = 64       \
+        .opsets = 1000, .name_bytes = (size_t)64 << 10, .string_bytes = (size_t)1 << 30,           \
+        .memory_factor = 64                                                                        \
     }
 
 /* Only its counters change, atomically. */
@@ -38,6 +39,7 @@ static void limits_fill(onx_limits *limits, const onx_limits *wanted) {
     LIMIT(depth);
     LIMIT(rank);
     LIMIT(functions);
+    LIMIT(opsets);
     LIMIT(name_bytes);
     LIMIT(string_bytes);
     LIMIT(memory_factor);
@@ -69,6 +71,7 @@ void onx_context_retain(onx_context *ctx) {
 
 void onx_context_free(onx_context *ctx) {
     if (!ctx || ctx == &default_context || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
+    if (ctx->custom) ctx->custom_free(ctx);
     ctx->allocator.resize(ctx->allocator.user, ctx, sizeof *ctx, 0);
 }
 

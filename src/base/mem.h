@@ -19,10 +19,12 @@ struct onx_context {
     size_t memory_limit;       /* 0: none */
     atomic_size_t memory_used; /* bytes allocated now */
     atomic_size_t memory_peak;
-    atomic_size_t refs;          /* models and data hold one each */
-    uint64_t seed;               /* of the hash tables */
-    struct onx_workers *workers; /* rt/workers.c: the threads that sessions share */
-    atomic_flag workers_lock;    /* held while that is looked up */
+    atomic_size_t refs;            /* models and data hold one each */
+    uint64_t seed;                 /* of the hash tables */
+    struct onx_workers *workers;   /* rt/workers.c: the threads that sessions share */
+    atomic_flag workers_lock;      /* held while that is looked up */
+    struct onx_custom_ops *custom; /* ops/custom.c: operators that were added; NULL: none */
+    void (*custom_free)(onx_context *ctx);
 };
 
 /* `ctx` or, when NULL, the default context, which is never freed. */

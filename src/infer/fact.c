@@ -8,16 +8,13 @@ const onx_fact onx_fact_none = {0};
 
 /* ── Sizes ───────────────────────────────────────────────────────────────────────────────────── */
 
-const onx_sym *onx_facts_fresh(onx_facts *facts) {
+const onx_sym *onx_facts_fresh(onx_facts *facts, onx_loss *loss) {
     char name[16];
     int n = snprintf(name, sizeof name, "?%u", (unsigned)facts->n_unknown++);
     const onx_sym *sym = onx_sym_name(facts->syms, (onx_str){name, (size_t)n});
-    void *entry = (void *)(uintptr_t)sym;
-    return sym && onx_map_put(&facts->unknown, sym, (onx_str){NULL, 0}, entry) ? sym : NULL;
-}
-
-static bool is_unknown(const onx_facts *facts, const onx_sym *sym) {
-    return !sym || onx_map_get(&facts->unknown, sym, (onx_str){NULL, 0});
+    bool kept = sym && loss && onx_map_put(&facts->unknown, sym, (onx_str){NULL, 0}, loss);
+    facts->failed |= !kept;
+    return kept ? sym : NULL;
 }
 
 static bool given_size(void *user, onx_str name, int64_t *value) {
@@ -30,8 +27,8 @@ static bool given_size(void *user, onx_str name, int64_t *value) {
     return false;
 }
 
-/* What is declared about a size; a name with `?` in front is one of ours, from another time. */
-static const onx_sym *declared_size(onx_facts *facts, const onx_dim *dim) {
+/* A name with `?` in front is one of ours, from another time. */
+const onx_sym *onx_declared_size(onx_facts *facts, const onx_dim *dim) {
     int64_t value;
     if (onx_msg_has(dim, ONX_ROW(dim, dim_value)))
         return dim->dim_value < 0 ? NULL : onx_sym_int(facts->syms, dim->dim_value);
@@ -48,7 +45,7 @@ static onx_status declared_dims(onx_facts *facts, const onx_shape *shape, onx_fa
     const onx_sym **dims = onx_arena_array(&facts->arena, shape->dim.count + 1, sizeof *dims);
     size_t i = 0;
     if (!dims) return ONX_NO_MEMORY;
-    ONX_EACH (onx_dim, dim, shape->dim) dims[i++] = declared_size(facts, dim);
+    ONX_EACH (onx_dim, dim, shape->dim) dims[i++] = onx_declared_size(facts, dim);
     out->ranked = true;
     out->rank = shape->dim.count;
     out->dims = dims;
@@ -148,9 +145,10 @@ static onx_status merge_dims(onx_facts *facts, onx_fact *fact, const onx_fact *d
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < fact->rank; i++) {
         const onx_sym *a = fact->dims[i], *b = declared->dims[i];
-        int64_t x, y;
-        dims[i] = b && is_unknown(facts, a) ? b : a;
-        if (onx_sym_is_int(a, &x) && onx_sym_is_int(b, &y) && x != y) *agree = false;
+        int64_t difference;
+        dims[i] = b && onx_facts_unknown(facts, a) ? b : a;
+        const onx_sym *d = onx_sym_sub(facts->syms, a, b);
+        if (onx_sym_is_int(d, &difference) && difference) *agree = false;
     }
     fact->dims = dims;
     return ONX_OK;
@@ -195,14 +193,26 @@ onx_status onx_fact_merge(onx_facts *facts, onx_fact *fact, const onx_fact *decl
     return ONX_OK;
 }
 
-onx_status onx_fact_complete(onx_facts *facts, onx_fact *fact) {
+bool onx_fact_is_open(const onx_fact *fact) {
+    return fact->kind == ONX_TYPE_NONE || (fact->kind == ONX_TYPE_TENSOR && !fact->ranked) ||
+           (fact->kind == ONX_TYPE_TENSOR && !fact->dtype);
+}
+
+onx_status onx_fact_complete(onx_facts *facts, const onx_infer *in, const onx_value *value,
+                             onx_fact *fact) {
     size_t known = 0;
+    if (onx_fact_is_open(fact)) {
+        onx_loss *loss = onx_loss_new(facts, in, value, ONX_LOST_SHAPE);
+        if (!loss || !onx_map_put(&facts->losses, value, (onx_str){NULL, 0}, loss))
+            return ONX_NO_MEMORY;
+    }
     while (known < fact->rank && fact->dims[known]) known++;
     if (fact->kind != ONX_TYPE_TENSOR || !fact->ranked || known == fact->rank) return ONX_OK;
     const onx_sym **dims = onx_arena_array(&facts->arena, fact->rank, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < fact->rank; i++)
-        dims[i] = fact->dims[i] ? fact->dims[i] : onx_facts_fresh(facts);
+        dims[i] = fact->dims[i] ? fact->dims[i]
+                                : onx_facts_fresh(facts, onx_loss_new(facts, in, value, i));
     fact->dims = dims;
     return ONX_OK;
 }

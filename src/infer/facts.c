@@ -32,6 +32,10 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
 
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
+static onx_str place_of(const onx_value *value) {
+    return value->def && value->def->name.size ? value->def->name : value->name;
+}
+
 static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
                         const onx_fact *declared) {
     if (!facts->options.report) return;
@@ -43,22 +47,38 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_fact_print(fact, &b);
     onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
              ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
-    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
+    onx_diag_place(&diag, "graph '%.100s', %s '%.*s'", onx_graph_name(value->graph),
+                   value->def ? "node" : "input", ONX_FMT(place_of(value)));
+    onx_diag_hint(&diag, "%s",
+                  value->input    ? "declare what the node around the graph gives it"
+                  : value->output ? "declare the output as it is, or change what computes it"
+                                  : "drop the declared type, or write the inferred one");
     facts->options.report(facts->options.user, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
 }
 
+/* What is declared about a value, as far as it is believed: of inputs of the model all, for those
+ * are checked when it runs. */
+static onx_status declared_of(onx_facts *facts, const onx_value *value, onx_fact *out) {
+    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), out));
+    if (!facts->options.sceptical || (value->input && !value->graph->outer)) return ONX_OK;
+    for (onx_fact *level = out; level; level = (onx_fact *)(uintptr_t)level->elem)
+        *level = (onx_fact){.kind = level->kind, .dtype = level->dtype, .elem = level->elem};
+    return ONX_OK;
+}
+
 /* Keep `fact`, with what is declared about the value where it leaves something open. */
-static onx_status keep(onx_facts *facts, const onx_value *value, onx_fact *fact) {
+static onx_status keep(onx_facts *facts, const onx_infer *in, const onx_value *value,
+                       onx_fact *fact) {
     onx_fact declared;
     bool agree;
     if (!value) return ONX_OK;
     if (fact->constant && !fact->ranked) ONX_TRY(onx_fact_of_tensor(facts, fact->constant, fact));
-    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
+    ONX_TRY(declared_of(facts, value, &declared));
     ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
     if (!agree) report_type(facts, value, fact, &declared);
-    ONX_TRY(onx_fact_complete(facts, fact));
+    ONX_TRY(onx_fact_complete(facts, in, value, fact));
     return put(facts, value, fact);
 }
 
@@ -107,6 +127,7 @@ static onx_status ask(onx_infer *in) {
     memset(in->outs, 0, in->n_out * sizeof *in->outs);
     if (status == ONX_NO_MEMORY) return onx_fail_nomem(in->diag);
     if (in->diag && !in->diag->place[0]) describe(in);
+    in->mistake = in->diag && in->diag->message[0] ? in->diag->message : "the node is wrong";
     if (!in->facts->options.report || status == ONX_LIMIT) return status;
     if (in->diag) in->facts->options.report(in->facts->options.user, in->diag);
     return ONX_OK;
@@ -125,7 +146,7 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
     if (!status) status = visit_graphs(&in);
     if (status && diag && in.diag == &own) *diag = own;
     for (size_t i = 0; i < n_out && !status; i++)
-        if (keep(facts, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
+        if (keep(facts, &in, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
     return status;
 }
 
@@ -141,7 +162,7 @@ static onx_status set_inputs(onx_facts *facts, const onx_graph *graph, size_t n_
                              const onx_fact *const *ins) {
     for (size_t i = 0; i < graph->ins.n; i++) {
         onx_fact fact = i < n_in && ins[i] ? *ins[i] : onx_fact_none;
-        ONX_TRY(keep(facts, graph->ins.v[i]->value, &fact));
+        ONX_TRY(keep(facts, NULL, graph->ins.v[i]->value, &fact));
     }
     return ONX_OK;
 }
@@ -169,7 +190,7 @@ static onx_status set_initializers(onx_facts *facts, const onx_graph *graph) {
         const onx_value *value = values && values->ref ? values->ref->value : NULL;
         if (!value || value->sparse != sparse) continue;
         fact = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = onx_tensor_dtype(values)};
-        ONX_TRY(keep(facts, value, &fact));
+        ONX_TRY(keep(facts, NULL, value, &fact));
     }
     return ONX_OK;
 }
@@ -234,7 +255,8 @@ onx_status onx_facts_new(const onx_model *model, const onx_facts_options *option
     if (!facts) return onx_fail_nomem(diag);
     *facts = (onx_facts){.ctx = ctx, .model = model};
     onx_arena_init(&facts->arena, ctx);
-    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown};
+    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown,
+                       &facts->losses};
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_init(maps[i], ctx);
     onx_status status = prepare(facts, options) ? ONX_OK : onx_fail_nomem(diag);
     if (!status && model->graph) status = onx_facts_graph(facts, model->graph, 0, NULL, diag);
@@ -248,7 +270,8 @@ onx_status onx_facts_new(const onx_model *model, const onx_facts_options *option
 
 void onx_facts_free(onx_facts *facts) {
     if (!facts) return;
-    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown};
+    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown,
+                       &facts->losses};
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_fini(maps[i]);
     onx_syms_free(facts->syms);
     onx_arena_fini(&facts->arena);

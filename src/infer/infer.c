@@ -88,7 +88,8 @@ bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **valu
 }
 
 const onx_sym *onx_infer_fresh(onx_infer *in) {
-    return onx_facts_fresh(in->facts);
+    const onx_value *value = onx_node_output(in->node, 0);
+    return onx_facts_fresh(in->facts, onx_loss_new(in->facts, in, value, ONX_LOST_SHAPE));
 }
 
 int64_t onx_infer_int(const onx_infer *in, const char *attribute) {

@@ -22,6 +22,9 @@ typedef struct onx_facts onx_facts;
 typedef struct onx_facts_options {
     size_t n_sizes; /* sizes for names in declared types */
     const onx_size *sizes;
+    /* Shapes that are declared for what nodes compute are not believed: for what is done with facts
+     * must be right even where a file is wrong about itself. */
+    bool sceptical;
     /* Hears of nodes that cannot be right, and of declared types that contradict what was inferred;
      * then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_diag *diag);
@@ -37,6 +40,13 @@ const onx_fact *onx_facts_of(const onx_facts *facts, const onx_value *value);
 onx_syms *onx_facts_syms(const onx_facts *facts);
 /* Go through one node of the model (again): after it was added or changed. */
 onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) ONX_MUST_CHECK;
+
+/* Is nothing known about this size but where it stands the same? */
+bool onx_facts_unknown(const onx_facts *facts, const onx_sym *sym);
+/* Why dimension `dim` of a value, or its rank or type (ONX_LOST_SHAPE), is not known: the way from
+ * the value back to the operator that lost it, and the reason; a line each. Nothing where all is
+ * known. */
+void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, onx_buf *out);
 
 /* As a type in ONNX text: "float[N,3]". */
 void onx_fact_print(const onx_fact *fact, onx_buf *out);

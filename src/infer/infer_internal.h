@@ -11,6 +11,17 @@ enum {
     ONX_INFER_LIST = 65536, /* elements of a constant that are read */
 };
 
+/* Where a size, a rank or a type stopped being known: at this output of a node, or at this input of
+ * a graph. */
+typedef struct onx_loss {
+    const onx_node *node;   /* NULL: nobody computes it */
+    const onx_value *value; /* NULL: an output that there is not */
+    size_t dim;             /* ONX_LOST_SHAPE: all of it */
+    const char *reason;     /* a clause */
+    const onx_value *cause; /* the input that has too little known about it; NULL: none */
+    bool data;              /* of the cause, it is the elements that are missing */
+} onx_loss;
+
 struct onx_facts {
     onx_context *ctx;
     const onx_model *model;
@@ -21,10 +32,13 @@ struct onx_facts {
     onx_map facts;     /* value to onx_fact */
     onx_map graphs;    /* graph inside to size_t: how often it was gone through */
     onx_map functions; /* names of the model's functions */
-    onx_map unknown;   /* sizes that nothing is known about: symbol to itself */
+    onx_map unknown;   /* sizes that nothing is known about: symbol to onx_loss */
+    onx_map losses;    /* values of unknown type or rank to onx_loss */
     uint32_t n_unknown;
     uint32_t depth; /* of the graph that is gone through now */
 };
+
+typedef struct onx_excuse onx_excuse; /* why.c: what an operator said about a loss */
 
 struct onx_infer {
     onx_facts *facts;
@@ -33,7 +47,9 @@ struct onx_infer {
     size_t n_in, n_out;
     const onx_fact **ins;
     onx_fact *outs;
-    onx_fact nobody; /* the output that there is not */
+    onx_fact nobody;     /* the output that there is not */
+    onx_excuse *excuses; /* newest first */
+    const char *mistake; /* the node cannot be right: the sentence */
     onx_diag *diag;
 };
 
@@ -43,14 +59,29 @@ extern const onx_fact onx_fact_none;
 onx_status onx_fact_of_type(onx_facts *facts, const onx_type *type, onx_fact *out) ONX_MUST_CHECK;
 onx_status onx_fact_of_tensor(onx_facts *facts, const onx_tensor *tensor, onx_fact *out)
     ONX_MUST_CHECK;
+/* What is declared about a size, with the sizes that are given; NULL: nothing. */
+const onx_sym *onx_declared_size(onx_facts *facts, const onx_dim *dim);
 /* Fill in what `fact` leaves open; false when the two contradict each other. */
 onx_status onx_fact_merge(onx_facts *facts, onx_fact *fact, const onx_fact *declared, bool *agree)
     ONX_MUST_CHECK;
-/* A name for every size that nothing is known about. */
-onx_status onx_fact_complete(onx_facts *facts, onx_fact *fact) ONX_MUST_CHECK;
-const onx_sym *onx_facts_fresh(onx_facts *facts);
+/* A name for every size that nothing is known about, of an output of `in` or, when that is NULL, of
+ * an input of a graph; and a record of why. */
+onx_status onx_fact_complete(onx_facts *facts, const onx_infer *in, const onx_value *value,
+                             onx_fact *fact) ONX_MUST_CHECK;
+/* Is its type or its rank not known? */
+bool onx_fact_is_open(const onx_fact *fact);
+const onx_sym *onx_facts_fresh(onx_facts *facts, onx_loss *loss);
 /* The elements of a readable integer tensor, in the arena; false: it is none. */
 bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const int64_t **out);
+
+/* why.c: what is to be said about a loss, from the operator or from what it was given. NULL: memory
+ * ran out. */
+onx_loss *onx_loss_new(onx_facts *facts, const onx_infer *in, const onx_value *value, size_t dim);
+
+/* inference.c: facts as the options of onx.h want them, and what a size is called there. */
+onx_status onx_infer_facts(const onx_model *model, const onx_infer_options *options,
+                           onx_facts **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_extent_kind onx_sym_extent(const onx_facts *facts, const onx_sym *sym);
 
 /* facts.c: go through a graph; inputs have `ins`, NULL elements and those beyond: as declared. */
 onx_status onx_facts_graph(onx_facts *facts, const onx_graph *graph, size_t n_in,

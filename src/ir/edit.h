@@ -24,6 +24,8 @@ onx_status onx_value_claim(onx_graph *graph, const char *name, onx_value **out, 
 void onx_value_unclaim(onx_value *value);
 /* A value that `name` would clash with in `graph`: there, around it, or inside it. */
 onx_value *onx_name_conflict(const onx_graph *graph, onx_str name);
+/* The next graph of the tree below `root`, outer ones first; NULL after the last one. */
+onx_graph *onx_graph_inner(const onx_graph *root, const onx_graph *at);
 bool onx_graph_sees(const onx_graph *inner, const onx_graph *outer); /* inner is outer, or in it */
 /* Does the name of `value`, written in graph `from`, mean it? If not, why. */
 onx_status onx_value_check_seen(const onx_value *value, const onx_graph *from, onx_diag *diag)
@@ -48,6 +50,9 @@ void onx_msg_unlink_names(void *root);
 
 /* notes.c: the names in one message that is a note; others have none. */
 bool onx_notes_link(void *msg) ONX_MUST_CHECK;
+/* Each place in it where a name is written, until `visit` says false. */
+typedef bool onx_note_fn(onx_msg *msg, onx_str *slot, void *user);
+bool onx_notes_each(void *msg, onx_note_fn *visit, void *user);
 void onx_notes_unlink(void *msg);
 bool onx_node_is_gradient(const onx_node *node); /* then its attributes are notes */
 /* The graph in which a name is read: one of a note, or of any message in a graph. */
@@ -71,6 +76,9 @@ onx_status onx_value_declare(onx_value *value, onx_diag *diag) ONX_MUST_CHECK;
 
 /* node.c */
 void onx_node_unlink_inputs(onx_node *node);
+/* Into the list of a graph or function body; links are the caller's business. */
+void onx_node_insert(onx_graph *graph, onx_node *node, onx_node *before);
+void onx_info_insert(onx_graph *graph, onx_value_info *info); /* graph.c: among the value infos */
 
 /* attr_set.c */
 void onx_attr_leave(onx_attr *attr);

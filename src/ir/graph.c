@@ -129,12 +129,21 @@ static onx_status add_parameter(onx_graph *graph, onx_value *value, bool output,
 
 /* Where the types of values that are neither inputs nor outputs are declared, and those of all
  * values of a function. */
+static void *info_list(onx_graph *graph, const onx_field **row) {
+    *row = graph->function ? ONX_ROW(function, value_info) : ONX_ROW(graph, value_info);
+    return graph->function ? (void *)graph->function : (void *)graph;
+}
+
+void onx_info_insert(onx_graph *graph, onx_value_info *info) {
+    const onx_field *row;
+    void *owner = info_list(graph, &row);
+    onx_msg_append(owner, row, info);
+}
+
 onx_status onx_value_declare(onx_value *value, onx_diag *diag) {
-    onx_graph *graph = value->graph;
-    ONX_TRY(onx_value_check_seen(value, graph, diag));
-    void *owner = graph->function ? (void *)graph->function : (void *)graph;
-    const onx_field *row =
-        graph->function ? ONX_ROW(function, value_info) : ONX_ROW(graph, value_info);
+    const onx_field *row;
+    ONX_TRY(onx_value_check_seen(value, value->graph, diag));
+    void *owner = info_list(value->graph, &row);
     return add_info(value, owner, row, NULL, NULL, &value->info, diag);
 }
 

@@ -372,6 +372,12 @@ onx_status onx_model_verify(const onx_model *model, onx_diag *diag) ONX_MUST_CHE
 /* name.c: the value that `name` means in `graph`, outer graphs included; NULL if none. */
 onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
 
+/* inline_node.c: put a copy of the nodes of `function`, which may be of another model, in the place
+ * of a call of it. `*first` (which may be NULL) becomes the node that now stands where the copy
+ * begins; NULL: the graph ends there. Opset imports are the caller's business. */
+onx_status onx_node_inline(onx_node *node, const onx_function *function, onx_node **first,
+                           onx_diag *diag) ONX_MUST_CHECK;
+
 /* tensor.c */
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,
                                   const char *const *strings, onx_diag *diag) ONX_MUST_CHECK;

@@ -19,6 +19,12 @@ onx_status onx_limits_check(const void *root, onx_diag *diag) {
                       : m->desc == &onx_desc_shape  ? ((const onx_shape *)m)->dim.count
                                                     : 0;
         if (rank > limits->rank) return too_many(m, "dimensions", rank, limits->rank, diag);
+        size_t opsets = m->desc == &onx_desc_model ? ((const onx_model *)m)->opset_import.count
+                        : m->desc == &onx_desc_function
+                            ? ((const onx_function *)m)->opset_import.count
+                            : 0;
+        if (opsets > limits->opsets)
+            return too_many(m, "imported opsets", opsets, limits->opsets, diag);
         if (m->desc != &onx_desc_model) continue;
         size_t functions = ((const onx_model *)m)->functions.count;
         if (functions > limits->functions)

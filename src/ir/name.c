@@ -108,8 +108,7 @@ bool onx_value_swap_name(onx_value *from, onx_value *to, onx_str fresh) {
     return true;
 }
 
-/* The next graph of the tree below `root`, outer ones first. */
-static onx_graph *graph_next(const onx_graph *root, onx_graph *at) {
+onx_graph *onx_graph_inner(const onx_graph *root, const onx_graph *at) {
     if (at->first_sub) return at->first_sub;
     while (at != root && !at->next_sub) at = at->outer;
     return at == root ? NULL : at->next_sub;
@@ -118,7 +117,7 @@ static onx_graph *graph_next(const onx_graph *root, onx_graph *at) {
 onx_value *onx_name_conflict(const onx_graph *graph, onx_str name) {
     onx_value *value = onx_value_lookup(graph, name);
     if (value || !onx_map_get(&graph->model->values, NULL, name)) return value;
-    for (onx_graph *g = graph->first_sub; g && !value; g = graph_next(graph, g))
+    for (onx_graph *g = graph->first_sub; g && !value; g = onx_graph_inner(graph, g))
         value = onx_value_find(g, name);
     return value;
 }

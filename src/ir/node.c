@@ -189,12 +189,16 @@ static void *graph_msg(onx_graph *graph) {
     return graph->function ? (void *)&graph->function->msg : (void *)&graph->msg;
 }
 
+void onx_node_insert(onx_graph *graph, onx_node *node, onx_node *before) {
+    onx_msg_insert(graph_msg(graph), node_row(graph), before, node);
+}
+
 onx_status onx_node_move(onx_node *node, onx_node *before) {
     bool there = !before || (before->graph == node->graph && !before->msg.dead);
     if (node->msg.dead || !there) return ONX_USAGE;
     if (node == before) return ONX_OK;
     onx_msg_remove(node);
-    onx_msg_insert(graph_msg(node->graph), node_row(node->graph), before, node);
+    onx_node_insert(node->graph, node, before);
     return ONX_OK;
 }
 
@@ -255,7 +259,7 @@ onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
         onx_doc_error(doc, &diag);
         return NULL;
     }
-    onx_msg_append(graph_msg(graph), node_row(graph), node);
+    onx_node_insert(graph, node, NULL);
     return node;
 }
 

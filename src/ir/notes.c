@@ -28,20 +28,20 @@ onx_graph *onx_note_scope(const onx_msg *msg, const onx_str *slot) {
     return t->algorithm ? t->algorithm : ((const onx_model *)t->msg.parent)->graph;
 }
 
-typedef bool note_fn(onx_msg *msg, onx_str *slot);
-
 static onx_value *meant(const onx_msg *msg, const onx_str *slot) {
     const onx_graph *graph = slot->size ? onx_note_scope(msg, slot) : NULL;
     bool linked = graph && graph->model; /* not, where linking ended half way */
     return linked ? onx_value_lookup(graph, *slot) : NULL;
 }
 
-static bool refer(onx_msg *msg, onx_str *slot) {
+static bool refer(onx_msg *msg, onx_str *slot, void *user) {
+    (void)user;
     onx_value *value = meant(msg, slot);
     return !value || onx_ref_new(value, msg, ONX_REF_OTHER, 0, slot);
 }
 
-static bool forget(onx_msg *msg, onx_str *slot) {
+static bool forget(onx_msg *msg, onx_str *slot, void *user) {
+    (void)user;
     const onx_value *value = meant(msg, slot);
     onx_ref *r = value ? value->first : NULL;
     while (r && r->slot != slot) r = r->next;
@@ -49,31 +49,34 @@ static bool forget(onx_msg *msg, onx_str *slot) {
     return true;
 }
 
-static bool each_in_attr(onx_attr *a, note_fn *visit) {
+static bool each_in_attr(onx_attr *a, onx_note_fn *visit, void *user) {
     bool names = onx_str_is(a->name, "xs") || onx_str_is(a->name, "zs") || onx_str_is(a->name, "y");
     if (!names || !is_in(&a->msg, &onx_desc_node) ||
         !onx_node_is_gradient((const onx_node *)a->msg.parent))
         return true;
     for (size_t i = 0; i < a->strings.n; i++)
-        if (!visit(&a->msg, &a->strings.v[i])) return false;
-    return visit(&a->msg, &a->s);
+        if (!visit(&a->msg, &a->strings.v[i], user)) return false;
+    return visit(&a->msg, &a->s, user);
 }
 
-static bool each(onx_msg *msg, note_fn *visit) {
-    if (msg->desc == &onx_desc_attr) return each_in_attr((onx_attr *)msg, visit);
+bool onx_notes_each(void *note, onx_note_fn *visit, void *user) {
+    onx_msg *msg = note;
+    if (msg->desc == &onx_desc_attr) return each_in_attr(note, visit, user);
     if (msg->desc == &onx_desc_sharding_spec)
-        return visit(msg, &((onx_sharding_spec *)msg)->tensor_name);
-    if (msg->desc == &onx_desc_annotation) return visit(msg, &((onx_annotation *)msg)->tensor_name);
+        return visit(msg, &((onx_sharding_spec *)msg)->tensor_name, user);
+    if (msg->desc == &onx_desc_annotation)
+        return visit(msg, &((onx_annotation *)msg)->tensor_name, user);
     if (msg->desc != &onx_desc_entry) return true;
     onx_entry *e = (onx_entry *)msg;
-    if (is_in(msg, &onx_desc_annotation)) return visit(msg, &e->value);
-    return !is_in(msg, &onx_desc_training) || (visit(msg, &e->key) && visit(msg, &e->value));
+    if (is_in(msg, &onx_desc_annotation)) return visit(msg, &e->value, user);
+    return !is_in(msg, &onx_desc_training) ||
+           (visit(msg, &e->key, user) && visit(msg, &e->value, user));
 }
 
 bool onx_notes_link(void *msg) {
-    return each(msg, refer);
+    return onx_notes_each(msg, refer, NULL);
 }
 
 void onx_notes_unlink(void *msg) {
-    each(msg, forget);
+    onx_notes_each(msg, forget, NULL);
 }

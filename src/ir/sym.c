@@ -68,7 +68,7 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (!collect_terms(terms, &n) || n > ONX_SYM_TERMS) return NULL;
     onx_term clean[ONX_SYM_TERMS]; /* padding and unused factors are zero: the bytes are the key */
     memset(clean, 0, sizeof clean);
-    uint32_t depth = 0;
+    uint32_t depth = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         if (terms[i].coef == INT64_MIN) return NULL;
         clean[i].coef = terms[i].coef;
@@ -76,15 +76,19 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
         for (uint32_t j = 0; j < terms[i].n; j++) {
             clean[i].factors[j] = terms[i].factors[j];
             if (terms[i].factors[j]->depth > depth) depth = terms[i].factors[j]->depth;
+            size += terms[i].factors[j]->size;
         }
     }
+    if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym) return sym;
+    if (sym || (size > 1 && syms->arena.total > ONX_SYM_BYTES)) return sym;
     sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
     if (!sym) return out_of_memory(syms);
     sym->n = (uint32_t)n;
     sym->depth = depth;
+    sym->size = size;
+    sym->range = onx_terms_range(clean, n);
     sym->id = syms->next_id++;
     memcpy(sym->terms, clean, key.size);
     key.data = (const char *)sym->terms;
@@ -94,11 +98,6 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
 const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
     onx_term t = {.coef = value};
     return onx_sym_intern(syms, &t, value != 0);
-}
-
-static const onx_sym *from_atom(onx_syms *syms, const onx_atom *atom) {
-    onx_term t = {.coef = 1, .n = 1, .factors = {atom}};
-    return onx_sym_intern(syms, &t, 1);
 }
 
 static uint32_t deeper(const onx_sym *a, const onx_sym *b) {
@@ -116,14 +115,25 @@ const onx_sym *onx_sym_atom(onx_syms *syms, onx_atom_kind kind, onx_str name, co
     onx_str bytes = is_name ? name : (onx_str){(const char *)&key, sizeof key};
     const void *owner = is_name ? NULL : syms; /* names and other atoms do not meet */
     onx_atom *atom = onx_map_get(&syms->atoms, owner, bytes);
-    if (atom) return from_atom(syms, atom);
-    uint32_t depth = is_name ? 0 : deeper(a, b);
-    if (depth > ONX_SYM_DEPTH) return NULL;
+    if (atom) return atom->self;
+    uint32_t depth = is_name ? 0 : deeper(a, b), size = 1 + (is_name ? 0 : a->size + b->size);
+    if (depth > ONX_SYM_DEPTH || size > ONX_SYM_SIZE) return NULL;
+    if (!is_name && syms->arena.total > ONX_SYM_BYTES) return NULL;
     atom = onx_arena_alloc(&syms->arena, sizeof *atom);
     if (!atom || !onx_arena_str(&syms->arena, bytes, &bytes)) return out_of_memory(syms);
-    *atom = (onx_atom){kind, syms->next_id++, depth, is_name ? bytes : (onx_str){NULL, 0}, a, b};
+    *atom = (onx_atom){.kind = kind,
+                       .id = syms->next_id++,
+                       .depth = depth,
+                       .size = size,
+                       .range = onx_atom_range(kind, a, b),
+                       .name = is_name ? bytes : (onx_str){NULL, 0},
+                       .a = a,
+                       .b = b};
+    onx_term term = {.coef = 1, .n = 1, .factors = {atom}};
+    atom->self = onx_sym_intern(syms, &term, 1);
+    if (!atom->self) return NULL;
     if (!onx_map_put(&syms->atoms, owner, bytes, atom)) return out_of_memory(syms);
-    return from_atom(syms, atom);
+    return atom->self;
 }
 
 const onx_sym *onx_sym_name(onx_syms *syms, onx_str name) {

@@ -4,11 +4,18 @@
  *
  *     2*N*H + floor(S/2) + 1        atoms: N, H, S, floor(S/2)
  *
- * An atom is a name, or a quotient rounded down or up, a minimum or a maximum of expressions. Every
- * expression is kept in normal form and only once in its table, so equal expressions are equal
- * pointers. What would overflow, divide by zero or grow past the bounds below is not represented:
- * the functions return NULL, "not known", and accept NULL. Names stand for sizes: they are at least
- * 0, and a divisor is taken not to be 0.
+ * An atom is a name, a quotient rounded down, a minimum, a maximum, or the size that two sizes
+ * broadcast to: the one that is not 1. Every expression is kept in normal form and only once in its
+ * table, so equal expressions are equal pointers:
+ *
+ *     floor((a*x)/(a*y)) = floor(x/y)          floor((2*x + 7)/2) = x + 3
+ *     floor(floor(x/2)/2) = floor(x/4)         ceil(x/2) = floor((x + 1)/2)
+ *     x % y = x - y*floor(x/y)                 -floor(-x/2) = floor((x + 1)/2)
+ *     min(x + 2, 5) = min(x, 3) + 2            max(x, floor(x/2)) = x
+ *
+ * What would overflow, divide by zero or grow past the bounds below is not represented: the
+ * functions return NULL, "not known", and accept NULL. Names stand for sizes: they are at least 0,
+ * and a divisor is taken not to be 0.
  *
  * Expressions live as long as their table. A table is for one thread.
  */
@@ -17,7 +24,13 @@
 
 #include "base/mem.h"
 
-enum { ONX_SYM_TERMS = 64, ONX_SYM_FACTORS = 8, ONX_SYM_DEPTH = 16 };
+enum {
+    ONX_SYM_TERMS = 32,
+    ONX_SYM_FACTORS = 8,
+    ONX_SYM_DEPTH = 16,       /* of atoms in atoms */
+    ONX_SYM_SIZE = 256,       /* atoms, and those in them, and so on */
+    ONX_SYM_BYTES = 64 << 20, /* of a table: then only numbers and names are still added */
+};
 
 typedef struct onx_sym onx_sym;
 typedef struct onx_syms onx_syms;
@@ -38,12 +51,23 @@ const onx_sym *onx_sym_floordiv(onx_syms *syms, const onx_sym *a, const onx_sym 
 const onx_sym *onx_sym_ceildiv(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 const onx_sym *onx_sym_min(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 const onx_sym *onx_sym_max(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+/* Of two sizes that are equal, or one of which is 1: the other. Two different numbers, neither of
+ * which is 1, give NULL. */
+const onx_sym *onx_sym_broadcast(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+/* Is a >= b, whatever the names stand for? False: it is not, or cannot be told. */
+bool onx_sym_at_least(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 
 /* Is it a plain number? Then `*value` is that. */
 bool onx_sym_is_int(const onx_sym *sym, int64_t *value);
 
+/* Every name in it, as an expression; a name that stands in several places may come several times.
+ * And whether one of them is `name`. */
+typedef void onx_sym_visit(void *user, const onx_sym *name);
+void onx_sym_names(const onx_sym *sym, onx_sym_visit *visit, void *user);
+bool onx_sym_has(const onx_sym *sym, const onx_sym *name);
+
 /* What a dim_param means: an expression where it can be read as one, else a name. Understands + - *
- * / // %, parentheses, floor ceil ceiling min max, in any case. */
+ * / // %, parentheses, floor ceil ceiling min max broadcast, in any case. */
 const onx_sym *onx_sym_parse(onx_syms *syms, onx_str text);
 /* In a form that onx_sym_parse reads back to the same expression. */
 void onx_sym_print(const onx_sym *sym, onx_buf *out);

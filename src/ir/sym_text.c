@@ -17,7 +17,8 @@ typedef struct parser {
     onx_syms *syms;
     const char *p, *end;
     fraction values[STACK];
-    char ops[STACK]; /* + - * / : (floor division) % ~ (minus sign) ( , and f c m M for functions */
+    char ops
+        [STACK]; /* + - * / : (floor division) % ~ (minus sign) ( , and f c m M b for functions */
     size_t n_values, n_ops;
     bool bad;
 } parser;
@@ -128,7 +129,7 @@ static void close_group(parser *p) {
     if (p->bad) return;
     p->n_ops--; /* the parenthesis */
     char f = p->n_ops ? p->ops[p->n_ops - 1] : 0;
-    bool function = f == 'f' || f == 'c' || f == 'm' || f == 'M';
+    bool function = f && strchr("fcmMb", f);
     if (!function) {
         p->bad = p->bad || commas;
         return;
@@ -141,20 +142,23 @@ static void close_group(parser *p) {
     }
     const onx_sym *all = take(p);
     for (; all && commas; commas--)
-        all = f == 'm' ? onx_sym_min(p->syms, take(p), all) : onx_sym_max(p->syms, take(p), all);
+        all = f == 'm'   ? onx_sym_min(p->syms, take(p), all)
+              : f == 'M' ? onx_sym_max(p->syms, take(p), all)
+                         : onx_sym_broadcast(p->syms, take(p), all);
     push_value(p, all);
 }
 
 static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
+           c == '.' || c == '?';
 }
 
 static char function_of(onx_str word) {
     static const struct {
         const char *name;
         char op;
-    } functions[] = {{"floor", 'f'}, {"ceil", 'c'}, {"ceiling", 'c'}, {"min", 'm'}, {"max", 'M'}};
+    } functions[] = {{"floor", 'f'}, {"ceil", 'c'}, {"ceiling", 'c'},
+                     {"min", 'm'},   {"max", 'M'},  {"broadcast", 'b'}};
     for (size_t i = 0; i < ONX_COUNT(functions); i++) {
         const char *name = functions[i].name;
         size_t n = strlen(name), k = 0;
@@ -253,25 +257,44 @@ static void print_operand(const onx_sym *sym, bool parentheses, onx_buf *out) {
     if (parentheses) onx_buf_putc(out, ')');
 }
 
+static void print_terms(const onx_term *terms, uint32_t n, onx_buf *out);
+
+/* floor((x + 1)/2) is ceil(x/2). */
+static void print_quotient(const onx_atom *atom, onx_buf *out) {
+    const onx_sym *a = atom->a;
+    const onx_term *last = &a->terms[a->n - 1];
+    int64_t by;
+    bool up = onx_sym_is_int(atom->b, &by) && a->n > 1 && last->n == 0 && last->coef == by - 1;
+    uint32_t n = up ? a->n - 1 : a->n;
+    onx_buf_puts(out, up ? "ceil(" : "floor(");
+    if (n > 1) onx_buf_putc(out, '(');
+    print_terms(a->terms, n, out);
+    onx_buf_puts(out, n > 1 ? ")/" : "/");
+    print_operand(atom->b, !is_simple(atom->b), out);
+    onx_buf_putc(out, ')');
+}
+
 static void print_atom(const onx_atom *atom, onx_buf *out) {
-    static const char *const names[] = {"", "floor", "ceil", "min", "max"};
+    static const char *const names[] = {"", "", "min", "max", "broadcast"};
     if (atom->kind == ONX_ATOM_NAME) {
         onx_buf_put(out, atom->name.data, atom->name.size);
         return;
     }
-    bool division = atom->kind == ONX_ATOM_FLOOR || atom->kind == ONX_ATOM_CEIL;
+    if (atom->kind == ONX_ATOM_FLOOR) {
+        print_quotient(atom, out);
+        return;
+    }
     onx_buf_printf(out, "%s(", names[atom->kind]);
-    print_operand(atom->a, division && atom->a->n > 1, out);
-    onx_buf_puts(out, division ? "/" : ", ");
-    print_operand(atom->b, division && !is_simple(atom->b), out);
+    onx_sym_print(atom->a, out);
+    onx_buf_puts(out, ", ");
+    onx_sym_print(atom->b, out);
     onx_buf_putc(out, ')');
 }
 
 /* Recurses over atoms, ONX_SYM_DEPTH deep at most. */
-void onx_sym_print(const onx_sym *sym, onx_buf *out) {
-    if (!sym || sym->n == 0) onx_buf_puts(out, sym ? "0" : "?");
-    for (uint32_t i = 0; sym && i < sym->n; i++) {
-        const onx_term *t = &sym->terms[i];
+static void print_terms(const onx_term *terms, uint32_t n, onx_buf *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        const onx_term *t = &terms[i];
         uint64_t size = t->coef < 0 ? -(uint64_t)t->coef : (uint64_t)t->coef;
         onx_buf_puts(out, i ? t->coef < 0 ? " - " : " + " : t->coef < 0 ? "-" : "");
         if (size != 1 || t->n == 0)
@@ -281,4 +304,11 @@ void onx_sym_print(const onx_sym *sym, onx_buf *out) {
             print_atom(t->factors[j], out);
         }
     }
+}
+
+void onx_sym_print(const onx_sym *sym, onx_buf *out) {
+    if (!sym || sym->n == 0)
+        onx_buf_puts(out, sym ? "0" : "?");
+    else
+        print_terms(sym->terms, sym->n, out);
 }

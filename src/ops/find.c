@@ -35,12 +35,19 @@ static int64_t imported(const onx_list *imports, onx_str domain, int64_t ir_vers
     return ir_version < 3 && !domain.size ? 1 : 0;
 }
 
-const onx_op *onx_op_of(const onx_node *node) {
+static int64_t seen_by(const onx_node *node, onx_str domain) {
     const onx_graph *graph = node->graph;
     while (graph->outer) graph = graph->outer;
     const onx_list *imports =
         graph->function ? &graph->function->opset_import : &graph->model->opset_import;
+    return imported(imports, domain, graph->model->ir_version);
+}
+
+const onx_op *onx_op_of(const onx_node *node) {
     onx_str domain = onx_domain_plain(node->domain);
-    int64_t version = imported(imports, domain, graph->model->ir_version);
-    return onx_op_find(domain, node->op_type, version);
+    return onx_op_lookup(node->msg.doc->ctx, domain, node->op_type, seen_by(node, domain));
+}
+
+int64_t onx_op_opset(const onx_node *node) {
+    return seen_by(node, (onx_str){"", 0});
 }

@@ -27,7 +27,6 @@
 #include "ir/ir.h"
 #include "ir/sym.h"
 
-typedef struct onx_infer onx_infer;
 typedef struct onx_op onx_op;
 typedef struct onx_fact onx_fact;
 typedef onx_status onx_infer_fn(onx_infer *in);
@@ -62,8 +61,14 @@ extern const onx_family onx_op_table[];
 
 /* The row of an operator in force at version `opset` of its domain; NULL: unknown. */
 const onx_op *onx_op_find(onx_str domain, onx_str name, int64_t opset);
+/* The same, with the operators that were added to a context (onx_context_add_ops). */
+const onx_op *onx_op_lookup(const onx_context *ctx, onx_str domain, onx_str name, int64_t opset);
+/* Those alone, one by one, by domain, name and version; NULL after the last one. */
+const onx_op *onx_op_custom_at(const onx_context *ctx, size_t index);
 /* The row for a node, by the opset imports of its model or function. */
 const onx_op *onx_op_of(const onx_node *node);
+/* The version of ai.onnx that its model or function imports; 0: none. */
+int64_t onx_op_opset(const onx_node *node);
 /* The domain, with "ai.onnx" as "". */
 onx_str onx_domain_plain(onx_str domain);
 
@@ -114,6 +119,20 @@ const int64_t *onx_op_ints(const onx_node *node, const char *name, size_t *n);
 const float *onx_op_floats(const onx_node *node, const char *name, size_t *n);
 bool onx_op_has(const onx_node *node, const char *name); /* is it written on the node? */
 
+/* ─ Operators that are functions ─────────────────────────────────────────────────────────────── */
+
+bool onx_op_has_body(const onx_op *op); /* at least for some calls; `op` may be NULL */
+/* The body for a call whose inputs have these facts (never NULL), as the only function of a new
+ * model: free that with onx_model_free. NOT_FOUND: there is none, or too little is known. Values of
+ * a variadic parameter x are called x0, x1 … in it. */
+onx_status onx_op_body(const onx_op *op, const onx_node *node, size_t n_in,
+                       const onx_fact *const *ins, onx_context *ctx, onx_model **out,
+                       onx_diag *diag) ONX_MUST_CHECK;
+
+/* keeps.c: does a node of row `was` mean the same by the newer row `is`? Either may be NULL: no. */
+onx_status onx_op_keeps(const onx_op *was, const onx_op *is, onx_context *ctx, bool *out,
+                        onx_diag *diag) ONX_MUST_CHECK;
+
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
 /* What is known about a value before anything runs. */
@@ -159,6 +178,14 @@ onx_status onx_infer_elems(onx_infer *in, size_t index, size_t n, const onx_sym 
 bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **values);
 /* A size that nothing is known about but that it is the same wherever this symbol stands. */
 const onx_sym *onx_infer_fresh(onx_infer *in);
+/* Why dimension `dim` of an output, or its whole shape or type (ONX_LOST_SHAPE), is not known: a
+ * clause for people, "it is as many as there are elements of 'x' that are not 0". Where nothing is
+ * said, the reason is looked for in what is not known about the inputs. */
+#define ONX_LOST_SHAPE SIZE_MAX
+void onx_infer_lost(onx_infer *in, size_t output, size_t dim, const char *fmt, ...)
+    ONX_PRINTF(4, 5);
+/* The name of an input, for such sentences; "" if it is absent. */
+const char *onx_infer_in_name(const onx_infer *in, size_t index);
 int64_t onx_infer_int(const onx_infer *in, const char *attribute);
 float onx_infer_float(const onx_infer *in, const char *attribute);
 onx_str onx_infer_string(const onx_infer *in, const char *attribute);
@@ -177,6 +204,10 @@ onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 onx_status onx_infer_same(onx_infer *in);      /* output 0 has type and shape of input 0 */
 onx_status onx_infer_broadcast(onx_infer *in); /* output 0: type of input 0, all inputs' shapes */
 onx_status onx_infer_compare(onx_infer *in);   /* the same, but bool */
+/* Outputs get types, without shapes, as far as the signature tells them (infer/typed.c). */
+onx_status onx_infer_typed(onx_infer *in);
+/* The inference of an operator that was added to the context (infer/custom_infer.c). */
+onx_status onx_infer_custom(onx_infer *in);
 /* The shape that two shapes broadcast to; false when they cannot (both known and neither 1). */
 bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *b, size_t *rank,
                               const onx_sym *const **dims);
@@ -185,6 +216,30 @@ bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *
 bool onx_infer_list(onx_infer *in, const char *attribute, size_t index, size_t *n,
                     const int64_t **values);
 const onx_sym *onx_infer_product(const onx_infer *in, size_t n, const onx_sym *const *sizes);
+/* Sizes that several inputs share (infer/extent.c). INVALID where two of them are numbers and
+ * differ, or an input has another rank. */
+typedef struct onx_extent {
+    const char *name;    /* "batch size" */
+    const onx_sym *size; /* what is known of it so far */
+} onx_extent;
+onx_status onx_infer_meet(onx_infer *in, onx_extent *extent, const onx_sym *size) ONX_MUST_CHECK;
+/* Input `index`, if it is there and its rank is known, has these sizes; NULL: any. */
+onx_status onx_infer_unify(onx_infer *in, size_t index, size_t rank, onx_extent *const *extents)
+    ONX_MUST_CHECK;
+/* Output `index` has these sizes; NULL: not known. */
+onx_status onx_infer_extents(onx_infer *in, size_t index, onx_dtype dtype, size_t rank,
+                             onx_extent *const *extents) ONX_MUST_CHECK;
+/* Single arguments (infer/argument.c). An attribute that must be one of these words: "avg max". */
+onx_status onx_infer_choice(onx_infer *in, const char *attribute, const char *words) ONX_MUST_CHECK;
+/* An attribute that is an element type. */
+onx_status onx_infer_elem_type(onx_infer *in, const char *attribute, onx_dtype *out) ONX_MUST_CHECK;
+/* An integer input that must be a scalar; NULL: it is absent, or not known. */
+onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) ONX_MUST_CHECK;
+/* The elements of a constant input of floats; false: it is none. */
+bool onx_infer_floats(onx_infer *in, size_t index, size_t *n, const float **values);
+/* An output with the shape of another value, as far as that is known. */
+onx_status onx_infer_like(onx_infer *in, size_t output, onx_dtype dtype, const onx_fact *shape)
+    ONX_MUST_CHECK;
 /* `axis` in [-rank, rank) made non-negative; false when out of range. */
 bool onx_axis(int64_t axis, size_t rank, size_t *out);
 

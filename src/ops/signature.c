@@ -98,8 +98,7 @@ static size_t span(onx_str s, char stop) {
     return s.size;
 }
 
-/* Cut the part before `stop` off the front of `rest`, which ends as NULL; false: it has ended. */
-static bool cut(onx_str *rest, char stop, onx_str *part) {
+bool onx_signature_cut(onx_str *rest, char stop, onx_str *part) {
     if (!rest->data) return false;
     size_t n = span(*rest, stop);
     *part = trim((onx_str){rest->data, n});
@@ -123,14 +122,14 @@ static bool section(onx_str *rest, const char brackets[2], onx_str *inside) {
 static size_t count_items(onx_str inside) {
     onx_str item;
     size_t n = 0;
-    while (cut(&inside, ',', &item)) n++;
+    while (onx_signature_cut(&inside, ',', &item)) n++;
     return n;
 }
 
 /* "name?*: rest" to its parts. */
 static bool split_item(onx_str item, onx_str *name, onx_str *marks, onx_str *rest) {
     onx_str head;
-    if (!cut(&item, ':', &head)) return false;
+    if (!onx_signature_cut(&item, ':', &head)) return false;
     size_t n = 0;
     while (n < head.size && head.data[n] != '?' && head.data[n] != '*') n++;
     *name = (onx_str){head.data, n};
@@ -141,8 +140,7 @@ static bool split_item(onx_str item, onx_str *name, onx_str *marks, onx_str *res
 
 /* ── Types ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* The tensors that a word stands for; 0: it is neither a type nor a set. */
-static uint32_t types_of(onx_str word) {
+uint32_t onx_signature_types(onx_str word) {
     for (size_t i = 0; i < ONX_COUNT(sets); i++)
         if (onx_str_is(word, sets[i].name)) return sets[i].types;
     for (int i = 1; i < ONX_DTYPE_COUNT; i++)
@@ -164,19 +162,19 @@ static bool is_type(onx_str type) {
     onx_str key;
     for (;;) {
         if (unwrap(&type, "map")) {
-            if (!cut(&type, ',', &key) || !types_of(key)) return false;
+            if (!onx_signature_cut(&type, ',', &key) || !onx_signature_types(key)) return false;
             type = trim(type);
         } else if (!unwrap(&type, "seq") && !unwrap(&type, "optional") &&
                    !unwrap(&type, "sparse_tensor")) {
-            return types_of(type) != 0;
+            return onx_signature_types(type) != 0;
         }
     }
 }
 
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype) {
     onx_str rest = constraint->types, one;
-    while ((unsigned)dtype < ONX_DTYPE_COUNT && cut(&rest, '|', &one))
-        if (types_of(one) >> dtype & 1) return true;
+    while ((unsigned)dtype < ONX_DTYPE_COUNT && onx_signature_cut(&rest, '|', &one))
+        if (onx_signature_types(one) >> dtype & 1) return true;
     return false;
 }
 
@@ -215,7 +213,7 @@ static bool read_attr(onx_str item, void *out) {
     onx_str name, marks, rest, type, text = {NULL, 0};
     if (!split_item(item, &name, &marks, &rest)) return false;
     bool has_default = span(rest, '=') < rest.size, optional = onx_str_is(marks, "?");
-    if (!cut(&rest, '=', &type) || (marks.size && !optional)) return false;
+    if (!onx_signature_cut(&rest, '=', &type) || (marks.size && !optional)) return false;
     if (has_default) text = trim(rest);
     onx_attr_decl decl = {name, attr_type(type), !optional && !has_default, text};
     if (!decl.type || (has_default && !is_default(decl.type, text))) return false;
@@ -227,16 +225,16 @@ static bool read_constraint(onx_str item, void *out) {
     onx_str name, marks, types, one;
     if (!split_item(item, &name, &marks, &types) || marks.size) return false;
     *(onx_constraint *)out = (onx_constraint){name, types};
-    while (cut(&types, '|', &one))
+    while (onx_signature_cut(&types, '|', &one))
         if (!is_type(one)) return false;
     return true;
 }
 
 bool onx_signature_attr(const char *signature, const char *name, onx_attr_decl *out) {
     onx_str rest = onx_str_of(signature), item, before;
-    if (!cut(&rest, '{', &before)) return false;
+    if (!onx_signature_cut(&rest, '{', &before)) return false;
     rest.size = span(rest, '}');
-    while (cut(&rest, ',', &item)) {
+    while (onx_signature_cut(&rest, ',', &item)) {
         size_t n = strlen(name);
         bool named = item.size > n && memcmp(item.data, name, n) == 0 &&
                      (item.data[n] == ':' || item.data[n] == '?');
@@ -256,7 +254,8 @@ static onx_status read_items(onx_arena *arena, onx_str inside, size_t elem, read
     char *items = onx_arena_array(arena, count ? count : 1, elem);
     if (!items) return ONX_NO_MEMORY;
     onx_str item;
-    for (size_t i = 0; cut(&inside, ',', &item); i++) *mistake |= !read(item, items + i * elem);
+    for (size_t i = 0; onx_signature_cut(&inside, ',', &item); i++)
+        *mistake |= !read(item, items + i * elem);
     memcpy(out, &items, sizeof items);
     *n = count;
     return ONX_OK;
@@ -329,7 +328,7 @@ typedef struct check {
 static onx_str types_text(onx_str vars, onx_str type) {
     onx_str item;
     onx_constraint constraint;
-    while (cut(&vars, ',', &item))
+    while (onx_signature_cut(&vars, ',', &item))
         if (read_constraint(item, &constraint) && onx_str_eq(constraint.name, type))
             return constraint.types;
     return type;
@@ -339,7 +338,7 @@ static onx_str types_text(onx_str vars, onx_str type) {
 static size_t partner_of(onx_str ins, const onx_param *param, size_t at) {
     onx_str item;
     onx_param other;
-    for (size_t i = 0; i < at && cut(&ins, ',', &item); i++)
+    for (size_t i = 0; i < at && onx_signature_cut(&ins, ',', &item); i++)
         if (read_param(item, &other) && onx_str_eq(other.type, param->type)) return i;
     return at;
 }
@@ -373,7 +372,7 @@ onx_status onx_op_check(const onx_op *op, size_t n, onx_op_input *input, const v
     onx_str rest = c.parts.ins, item;
     onx_param param;
     size_t at = 0;
-    for (; cut(&rest, ',', &item); at++) {
+    for (; onx_signature_cut(&rest, ',', &item); at++) {
         if (!read_param(item, &param)) return mistaken(op, diag);
         size_t end = param.variadic && n > at ? n : at + 1;
         for (size_t i = at; i < end; i++) ONX_TRY(check_input(&c, &param, at, i));

@@ -8,14 +8,12 @@ $ onx
 |  info      what is in a model: versions, inputs and outputs, operators, parameters
 |  print     a listing of a model, to be read by people
 |  convert   a model from any format to any other, with its data inside or beside it
-|  extract   the part of a model between some of its values, as a model
-|  merge     models that become one, outputs of the ones as inputs of the others
-|  rename    new names for values, nodes, functions and dimensions of a model
+|  infer     types and shapes of a model's values, with symbolic sizes, and why one is not known
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
 |  plan      how a model would be run: its steps and kernels, and where values lie in memory
-|  ops       operators that onx knows, or that a model uses
+|  ops       operators that onx knows, or that a model needs
 |  version   version, ONNX versions known, optional libraries, compiler
 |  help      the commands, or more about one of them
 |

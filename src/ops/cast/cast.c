@@ -57,8 +57,23 @@ static onx_status infer_cast_like(onx_infer *in) {
     return cast_to(in, onx_infer_in(in, 1)->dtype);
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_status write_cast_like(const onx_op *op, const onx_node *node, size_t n_in,
+                                  const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    onx_dtype to = n_in > 1 ? ins[1]->dtype : ONX_DTYPE_NONE;
+    (void)node;
+    if (!to) return onx_fail(diag, ONX_NOT_FOUND, "the type that CastLike casts to is not known");
+    onx_buf_printf(out, "output = Cast <to = %d%s%s> (input)", (int)to,
+                   op->since >= 19 ? ", saturate: int = @saturate" : "",
+                   op->since >= 24 ? ", round_mode: string = @round_mode" : "");
+    return ONX_OK;
+}
+
 #define OP(name, since, signature, infer_)                                                         \
     { name, since, signature, .infer = infer_ }
+#define BY(name, since, signature, infer_, body_)                                                  \
+    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_cast;
 onx_op_rows onx_ops_cast = {
     OP("BitCast", 26,
@@ -98,30 +113,30 @@ onx_op_rows onx_ops_cast = {
        "[T1:n|f8|i4|i2|f6|string|bool|float4e2m1|float8e8m0, "
        "T2:n|f8|i4|i2|f6|string|bool|float4e2m1|float8e8m0]",
        infer_cast),
-    OP("CastLike", 15,
+    BY("CastLike", 15,
        "(input:T1, target_type:T2) -> (output:T2) [T1:n|bool|string, T2:n|bool|string]",
-       infer_cast_like),
-    OP("CastLike", 19,
+       infer_cast_like, write_cast_like),
+    BY("CastLike", 19,
        "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} [T1:n|f8|bool|string, "
        "T2:n|f8|bool|string]",
-       infer_cast_like),
-    OP("CastLike", 21,
+       infer_cast_like, write_cast_like),
+    BY("CastLike", 21,
        "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} [T1:n|f8|i4|string|bool, "
        "T2:n|f8|i4|string|bool]",
-       infer_cast_like),
-    OP("CastLike", 23,
+       infer_cast_like, write_cast_like),
+    BY("CastLike", 23,
        "(input:T1, target_type:T2) -> (output:T2) {saturate:int=1} "
        "[T1:n|f8|i4|string|bool|float4e2m1, T2:n|f8|i4|string|bool|float4e2m1]",
-       infer_cast_like),
-    OP("CastLike", 24,
+       infer_cast_like, write_cast_like),
+    BY("CastLike", 24,
        "(input:T1, target_type:T2) -> (output:T2) {round_mode:string=\"up\", saturate:int=1} "
        "[T1:n|f8|i4|string|bool|float4e2m1|float8e8m0, "
        "T2:n|f8|i4|string|bool|float4e2m1|float8e8m0]",
-       infer_cast_like),
-    OP("CastLike", 25,
+       infer_cast_like, write_cast_like),
+    BY("CastLike", 25,
        "(input:T1, target_type:T2) -> (output:T2) {round_mode:string=\"up\", saturate:int=1} "
        "[T1:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0, "
        "T2:n|f8|i4|i2|string|bool|float4e2m1|float8e8m0]",
-       infer_cast_like),
+       infer_cast_like, write_cast_like),
     {0},
 };

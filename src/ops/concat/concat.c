@@ -201,7 +201,7 @@ onx_op_rows onx_ops_concat = {
      .infer = infer_split},
     {"Expand", 8, EXPAND_8 "[T:all1]", .infer = infer_expand},
     {"Expand", 13, EXPAND_8 "[T:all13]", .infer = infer_expand},
-    {"Tile", 1, "(input:T, tiles:T, axis:T) -> (output:T) [T:f0]", .infer = infer_tile},
+    {"Tile", 1, "(input:T, tiles:T, axis:T) -> (output:T) [T:f0, T1:int64]", .infer = infer_tile},
     {"Tile", 6, TILE_6 "[T:all1, T1:int64]", .infer = infer_tile},
     {"Tile", 13, TILE_6 "[T:all13, T1:int64]", .infer = infer_tile},
     {0},

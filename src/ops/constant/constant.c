@@ -157,6 +157,48 @@ static onx_status infer_eyelike(onx_infer *in) {
     return ONX_OK;
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+static const char range_body[] =
+    "sub_result = Sub (limit, start)"
+    " sub_result_casted = Cast <to = 1> (sub_result)"
+    " delta_casted = Cast <to = 1> (delta)"
+    " div_result = Div (sub_result_casted, delta_casted)"
+    " ceil_result = Ceil (div_result)"
+    " ceil_result_relu = Relu (ceil_result)"
+    " ceil_result_relu_int = Cast <to = 7> (ceil_result_relu)"
+    " ceil_result_relu_bool = Cast <to = 9> (ceil_result_relu)"
+    " variadic_output, output = Loop (ceil_result_relu_int, ceil_result_relu_bool, start)"
+    " <body = loop_body_attribute (int64 i, bool cond, prev) => (cond_out, current, range) {"
+    " cond_out = Identity (cond) current = Add (prev, delta) range = Identity (prev) }>";
+
+/* Small floats are counted in a larger type. */
+static const char stashed_range_body[] =
+    "start_s = Cast <to: int = @stash_type> (start)"
+    " limit_s = Cast <to: int = @stash_type> (limit)"
+    " delta_s = Cast <to: int = @stash_type> (delta)"
+    " sub_result = Sub (limit_s, start_s)"
+    " div_result = Div (sub_result, delta_s)"
+    " ceil_result = Ceil (div_result)"
+    " ceil_relu = Relu (ceil_result)"
+    " n = Cast <to = 7> (ceil_relu)"
+    " loop_cond = Cast <to = 9> (ceil_relu)"
+    " variadic_output, output_s = Loop (n, loop_cond, start_s)"
+    " <body = loop_body (int64 i, bool cond_in, prev) => (cond_out, current, range) {"
+    " cond_out = Identity (cond_in) current = Add (prev, delta_s) range = Identity (prev) }>"
+    " output = CastLike (output_s, start)";
+
+static onx_status write_range(const onx_op *op, const onx_node *node, size_t n_in,
+                              const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    onx_dtype type = ONX_DTYPE_NONE;
+    (void)op, (void)node;
+    for (size_t i = 0; i < n_in && !type; i++) type = ins[i]->dtype;
+    if (!type) return onx_fail(diag, ONX_NOT_FOUND, "the type of the inputs of Range is not known");
+    bool small = type == ONX_DTYPE_F16 || type == ONX_DTYPE_BF16;
+    onx_buf_puts(out, small ? stashed_range_body : range_body);
+    return ONX_OK;
+}
+
 #define CONSTANT_1 "() -> (output:T) {value:tensor} "
 #define CONSTANT_12                                                                                \
     "() -> (output:T) {sparse_value?:sparse_tensor, value?:tensor, value_float?:float, "           \
@@ -165,6 +207,10 @@ static onx_status infer_eyelike(onx_infer *in) {
 #define CONSTANT_OF_SHAPE_9 "(input:T1) -> (output:T2) {value?:tensor} "
 #define EYE_LIKE_9 "(input:T1) -> (output:T2) {dtype?:int, k:int=0} "
 
+#define FN(name, since, signature, infer_, function_)                                              \
+    { name, since, signature, .infer = infer_, .function = function_ }
+#define BY(name, since, signature, infer_, body_)                                                  \
+    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_constant;
 onx_op_rows onx_ops_constant = {
     {"Constant", 1, CONSTANT_1 "[T:f0]", .infer = infer_constant},
@@ -191,11 +237,11 @@ onx_op_rows onx_ops_constant = {
     {"ConstantOfShape", 25,
      CONSTANT_OF_SHAPE_9 "[T1:int64, T2:n|f8|i4|i2|bool|float4e2m1|float8e8m0]",
      .infer = infer_constantofshape},
-    {"Range", 11, "(start:T, limit:T, delta:T) -> (output:T) [T:double|float|int16|int32|int64]",
-     .infer = infer_range},
-    {"Range", 27,
-     "(start:T, limit:T, delta:T) -> (output:T) {stash_type:int=1} [T:f|int16|int32|int64]",
-     .infer = infer_range},
+    FN("Range", 11, "(start:T, limit:T, delta:T) -> (output:T) [T:double|float|int16|int32|int64]",
+       infer_range, range_body),
+    BY("Range", 27,
+       "(start:T, limit:T, delta:T) -> (output:T) {stash_type:int=1} [T:f|int16|int32|int64]",
+       infer_range, write_range),
     {"EyeLike", 9, EYE_LIKE_9 "[T1:n0|bool, T2:n0|bool]", .infer = infer_eyelike},
     {"EyeLike", 22, EYE_LIKE_9 "[T1:n|bool, T2:n|bool]", .infer = infer_eyelike},
     {0},

@@ -52,6 +52,7 @@ static onx_status infer_if(onx_infer *in) {
     ONX_TRY(branch_facts(in, "then_branch", &yes));
     ONX_TRY(branch_facts(in, "else_branch", &no));
     for (size_t i = 0; i < onx_infer_n_out(in); i++) {
+        onx_infer_lost(in, i, ONX_LOST_SHAPE, "the branches do not give the same");
         ONX_TRY(onx_infer_union(in, &yes[i], &no[i], NULL));
         *onx_infer_out(in, i) = yes[i];
     }

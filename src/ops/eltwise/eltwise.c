@@ -169,8 +169,29 @@ static onx_status infer_where(onx_infer *in) {
     return where_elems(in);
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+static const char greater_or_equal_body[] = "O1 = Greater (A, B)"
+                                            " O2 = Equal (A, B)"
+                                            " C = Or (O1, O2)";
+
+static const char less_or_equal_body[] = "O1 = Less (A, B)"
+                                         " O2 = Equal (A, B)"
+                                         " C = Or (O1, O2)";
+
+static const char prelu_body[] = "Zero = Constant <value = float {0}> ()"
+                                 " ZeroCast = CastLike (Zero, X)"
+                                 " XLessThanZero = Less (X, ZeroCast)"
+                                 " SlopeMulX = Mul (slope, X)"
+                                 " Y = Where (XLessThanZero, SlopeMulX, X)";
+
+static const char swi_glu_body[] = "SwishGate = Swish <alpha: float = @alpha> (A)"
+                                   " Y = Mul (SwishGate, B)";
+
 #define OP(name, since, signature, infer_)                                                         \
     { name, since, signature, .infer = infer_ }
+#define FN(name, since, signature, infer_, function_)                                              \
+    { name, since, signature, .infer = infer_, .function = function_ }
 extern onx_op_rows onx_ops_eltwise;
 onx_op_rows onx_ops_eltwise = {
     OP("Add", 1, "(A:T, B:T) -> (C:T) {axis?:int, consumed_inputs?:ints, broadcast:int=0} [T:f0]",
@@ -205,15 +226,18 @@ onx_op_rows onx_ops_eltwise = {
     OP("Greater", 7, "(A:T, B:T) -> (C:T1) [T:f0, T1:bool]", infer_compare),
     OP("Greater", 9, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare),
     OP("Greater", 13, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare),
-    OP("GreaterOrEqual", 12, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare),
-    OP("GreaterOrEqual", 16, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare),
+    FN("GreaterOrEqual", 12, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare,
+       greater_or_equal_body),
+    FN("GreaterOrEqual", 16, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare,
+       greater_or_equal_body),
     OP("Less", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:f0, T1:bool]",
        infer_compare),
     OP("Less", 7, "(A:T, B:T) -> (C:T1) [T:f0, T1:bool]", infer_compare),
     OP("Less", 9, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare),
     OP("Less", 13, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare),
-    OP("LessOrEqual", 12, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare),
-    OP("LessOrEqual", 16, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare),
+    FN("LessOrEqual", 12, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare,
+       less_or_equal_body),
+    FN("LessOrEqual", 16, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare, less_or_equal_body),
     OP("Max", 1, "(data_0*:T) -> (max:T) {consumed_inputs?:ints} [T:f0]", infer_arithmetic),
     OP("Max", 6, "(data_0*:T) -> (max:T) [T:f0]", infer_arithmetic),
     OP("Max", 8, "(data_0*:T) -> (max:T) [T:f0]", infer_arithmetic),
@@ -244,7 +268,7 @@ onx_op_rows onx_ops_eltwise = {
     OP("PRelu", 6, "(X:T, slope:T) -> (Y:T) [T:f0]", onx_infer_same),
     OP("PRelu", 7, "(X:T, slope:T) -> (Y:T) [T:f0]", onx_infer_same),
     OP("PRelu", 9, "(X:T, slope:T) -> (Y:T) [T:f0|w]", onx_infer_same),
-    OP("PRelu", 16, "(X:T, slope:T) -> (Y:T) [T:f|w]", onx_infer_same),
+    FN("PRelu", 16, "(X:T, slope:T) -> (Y:T) [T:f|w]", onx_infer_same, prelu_body),
     OP("Pow", 1, "(X:T, Y:T) -> (Z:T) {axis?:int, broadcast:int=0} [T:f0]", infer_plain),
     OP("Pow", 7, "(X:T, Y:T) -> (Z:T) [T:f0]", infer_plain),
     OP("Pow", 12, "(X:T, Y:T1) -> (Z:T) [T:f0|int32|int64, T1:n0]", infer_plain),
@@ -260,7 +284,7 @@ onx_op_rows onx_ops_eltwise = {
     OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
     OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
     OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_plain),
-    OP("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_plain),
+    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_plain, swi_glu_body),
     OP("Where", 9, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all1]", infer_where),
     OP("Where", 16, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all13]", infer_where),
     OP("Xor", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:bool, T1:bool]",

@@ -87,8 +87,43 @@ static onx_status infer_arg(onx_infer *in) {
     return infer_shape(in, ONX_DTYPE_I64, gone, onx_infer_int(in, "keepdims") != 0);
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+static const char reduce_l1_body[] =
+    "data_abs = Abs (data)"
+    " reduced = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
+    "@noop_with_empty_axes> (data_abs, axes)";
+
+static const char reduce_l2_body[] =
+    "data_square = Mul (data, data)"
+    " sum_square = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
+    "@noop_with_empty_axes> (data_square, axes)"
+    " sum_square_dbl = Cast <to: int = 1> (sum_square)"
+    " sqrt = Sqrt (sum_square_dbl)"
+    " reduced = CastLike (sqrt, data)";
+
+static const char reduce_log_sum_body[] =
+    "reduced_sum = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
+    "@noop_with_empty_axes> (data, axes)"
+    " reduced = Log (reduced_sum)";
+
+static const char reduce_log_sum_exp_body[] =
+    "data_double = Cast <to: int = 11> (data)"
+    " data_exp = Exp (data_double)"
+    " reduced_sum = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
+    "@noop_with_empty_axes> (data_exp, axes)"
+    " reduced_double = Log (reduced_sum)"
+    " reduced = CastLike (reduced_double, data)";
+
+static const char reduce_sum_square_body[] =
+    "data_square = Mul (data, data)"
+    " reduced = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
+    "@noop_with_empty_axes> (data_square, axes)";
+
 #define OP(name, since, signature, infer_)                                                         \
     { name, since, signature, .infer = infer_ }
+#define FN(name, since, signature, infer_, function_)                                              \
+    { name, since, signature, .infer = infer_, .function = function_ }
 extern onx_op_rows onx_ops_reduce;
 onx_op_rows onx_ops_reduce = {
     OP("ArgMax", 1, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),
@@ -113,42 +148,42 @@ onx_op_rows onx_ops_reduce = {
        infer_reduce),
     OP("ReduceL1", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
        infer_reduce),
-    OP("ReduceL1", 18,
+    FN("ReduceL1", 18,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
-       infer_reduce),
+       infer_reduce, reduce_l1_body),
     OP("ReduceL2", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceL2", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceL2", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
        infer_reduce),
-    OP("ReduceL2", 18,
+    FN("ReduceL2", 18,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
-       infer_reduce),
+       infer_reduce, reduce_l2_body),
     OP("ReduceLogSum", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceLogSum", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceLogSum", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
        infer_reduce),
-    OP("ReduceLogSum", 18,
+    FN("ReduceLogSum", 18,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
-       infer_reduce),
-    OP("ReduceLogSum", 28,
+       infer_reduce, reduce_log_sum_body),
+    FN("ReduceLogSum", 28,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f]",
-       infer_reduce),
+       infer_reduce, reduce_log_sum_body),
     OP("ReduceLogSumExp", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceLogSumExp", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceLogSumExp", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
        infer_reduce),
-    OP("ReduceLogSumExp", 18,
+    FN("ReduceLogSumExp", 18,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
-       infer_reduce),
-    OP("ReduceLogSumExp", 28,
+       infer_reduce, reduce_log_sum_exp_body),
+    FN("ReduceLogSumExp", 28,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f]",
-       infer_reduce),
+       infer_reduce, reduce_log_sum_exp_body),
     OP("ReduceMax", 1, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
        infer_reduce),
     OP("ReduceMax", 11, "(data:T) -> (reduced:T) {keepdims:int=1, axes?:ints} [T:f0|w]",
@@ -212,8 +247,8 @@ onx_op_rows onx_ops_reduce = {
        infer_reduce),
     OP("ReduceSumSquare", 13, "(data:T) -> (reduced:T) {axes?:ints, keepdims:int=1} [T:f|w]",
        infer_reduce),
-    OP("ReduceSumSquare", 18,
+    FN("ReduceSumSquare", 18,
        "(data:T, axes?:int64) -> (reduced:T) {noop_with_empty_axes:int=0, keepdims:int=1} [T:f|w]",
-       infer_reduce),
+       infer_reduce, reduce_sum_square_body),
     {0},
 };

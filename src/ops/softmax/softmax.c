@@ -12,8 +12,42 @@ static onx_status infer_softmax(onx_infer *in) {
     return onx_infer_same(in);
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* With the axis of ReduceMax as its version wants it. */
+static void put_exponents(const onx_op *op, const onx_node *node, onx_buf *out) {
+    long long axis = onx_op_int(op, node, "axis");
+    bool old = onx_op_opset(node) < 18;
+    onx_buf_printf(out, "%s axes = Constant <value_ints = [%lld]> ()", old ? "" : "<18>", axis);
+    if (old)
+        onx_buf_printf(out, " X_ReduceMax = ReduceMax <axes = [%lld]> (input)", axis);
+    else
+        onx_buf_puts(out, " X_ReduceMax = ReduceMax (input, axes)");
+    onx_buf_puts(out, " X_Sub = Sub (input, X_ReduceMax)"
+                      " X_Exp = Exp (X_Sub)"
+                      " X_ReduceSum = ReduceSum (X_Exp, axes)");
+}
+
+static onx_status write_softmax(const onx_op *op, const onx_node *node, size_t n_in,
+                                const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    (void)n_in, (void)ins, (void)diag;
+    put_exponents(op, node, out);
+    onx_buf_puts(out, " output = Div (X_Exp, X_ReduceSum)");
+    return ONX_OK;
+}
+
+static onx_status write_log_softmax(const onx_op *op, const onx_node *node, size_t n_in,
+                                    const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    (void)n_in, (void)ins, (void)diag;
+    put_exponents(op, node, out);
+    onx_buf_puts(out, " X_Log = Log (X_ReduceSum) output = Sub (X_Sub, X_Log)");
+    return ONX_OK;
+}
+
 #define OP(name, since, signature, infer_)                                                         \
     { name, since, signature, .infer = infer_ }
+#define BY(name, since, signature, infer_, body_)                                                  \
+    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_softmax;
 onx_op_rows onx_ops_softmax = {
     OP("Hardmax", 1, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),
@@ -21,9 +55,10 @@ onx_op_rows onx_ops_softmax = {
     OP("Hardmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax),
     OP("LogSoftmax", 1, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),
     OP("LogSoftmax", 11, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),
-    OP("LogSoftmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax),
+    BY("LogSoftmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax,
+       write_log_softmax),
     OP("Softmax", 1, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),
     OP("Softmax", 11, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),
-    OP("Softmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax),
+    BY("Softmax", 13, "(input:T) -> (output:T) {axis:int=-1} [T:f]", infer_softmax, write_softmax),
     {0},
 };

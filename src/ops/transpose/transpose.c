@@ -51,10 +51,72 @@ static onx_status infer_spacetodepth(onx_infer *in) {
     return blocks(in, false);
 }
 
+/* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* As a tensor of rank 6, transposed. */
+static onx_status write_blocks(const onx_op *op, const onx_node *node, onx_buf *out, bool to_space,
+                               const char *parts, const char *perm, onx_diag *diag) {
+    int64_t size = onx_op_int(op, node, "blocksize"), area;
+    if (size < 1 || !onx_mul_i64(size, size, &area))
+        return onx_fail(diag, ONX_NOT_FOUND, "%s has no body for a blocksize of %lld", op->name,
+                        (long long)size);
+    onx_buf_printf(out,
+                   "blocksize = Constant <value_ints = [%lld]> ()"
+                   " block_area = Constant <value_ints = [%lld]> ()"
+                   " zero = Constant <value_ints = [0]> ()"
+                   " one = Constant <value_ints = [1]> ()"
+                   " two = Constant <value_ints = [2]> ()"
+                   " three = Constant <value_ints = [3]> ()"
+                   " four = Constant <value_ints = [4]> ()"
+                   " input_shape = Shape (input)"
+                   " N = Slice (input_shape, zero, one)"
+                   " C = Slice (input_shape, one, two)"
+                   " H = Slice (input_shape, two, three)"
+                   " W = Slice (input_shape, three, four)",
+                   (long long)size, (long long)area);
+    onx_buf_puts(out, to_space ? " H_block = Mul (H, blocksize)"
+                                 " W_block = Mul (W, blocksize)"
+                                 " C_block = Div (C, block_area)"
+                               : " H_block = Div (H, blocksize)"
+                                 " W_block = Div (W, blocksize)"
+                                 " C_block = Mul (C, block_area)");
+    onx_buf_printf(out,
+                   " tmp_shape = Concat <axis = 0> (%s)"
+                   " tmp = Reshape <allowzero = 1> (input, tmp_shape)"
+                   " tmp_transposed = Transpose <perm = [%s]> (tmp)"
+                   " output_shape = Concat <axis = 0> (N, C_block, H_block, W_block)"
+                   " output = Reshape <allowzero = 1> (tmp_transposed, output_shape)",
+                   parts, perm);
+    return ONX_OK;
+}
+
+static bool is_crd(const onx_op *op, const onx_node *node) {
+    return onx_str_is(onx_op_string(op, node, "mode"), "CRD");
+}
+
+static onx_status write_depthtospace(const onx_op *op, const onx_node *node, size_t n_in,
+                                     const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    (void)n_in, (void)ins;
+    bool crd = is_crd(op, node);
+    return write_blocks(op, node, out, true,
+                        crd ? "N, C_block, blocksize, blocksize, H, W"
+                            : "N, blocksize, blocksize, C_block, H, W",
+                        crd ? "0, 1, 4, 2, 5, 3" : "0, 3, 4, 1, 5, 2", diag);
+}
+
+static onx_status write_spacetodepth(const onx_op *op, const onx_node *node, size_t n_in,
+                                     const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    (void)n_in, (void)ins;
+    return write_blocks(op, node, out, false, "N, C, H_block, blocksize, W_block, blocksize",
+                        is_crd(op, node) ? "0, 1, 3, 5, 2, 4" : "0, 3, 5, 1, 2, 4", diag);
+}
+
 #define TRANSPOSE_1 "(data:T) -> (transposed:T) {perm?:ints} "
 #define DEPTH_TO_SPACE_11 "(input:T) -> (output:T) {blocksize:int, mode:string=\"DCR\"} "
 #define SPACE_TO_DEPTH_1 "(input:T) -> (output:T) {blocksize:int} "
 
+#define BY(name, since, signature, infer_, body_)                                                  \
+    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_transpose;
 onx_op_rows onx_ops_transpose = {
     {"Transpose", 1, TRANSPOSE_1 "[T:all1]", .infer = infer_transpose},
@@ -67,10 +129,10 @@ onx_op_rows onx_ops_transpose = {
      .infer = infer_depthtospace},
     {"DepthToSpace", 11, DEPTH_TO_SPACE_11 "[T:all1]", .infer = infer_depthtospace},
     {"DepthToSpace", 13, DEPTH_TO_SPACE_11 "[T:all13]", .infer = infer_depthtospace},
-    {"DepthToSpace", 28, DEPTH_TO_SPACE_11 "[T:all13]", .infer = infer_depthtospace},
+    BY("DepthToSpace", 28, DEPTH_TO_SPACE_11 "[T:all13]", infer_depthtospace, write_depthtospace),
     {"SpaceToDepth", 1, SPACE_TO_DEPTH_1 "[T:all1]", .infer = infer_spacetodepth},
     {"SpaceToDepth", 13, SPACE_TO_DEPTH_1 "[T:all13]", .infer = infer_spacetodepth},
-    {"SpaceToDepth", 28, "(input:T) -> (output:T) {blocksize:int, mode:string=\"DCR\"} [T:all13]",
-     .infer = infer_spacetodepth},
+    BY("SpaceToDepth", 28, "(input:T) -> (output:T) {blocksize:int, mode:string=\"DCR\"} [T:all13]",
+       infer_spacetodepth, write_spacetodepth),
     {0},
 };
