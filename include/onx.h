@@ -1039,6 +1039,95 @@ ONX_API onx_status onx_model_inline(const onx_model *model, const onx_inline_opt
 
 /* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
 
+/* The part of a model that computes some of its values from others, as a new model. */
+typedef struct onx_extract_options {
+    size_t size;
+    /* Values of the graph (not of subgraphs) that become its inputs. None: those inputs that are
+     * needed. An initializer among them stays as default. */
+    size_t n_inputs;
+    const char *const *inputs;
+    /* And its outputs. None: those of the graph. */
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_extract_options;
+
+/* Nodes, initializers, functions, opset imports, declarations and annotations that are not needed
+ * stay behind, and so does training information. Types that are not declared are inferred. Payloads
+ * are shared, not copied. NOT_FOUND when a value is not there, or the outputs need one that cannot
+ * be computed: the diagnostic shows the way to it. */
+ONX_API onx_status onx_model_extract(const onx_model *model, const onx_extract_options *options,
+                                     onx_model **out, onx_diag *diag);
+
+/* What has a name. Values of subgraphs are VALUES or INITIALIZERS. */
+typedef enum onx_names {
+    ONX_NAMES_INPUTS = 1,
+    ONX_NAMES_OUTPUTS = 2,
+    ONX_NAMES_INITIALIZERS = 4,
+    ONX_NAMES_VALUES = 8, /* the others */
+    ONX_NAMES_ALL_VALUES = 15,
+    ONX_NAMES_NODES = 16,
+    ONX_NAMES_FUNCTIONS = 32,
+    ONX_NAMES_ALL = 63,
+    ONX_NAMES_DIMS = 64, /* symbolic dimensions, in expressions too */
+    ONX_NAMES_GRAPHS = 128,
+} onx_names;
+
+typedef struct onx_name_pair {
+    const char *from, *to;
+} onx_name_pair;
+
+typedef struct onx_rename_options {
+    size_t size;
+    unsigned what; /* of onx_names; 0: ALL_VALUES */
+    /* New names. A star stands for any text, which stands for the star in the new name:
+     * "encoder.*" to "enc.*". A name that is given as it is goes before those with a star. */
+    size_t n_pairs;
+    const onx_name_pair *pairs;
+    const char *prefix; /* of all names that no pair is about; NULL: none */
+} onx_rename_options;
+
+/* New names, wherever the old ones are written: all at once, so that two may change places. Values
+ * in bodies of functions keep theirs. CONFLICT when a name is taken; NOT_FOUND when a pair is about
+ * nothing; nothing has changed then. */
+ONX_API onx_status onx_model_rename(onx_model *model, const onx_rename_options *options,
+                                    onx_diag *diag);
+
+/* Output `output` of model `from` is input `input` of model `to`, which comes after it. Names as
+ * the models have them, without prefixes. */
+typedef struct onx_join {
+    size_t from;
+    const char *output;
+    size_t to;
+    const char *input;
+} onx_join;
+
+typedef struct onx_merge_options {
+    size_t size;
+    size_t n_joins;
+    const onx_join *joins;
+    bool by_name;      /* also join outputs with inputs of later models that have their names */
+    bool share_inputs; /* inputs of one name and type that are left are one input */
+    bool first_meta;   /* metadata that differ are those of the first model; else a CONFLICT */
+    /* As many as there are models, each may be NULL: put before the names of values, nodes and
+     * functions, as onx_model_rename with ONX_NAMES_ALL. */
+    const char *const *prefixes;
+    const char *name; /* of the graph; NULL: those of the graphs, joined with "_" */
+    /* Only what computes these outputs, from these inputs, as onx_model_extract; with prefixes. */
+    size_t n_inputs;
+    const char *const *inputs;
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_merge_options;
+
+/* Models as one, which has their inputs but those that were joined, and their outputs but those
+ * that went into an input. Functions that are the same are there once. CONFLICT when a name means
+ * two things, or two opsets of one domain differ: prefixes, or onx_model_rename and conversion,
+ * help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
+ * not lie in one folder come inside. */
+ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
+                                   const onx_merge_options *options, onx_model **out,
+                                   onx_diag *diag);
+
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
