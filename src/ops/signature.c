@@ -186,7 +186,7 @@ static void print_alternative(onx_str one, const char **separator, onx_buf *out)
     onx_str before = {one.data, begin}, after = {one.data + end, one.size - end};
     bool is_plain =
         onx_str_ends(before, ONX_LIT("sparse_tensor(")) || onx_str_ends(before, ONX_LIT(", "));
-    uint32_t types = types_of((onx_str){one.data + begin, end - begin});
+    uint32_t types = onx_signature_types((onx_str){one.data + begin, end - begin});
     for (int i = 1; i < ONX_DTYPE_COUNT; i++) {
         if (!(types >> i & 1)) continue;
         onx_buf_printf(out, is_plain ? "%s%.*s%s%.*s" : "%s%.*stensor(%s)%.*s", *separator,
@@ -198,7 +198,7 @@ static void print_alternative(onx_str one, const char **separator, onx_buf *out)
 void onx_types_print(onx_str types, onx_buf *out) {
     const char *separator = "";
     onx_str one;
-    while (cut(&types, '|', &one)) print_alternative(one, &separator, out);
+    while (onx_signature_cut(&types, '|', &one)) print_alternative(one, &separator, out);
 }
 
 /* ── Items ───────────────────────────────────────────────────────────────────────────────────── */
