@@ -132,7 +132,7 @@ static const char dynamic_quantize[] = "Least = Constant <value = float {0}> ()"
 static onx_status infer_matmul_integer(onx_infer *in) {
     ONX_TRY(check_types(in, 0, 2));
     ONX_TRY(check_types(in, 1, 3));
-    return onx_infer_matmul(in, 0, 1, ONX_DTYPE_I32);
+    return onx_infer_matmul(in, onx_infer_in(in, 0), onx_infer_in(in, 1), ONX_DTYPE_I32);
 }
 
 static onx_status infer_conv_integer(onx_infer *in) {
@@ -144,7 +144,8 @@ static onx_status infer_conv_integer(onx_infer *in) {
 static onx_status infer_qlinear_matmul(onx_infer *in) {
     ONX_TRY(check_types(in, 0, 2));
     ONX_TRY(check_types(in, 3, 5));
-    return onx_infer_matmul(in, 0, 3, onx_infer_in(in, 7)->dtype);
+    return onx_infer_matmul(in, onx_infer_in(in, 0), onx_infer_in(in, 3),
+                            onx_infer_in(in, 7)->dtype);
 }
 
 /* The weights may have scales and zero points for each output channel, all else has one. */
