@@ -100,9 +100,6 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
                                onx_diag *diag) ONX_MUST_CHECK;
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
-/* All alternatives of a constraint (or the type of a parameter that is no variable), one by one, as
- * ONNX's schemas write types: "tensor(float)|tensor(double)|seq(tensor(float))". */
-void onx_types_print(onx_str types, onx_buf *out);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
