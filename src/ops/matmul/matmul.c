@@ -1,4 +1,4 @@
-/* matmul.c: MatMul and Gemm: meaning. MatMulTile of onx.internal is a MatMul whose result goes
+/* matmul.c: MatMul, Gemm and Det: meaning. MatMulTile of onx.internal is a MatMul whose result goes
  * through a program of elementwise operations (ops/tile/tile.h): input 0 of the program is the
  * product, further inputs are those of the node after A and B. */
 #include "ops/matmul/matmul.h"
@@ -83,6 +83,15 @@ static onx_status infer_gemm(onx_infer *in) {
     return onx_infer_gemm(in, 0, 1, 2, dtype ? dtype : onx_infer_in(in, 1)->dtype);
 }
 
+static onx_status infer_det(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
+    if (x->rank < 2) return onx_infer_fail(in, "Det needs matrices: X has %zu dimensions", x->rank);
+    onx_extent side = {"side of the square matrices", x->dims[x->rank - 2]};
+    ONX_TRY(onx_infer_meet(in, &side, x->dims[x->rank - 1]));
+    return onx_infer_tensor(in, 0, x->dtype, x->rank - 2, x->dims);
+}
+
 #define GEMM_ATTRS "alpha:float=1.0, beta:float=1.0, transA:int=0, transB:int=0"
 #define GEMM(c, attrs, types) "(A:T, B:T, " c ":T) -> (Y:T) {" GEMM_ATTRS attrs "} [T:" types "]"
 
@@ -97,8 +106,8 @@ onx_op_rows onx_ops_matmul = {
     {"Gemm", 9, GEMM("C", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 11, GEMM("C?", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
-    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = NULL},
-    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = NULL},
+    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = infer_det},
+    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = infer_det},
     {"MatMulTile", 1,
      "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
      .infer = infer_matmul, .domain = "onx.internal"},
