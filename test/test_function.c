@@ -389,7 +389,9 @@ TEST(doubling_graphs) {
 /* ── Facts ───────────────────────────────────────────────────────────────────────────────────── */
 
 static size_t n_reports;
-static void count_report(void *user, const onx_diag *diag) {
+static void count_report(void *user, const onx_node *node, const onx_value *value,
+                         const onx_diag *diag) {
+    (void)node, (void)value;
     snprintf(user, 600, "%s", diag->message);
     n_reports++;
 }

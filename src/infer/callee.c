@@ -30,7 +30,7 @@ typedef struct scratch {
 typedef struct active {
     const onx_function *function;
     const struct active *outer;
-    size_t depth; /* of its first node, graphs included */
+    size_t depth; /* of the call, graphs included */
 } active;
 
 struct onx_callees {
@@ -90,7 +90,7 @@ static onx_status give_up(onx_infer *in, const char *why) {
     onx_fail(&diag, ONX_LIMIT, "what the function '%.*s' computes is not followed: %s",
              ONX_FMT(in->node->op_type), why);
     onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(in->node->graph));
-    in->facts->options.report(in->facts->options.user, &diag);
+    in->facts->options.report(in->facts->options.user, in->node, NULL, &diag);
     return ONX_OK;
 }
 
@@ -266,6 +266,7 @@ static void forget_runs(onx_facts *facts, const onx_graph *top) {
     }
 }
 
+/* How deep the node lies that is gone through now. */
 static size_t depth_of(const onx_facts *facts) {
     return facts->depth + (facts->callees->active ? facts->callees->active->depth : 0);
 }
@@ -275,8 +276,7 @@ static onx_status walk(onx_infer *in, const onx_function *f, const scratch *body
     struct onx_callees *c = facts->callees;
     const onx_graph *graph = body->model->graph;
     const onx_fact **ins = onx_arena_array(&facts->arena, in->n_in + 1, sizeof(onx_fact *));
-    active here = {
-        .function = f, .outer = c->active, .depth = c->active ? c->active->depth + 1 : 1};
+    active here = {.function = f, .outer = c->active, .depth = depth_of(facts)};
     uint32_t depth = facts->depth;
     size_t n = 0;
     if (!ins) return onx_fail_nomem(in->diag);

@@ -61,6 +61,8 @@ extern const onx_fact onx_fact_none;
 onx_status onx_fact_of_type(onx_facts *facts, const onx_type *type, onx_fact *out) ONX_MUST_CHECK;
 onx_status onx_fact_of_tensor(onx_facts *facts, const onx_tensor *tensor, onx_fact *out)
     ONX_MUST_CHECK;
+/* What is declared about a size, with the sizes that are given; NULL: nothing. */
+const onx_sym *onx_declared_size(onx_facts *facts, const onx_dim *dim);
 /* Fill in what `fact` leaves open; false when the two contradict each other. */
 onx_status onx_fact_merge(onx_facts *facts, onx_fact *fact, const onx_fact *declared, bool *agree)
     ONX_MUST_CHECK;
@@ -83,6 +85,11 @@ onx_loss *onx_loss_new(onx_facts *facts, const onx_infer *in, const onx_value *v
 onx_status onx_infer_call(onx_infer *in, const onx_function *function) ONX_MUST_CHECK;
 onx_status onx_infer_body(onx_infer *in) ONX_MUST_CHECK;
 void onx_callees_free(onx_facts *facts);
+
+/* inference.c: facts as the options of onx.h want them, and what a size is called there. */
+onx_status onx_infer_facts(const onx_model *model, const onx_infer_options *options,
+                           onx_facts **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_extent_kind onx_sym_extent(const onx_facts *facts, const onx_sym *sym);
 
 /* facts.c: go through a graph; inputs have `ins`, NULL elements and those beyond: as declared. */
 onx_status onx_facts_graph(onx_facts *facts, const onx_graph *graph, size_t n_in,

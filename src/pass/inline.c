@@ -250,8 +250,8 @@ static onx_status go_through_all(inliner *in) {
     return status;
 }
 
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user, (void)diag;
+static void ignore(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
+    (void)user, (void)node, (void)value, (void)diag;
 }
 
 /* Finding facts takes time: is there anything to be expanded? */
