@@ -5,6 +5,7 @@ Takes the models of the backend tests, breaks each in many ways, and compares th
 onnx package rejects, onx must reject. What only onx rejects is listed by rule, to be looked at.
 
     tool/check-peer.py [--onx build/onx] [--data $ONX_DATA] [--count 12000] [--seed 1] [--show 10]
+                       [--plain]         without --full and full_check
 
 Needs Python with the onnx package. Exit status 1 if onnx rejects a model that onx accepts.
 """
@@ -602,29 +603,29 @@ def make(job):
     return (m.SerializeToString(), " + ".join(done)) if done else None
 
 
-def judge(data):
+def judge(data, full):
     try:
-        onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
+        onnx.checker.check_model(onnx.load_from_string(data), full_check=full)
         return ""
     except Exception as e:  # whatever it raises is a rejection
         return str(e).strip().replace("\n", " ") or type(e).__name__
 
 
-def work(jobs, out):
+def work(jobs, full, out):
     """In a process of its own, for some models bring the onnx package down."""
     for job in jobs:
         out.send(("begin", job))
         made = make(job)
-        out.send(("case", made and (job, made[1], made[0], judge(made[0]))))
+        out.send(("case", made and (job, made[1], made[0], judge(made[0], full))))
     out.send(("end", None))
 
 
-def peers(jobs, patience=20):
+def peers(jobs, full, patience=20):
     """The cases of all jobs; those that onnx does not survive are left out, and counted."""
     lost, at = 0, 0
     while at < len(jobs):
         ours, theirs = multiprocessing.Pipe(False)
-        worker = multiprocessing.Process(target=work, args=(jobs[at:], theirs), daemon=True)
+        worker = multiprocessing.Process(target=work, args=(jobs[at:], full, theirs), daemon=True)
         worker.start()
         theirs.close()
         try:
@@ -645,14 +646,14 @@ def peers(jobs, patience=20):
     print(f"{lost} models bring onnx down")
 
 
-def check(onx, folder, cases):
+def check(onx, folder, cases, full):
     """The rules that onx finds broken in each case."""
     paths = []
     for i, case in enumerate(cases):
         paths.append(os.path.join(folder, f"{i}.onnx"))
         with open(paths[-1], "wb") as out:
             out.write(case[2])
-    run = subprocess.run([onx, "check", "--full", "--json", *paths], stdout=subprocess.PIPE)
+    run = subprocess.run([onx, "check", "--json", *(["--full"] if full else []), *paths], stdout=subprocess.PIPE)
     results = json.loads(run.stdout)
     assert len(results) == len(cases)
     for result in results:
@@ -668,6 +669,7 @@ def main():
     p.add_argument("--count", type=int, default=12000)
     p.add_argument("--seed", default="1")
     p.add_argument("--show", type=int, default=10)
+    p.add_argument("--plain", action="store_true")
     p.add_argument("--keep", help="folder for models on which the verdicts differ")
     args = p.parse_args()
     models = sorted(glob.glob(f"{args.data}/node/*/model.onnx") +
@@ -678,10 +680,10 @@ def main():
     accepted, strict = collections.defaultdict(list), collections.defaultdict(list)
     both = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
-        cases = list(peers(jobs))
+        cases = list(peers(jobs, not args.plain))
         for start in range(0, len(cases), 500):
             part = cases[start:start + 500]
-            for (job, done, data, verdict), errors in zip(part, check(args.onx, folder, part)):
+            for (job, done, data, verdict), errors in zip(part, check(args.onx, folder, part, not args.plain)):
                 both[bool(verdict), bool(errors)] += 1
                 if bool(verdict) == bool(errors):
                     continue
