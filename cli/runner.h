@@ -4,7 +4,7 @@
 #ifndef CLI_RUNNER_H
 #define CLI_RUNNER_H
 
-#include "cli.h"
+#include "sizes.h"
 
 enum {
     RUNNER_INPUTS,
@@ -30,8 +30,7 @@ typedef struct runner {
     const cli_args *args;
     onx_model *model;
     onx_session *session;
-    size_t n_sizes;
-    onx_size *sizes; /* of --set */
+    cli_sizes sizes; /* of --set */
     double load_ms;  /* to load the model and to make the session */
 } runner;
 

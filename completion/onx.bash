@@ -27,7 +27,7 @@ _onx() {
             --from | --to) words='protobuf onnxtxt json textproto' ;;
             --type) words='tensor sequence map optional sparse' ;;
             --dtype) words='float double float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool' ;;
-            --name | --graph | --max-elements | --width | --threshold | --align | --rtol | --atol) return ;;
+            --name | --why | --graph | --max-elements | --width | --threshold | --align | --rtol | --atol) return ;;
             -o | --output) files=$data ;;
             --external) files='*' ;;
         esac
@@ -35,7 +35,7 @@ _onx() {
             case ${COMP_WORDS[1]} in
                 help) words=$("$onx" help --list-options 2>/dev/null) ;;
                 tensor) files=$data ;;
-                info | print | convert | run | bench | plan) files=$models ;;
+                info | print | convert | extract | merge | rename | dims | strip | constants | infer | run | bench | plan) files=$models ;;
             esac
         fi
         [[ $cur == -* ]] && words=$("$onx" help --list-options "${COMP_WORDS[1]}" 2>/dev/null) files=

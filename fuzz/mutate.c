@@ -2,7 +2,8 @@
  *
  * A model is loaded, some of its messages are changed by the rows of `edits` (operators, edges,
  * attributes, constants, shapes, types), and it is written again. What cannot be loaded, and now
- * and then anything, has its bytes changed instead. The first two bytes are fuzz_run's options. */
+ * and then anything, has its bytes changed instead. The first two bytes are the options of the
+ * target. */
 #include "fuzz.h"
 
 #include <math.h>

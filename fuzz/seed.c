@@ -204,6 +204,8 @@ int main(int argc, char **argv) {
             test_bytes bytes = test_file_read(files.paths[i]);
             onx_str s = {bytes.data, bytes.size};
             if (bytes.size <= MOST && k == 0) write_seed("fuzz_run", "\0\7", 2, s);
+            if (bytes.size <= MOST && k == 0)
+                write_seed("fuzz_tools", (char[]){(char)(i % 16), 0}, 2, s);
             if (bytes.size <= MOST && k == 0 && chosen) seed_model(s);
             if (bytes.size <= MOST && k == 1) seed_data(files.paths[i], s);
             test_bytes_free(&bytes);
@@ -213,6 +215,8 @@ int main(int argc, char **argv) {
     write_words();
     test_bytes rich = test_model_rich_bytes();
     seed_model((onx_str){rich.data, rich.size});
+    for (char tool = 0; tool < 16; tool++)
+        write_seed("fuzz_tools", (char[]){tool, 0}, 2, (onx_str){rich.data, rich.size});
     test_bytes_free(&rich);
     printf("%zu seeds\n", written);
     return 0;

@@ -871,6 +871,78 @@ ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
 
 /* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
 
+/* What can be known about the values of a model before it runs: types, and shapes whose sizes are
+ * numbers or expressions over the names that inputs declare:
+ *
+ *     onx_inference *inference;
+ *     onx_inference_new(model, NULL, &inference, &diag);
+ *     onx_inference_type(inference, value, type, sizeof type);     "float[batch,2*seq + 1]"
+ *     onx_inference_why(inference, value, 1, text, sizeof text);   why a size is not known
+ *     onx_inference_free(inference);
+ *
+ * Declared types of what nodes compute fill in what cannot be inferred; where the two contradict
+ * each other, what is inferred stands. A size that is not known has a name of its own, "?7", which
+ * is the same wherever that size is meant. The model must outlive the inference and not change. */
+typedef struct onx_inference onx_inference;
+
+typedef struct onx_size { /* of a symbolic dimension */
+    const char *name;
+    int64_t value;
+} onx_size;
+
+typedef struct onx_infer_options {
+    size_t size;
+    size_t n_sizes; /* dimensions that are fixed: "batch" is 4 */
+    const onx_size *sizes;
+    /* A node that cannot be right, or a declared type that contradicts what is inferred, is a
+     * failure: INVALID. Without this, nothing is known about the results of such a node. */
+    bool strict;
+    /* Hears of each of those. May be NULL. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_infer_options;
+
+ONX_API onx_status onx_inference_new(const onx_model *model, const onx_infer_options *options,
+                                     onx_inference **out, onx_diag *diag);
+ONX_API void onx_inference_free(onx_inference *inference); /* NULL is fine */
+/* Of any value of the main graph or of a graph inside it. NONE: not known. */
+ONX_API onx_type_kind onx_inference_kind(const onx_inference *inference, const onx_value *value);
+ONX_API onx_dtype onx_inference_dtype(const onx_inference *inference, const onx_value *value);
+ONX_API bool onx_inference_has_shape(const onx_inference *inference, const onx_value *value);
+ONX_API size_t onx_inference_rank(const onx_inference *inference, const onx_value *value);
+
+typedef enum onx_extent_kind {
+    ONX_EXTENT_UNKNOWN,  /* or an expression with something unknown in it */
+    ONX_EXTENT_SYMBOLIC, /* an expression over declared names */
+    ONX_EXTENT_NUMBER,
+} onx_extent_kind;
+ONX_API onx_extent_kind onx_inference_dim_kind(const onx_inference *inference,
+                                               const onx_value *value, size_t index);
+/* The size of a dimension if it is a number; else -1. */
+ONX_API int64_t onx_inference_dim(const onx_inference *inference, const onx_value *value,
+                                  size_t index);
+/* Texts, as snprintf does. A size: "3", "2*batch", "?7 + 1". A type: "float[batch,3]". The elements
+ * of small integer tensors, as far as they are known: "batch, 3, ?"; "" where none is. */
+ONX_API size_t onx_inference_dim_text(const onx_inference *inference, const onx_value *value,
+                                      size_t index, char *out, size_t size);
+ONX_API size_t onx_inference_type(const onx_inference *inference, const onx_value *value, char *out,
+                                  size_t size);
+ONX_API size_t onx_inference_elements(const onx_inference *inference, const onx_value *value,
+                                      char *out, size_t size);
+/* Why a size or, for index SIZE_MAX, the rank or the type is not known: the way from the value back
+ * to the operator that lost it, and the reason; a line each. "" where all is known. */
+ONX_API size_t onx_inference_why(const onx_inference *inference, const onx_value *value,
+                                 size_t index, char *out, size_t size);
+
+/* Write what is inferred into the model: as value_info of what nodes compute, in the main graph and
+ * those inside it, and into the declared types of outputs where these leave something open. Names
+ * and sizes that are declared stay. What value_info says wrongly is corrected; an output that
+ * contradicts what is inferred stays as it is declared. Expressions are written as dim_param,
+ * "2*batch"; sizes that are not known have none. Sizes that are fixed by options are written as
+ * numbers, also into the inputs. On NO_MEMORY some types may have been written. */
+ONX_API onx_status onx_model_infer(onx_model *model, const onx_infer_options *options,
+                                   onx_diag *diag);
+
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_severity {
@@ -914,9 +986,147 @@ ONX_API onx_status onx_model_check(const onx_model *model, const onx_check_optio
 
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
 
+typedef struct onx_opset_target {
+    const char *domain; /* NULL or "": ai.onnx */
+    int64_t version;
+} onx_opset_target;
+
+typedef struct onx_convert_options {
+    size_t size;
+    size_t n_targets; /* one for each domain; the others stay as they are */
+    const onx_opset_target *targets;
+    /* Hears of everything that cannot be kept, before the failure; NULL: nobody does. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_convert_options;
+
+/* The model as one that imports other versions of its opsets and means the same: main graph, graphs
+ * inside it, training, functions. Newer ones, or older ones down to version 7 of ai.onnx. The IR
+ * version is raised where that needs it, never lowered. UNSUPPORTED where some nodes have no
+ * counterpart: `diag` has the first, `report` all of them. */
+ONX_API onx_status onx_model_convert(const onx_model *model, const onx_convert_options *options,
+                                     onx_model **out, onx_diag *diag);
+
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
 
+/* Functions are written "domain::name", or "domain::name:overload" for one of several; without a
+ * domain, ai.onnx is meant. "*" stands for all of a domain ("com.acme::*"), alone for all there
+ * are. */
+typedef struct onx_inline_options {
+    size_t size;
+    /* Functions of the model that are inlined; none: all. Then, those that are not. */
+    size_t n_only;
+    const char *const *only;
+    size_t n_except;
+    const char *const *except;
+    /* Also operators that are functions themselves, as Celu: these, or, with `all_operators`, every
+     * node that there is a body for. */
+    size_t n_operators;
+    const char *const *operators;
+    bool all_operators;
+    bool keep; /* functions stay in the model, though nothing calls them any more */
+    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+     * anything is copied. */
+    size_t max_bytes;
+} onx_inline_options;
+
+/* A new model in which calls of functions are replaced by what the functions compute. Names of
+ * inner values begin with that of the call. INVALID when a function calls itself; UNSUPPORTED when
+ * one means other versions of operators than where it is called, or a node of `operators` has no
+ * body; NOT_FOUND when the model has no function of a name. */
+ONX_API onx_status onx_model_inline(const onx_model *model, const onx_inline_options *options,
+                                    onx_model **out, onx_diag *diag);
+
 /* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
+
+/* The part of a model that computes some of its values from others, as a new model. */
+typedef struct onx_extract_options {
+    size_t size;
+    /* Values of the graph (not of subgraphs) that become its inputs. None: those inputs that are
+     * needed. An initializer among them stays as default. */
+    size_t n_inputs;
+    const char *const *inputs;
+    /* And its outputs. None: those of the graph. */
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_extract_options;
+
+/* Nodes, initializers, functions, opset imports, declarations and annotations that are not needed
+ * stay behind, and so does training information. Types that are not declared are inferred. Payloads
+ * are shared, not copied. NOT_FOUND when a value is not there, or the outputs need one that cannot
+ * be computed: the diagnostic shows the way to it. */
+ONX_API onx_status onx_model_extract(const onx_model *model, const onx_extract_options *options,
+                                     onx_model **out, onx_diag *diag);
+
+/* What has a name. Values of subgraphs are VALUES or INITIALIZERS. */
+typedef enum onx_names {
+    ONX_NAMES_INPUTS = 1,
+    ONX_NAMES_OUTPUTS = 2,
+    ONX_NAMES_INITIALIZERS = 4,
+    ONX_NAMES_VALUES = 8, /* the others */
+    ONX_NAMES_ALL_VALUES = 15,
+    ONX_NAMES_NODES = 16,
+    ONX_NAMES_FUNCTIONS = 32,
+    ONX_NAMES_ALL = 63,
+    ONX_NAMES_DIMS = 64, /* symbolic dimensions, in expressions too */
+    ONX_NAMES_GRAPHS = 128,
+} onx_names;
+
+typedef struct onx_name_pair {
+    const char *from, *to;
+} onx_name_pair;
+
+typedef struct onx_rename_options {
+    size_t size;
+    unsigned what; /* of onx_names; 0: ALL_VALUES */
+    /* New names. A star stands for any text, which stands for the star in the new name:
+     * "encoder.*" to "enc.*". A name that is given as it is goes before those with a star. */
+    size_t n_pairs;
+    const onx_name_pair *pairs;
+    const char *prefix; /* of all names that no pair is about; NULL: none */
+} onx_rename_options;
+
+/* New names, wherever the old ones are written: all at once, so that two may change places. Values
+ * in bodies of functions keep theirs. CONFLICT when a name is taken; NOT_FOUND when a pair is about
+ * nothing; nothing has changed then. */
+ONX_API onx_status onx_model_rename(onx_model *model, const onx_rename_options *options,
+                                    onx_diag *diag);
+
+/* Output `output` of model `from` is input `input` of model `to`, which comes after it. Names as
+ * the models have them, without prefixes. */
+typedef struct onx_join {
+    size_t from;
+    const char *output;
+    size_t to;
+    const char *input;
+} onx_join;
+
+typedef struct onx_merge_options {
+    size_t size;
+    size_t n_joins;
+    const onx_join *joins;
+    bool by_name;      /* also join outputs with inputs of later models that have their names */
+    bool share_inputs; /* inputs of one name and type that are left are one input */
+    bool first_meta;   /* metadata that differ are those of the first model; else a CONFLICT */
+    /* As many as there are models, each may be NULL: put before the names of values, nodes and
+     * functions, as onx_model_rename with ONX_NAMES_ALL. */
+    const char *const *prefixes;
+    const char *name; /* of the graph; NULL: those of the graphs, joined with "_" */
+    /* Only what computes these outputs, from these inputs, as onx_model_extract; with prefixes. */
+    size_t n_inputs;
+    const char *const *inputs;
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_merge_options;
+
+/* Models as one, which has their inputs but those that were joined, and their outputs but those
+ * that went into an input. Functions that are the same are there once. CONFLICT when a name means
+ * two things, or two opsets of one domain differ: prefixes, or onx_model_rename and conversion,
+ * help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
+ * not lie in one folder come inside. */
+ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
+                                   const onx_merge_options *options, onx_model **out,
+                                   onx_diag *diag);
 
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
@@ -945,11 +1155,6 @@ typedef enum onx_level {
     ONX_LEVEL_BASIC,   /* portable rewrites: constant folding, dead nodes, identities */
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
-
-typedef struct onx_size { /* of a symbolic dimension */
-    const char *name;
-    int64_t value;
-} onx_size;
 
 typedef struct onx_session_options {
     size_t size;

@@ -10,7 +10,9 @@ typedef onx_status tool_fn(onx_model *model, onx_diag *diag); /* of a copy, or o
 typedef struct heard {
     size_t problems, unsaid;
 } heard;
-static void hear(void *user, const onx_diag *diag) {
+static void hear(void *user, const onx_node *node, const onx_value *value,
+                   const onx_diag *diag) {
+    (void)node, (void)value;
     heard *h = user;
     h->problems++;
     h->unsaid += !diag->status || !diag->message[0];
@@ -52,6 +54,11 @@ static const struct {
     {"session", prepare, false},
 };
 
+#if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__) /* clang's way of saying it */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SECONDS = 10 };
 #else
@@ -77,13 +84,20 @@ static bool try_tool(size_t i, onx_model *model, const char *what) {
     return false;
 }
 
+size_t every_tool_count(void) {
+    return ONX_COUNT(tools);
+}
+
+bool every_tool_one(size_t index, onx_model *model, const char *what) {
+    onx_model *copy = NULL;
+    if (tools[index].edits && onx_model_clone(model, &copy, NULL) != ONX_OK) return false;
+    bool ok = try_tool(index, copy ? copy : model, what);
+    onx_model_free(copy);
+    return ok;
+}
+
 bool every_tool(onx_model *model, const char *what) {
     bool ok = true;
-    for (size_t i = 0; i < ONX_COUNT(tools); i++) {
-        onx_model *copy = NULL;
-        if (tools[i].edits && onx_model_clone(model, &copy, NULL) != ONX_OK) return false;
-        ok &= try_tool(i, copy ? copy : model, what);
-        onx_model_free(copy);
-    }
+    for (size_t i = 0; i < ONX_COUNT(tools); i++) ok &= every_tool_one(i, model, what);
     return ok;
 }

@@ -8,5 +8,8 @@
  * second, and a copy that a tool changed has sound links. False, and a line on stderr that names
  * `what`, where that does not hold. */
 bool every_tool(onx_model *model, const char *what);
+/* The same for one of them. */
+size_t every_tool_count(void);
+bool every_tool_one(size_t index, onx_model *model, const char *what);
 
 #endif

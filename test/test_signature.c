@@ -96,28 +96,6 @@ TEST(constraints) {
     }
 }
 
-TEST(alternatives) {
-    static const struct {
-        const char *types, *printed;
-    } cases[] = {
-        {"float", "tensor(float)"},
-        {"f0", "tensor(float)|tensor(float16)|tensor(double)"},
-        {"bool | seq(i4)", "tensor(bool)|seq(tensor(uint4))|seq(tensor(int4))"},
-        {"optional(seq(c))", "optional(seq(tensor(complex64)))|optional(seq(tensor(complex128)))"},
-        {"seq(map(string, float))|map(int64, double)",
-         "seq(map(string, float))|map(int64, double)"},
-        {"sparse_tensor(i2)", "sparse_tensor(uint2)|sparse_tensor(int2)"},
-    };
-    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
-        onx_buf out;
-        onx_buf_init(&out, onx_context_or_default(NULL));
-        onx_types_print(onx_str_of(cases[i].types), &out);
-        if (!CHECK(is((onx_str){out.data, out.size}, cases[i].printed)))
-            fprintf(stderr, "    %.*s\n", (int)out.size, out.data);
-        onx_buf_fini(&out);
-    }
-}
-
 static bool same_operator(const onx_op *a, const onx_op *b) {
     return strcmp(a->name, b->name) == 0 &&
            strcmp(a->domain ? a->domain : "", b->domain ? b->domain : "") == 0;
@@ -226,8 +204,8 @@ TEST(inputs) {
 }
 
 int main(int argc, char **argv) {
-    static const test_case cases[] = {E(parts) E(nothing_in_it) E(mistakes) E(constraints) E(
-        alternatives) E(table) E(attributes) E(inputs){NULL, NULL}};
+    static const test_case cases[] = {E(parts) E(nothing_in_it) E(mistakes) E(constraints) E(table)
+                                          E(attributes) E(inputs){NULL, NULL}};
     onx_arena_init(&arena, onx_context_or_default(NULL));
     int status = test_main(cases, argc, argv);
     onx_arena_fini(&arena);

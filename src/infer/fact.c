@@ -27,8 +27,8 @@ static bool given_size(void *user, onx_str name, int64_t *value) {
     return false;
 }
 
-/* What is declared about a size; a name with `?` in front is one of ours, from another time. */
-static const onx_sym *declared_size(onx_facts *facts, const onx_dim *dim) {
+/* A name with `?` in front is one of ours, from another time. */
+const onx_sym *onx_declared_size(onx_facts *facts, const onx_dim *dim) {
     int64_t value;
     if (onx_msg_has(dim, ONX_ROW(dim, dim_value)))
         return dim->dim_value < 0 ? NULL : onx_sym_int(facts->syms, dim->dim_value);
@@ -45,7 +45,7 @@ static onx_status declared_dims(onx_facts *facts, const onx_shape *shape, onx_fa
     const onx_sym **dims = onx_arena_array(&facts->arena, shape->dim.count + 1, sizeof *dims);
     size_t i = 0;
     if (!dims) return ONX_NO_MEMORY;
-    ONX_EACH (onx_dim, dim, shape->dim) dims[i++] = declared_size(facts, dim);
+    ONX_EACH (onx_dim, dim, shape->dim) dims[i++] = onx_declared_size(facts, dim);
     out->ranked = true;
     out->rank = shape->dim.count;
     out->dims = dims;
@@ -145,9 +145,10 @@ static onx_status merge_dims(onx_facts *facts, onx_fact *fact, const onx_fact *d
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < fact->rank; i++) {
         const onx_sym *a = fact->dims[i], *b = declared->dims[i];
-        int64_t x, y;
+        int64_t difference;
         dims[i] = b && onx_facts_unknown(facts, a) ? b : a;
-        if (onx_sym_is_int(a, &x) && onx_sym_is_int(b, &y) && x != y) *agree = false;
+        const onx_sym *d = onx_sym_sub(facts->syms, a, b);
+        if (onx_sym_is_int(d, &difference) && difference) *agree = false;
     }
     fact->dims = dims;
     return ONX_OK;

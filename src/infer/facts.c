@@ -32,24 +32,20 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
 
 /* ── What is wrong ───────────────────────────────────────────────────────────────────────────── */
 
-static bool is_heard(const onx_facts *facts) {
-    return facts->options.report || facts->options.found;
-}
-
 static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
                  const onx_diag *diag) {
-    const onx_facts_options *o = &facts->options;
-    if (o->found)
-        o->found(o->user, node, value, diag);
-    else
-        o->report(o->user, diag);
+    facts->options.report(facts->options.user, node, value, diag);
 }
 
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
+static onx_str place_of(const onx_value *value) {
+    return value->def && value->def->name.size ? value->def->name : value->name;
+}
+
 static void report_type(const onx_facts *facts, const onx_value *value, const onx_fact *fact,
                         const onx_fact *declared) {
-    if (!is_heard(facts)) return;
+    if (!facts->options.report) return;
     onx_diag diag = ONX_INIT(onx_diag);
     onx_buf a, b;
     onx_buf_init(&a, facts->ctx);
@@ -58,10 +54,25 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
     onx_fact_print(fact, &b);
     onx_fail(&diag, ONX_INVALID, "'%.*s' is declared as %.*s, but is %.*s", ONX_FMT(value->name),
              ONX_FMT(((onx_str){a.data, a.size})), ONX_FMT(((onx_str){b.data, b.size})));
-    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(value->graph));
+    onx_diag_place(&diag, "graph '%.100s', %s '%.*s'", onx_graph_name(value->graph),
+                   value->def ? "node" : "input", ONX_FMT(place_of(value)));
+    onx_diag_hint(&diag, "%s",
+                  value->input    ? "declare what the node around the graph gives it"
+                  : value->output ? "declare the output as it is, or change what computes it"
+                                  : "drop the declared type, or write the inferred one");
     tell(facts, NULL, value, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
+}
+
+/* What is declared about a value, as far as it is believed: of inputs of the model all, for those
+ * are checked when it runs. */
+static onx_status declared_of(onx_facts *facts, const onx_value *value, onx_fact *out) {
+    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), out));
+    if (!facts->options.sceptical || (value->input && !value->graph->outer)) return ONX_OK;
+    for (onx_fact *level = out; level; level = (onx_fact *)(uintptr_t)level->elem)
+        *level = (onx_fact){.kind = level->kind, .dtype = level->dtype, .elem = level->elem};
+    return ONX_OK;
 }
 
 /* Keep `fact`, with what is declared about the value where it leaves something open. */
@@ -71,7 +82,7 @@ static onx_status keep(onx_facts *facts, const onx_infer *in, const onx_value *v
     bool agree;
     if (!value) return ONX_OK;
     if (fact->constant && !fact->ranked) ONX_TRY(onx_fact_of_tensor(facts, fact->constant, fact));
-    ONX_TRY(onx_fact_of_type(facts, onx_value_type(value), &declared));
+    ONX_TRY(declared_of(facts, value, &declared));
     ONX_TRY(onx_fact_merge(facts, fact, &declared, &agree));
     if (!agree) report_type(facts, value, fact, &declared);
     ONX_TRY(onx_fact_complete(facts, in, value, fact));
@@ -124,7 +135,7 @@ static onx_status ask(onx_infer *in) {
     if (status == ONX_NO_MEMORY) return onx_fail_nomem(in->diag);
     if (in->diag && !in->diag->place[0]) describe(in);
     in->mistake = in->diag && in->diag->message[0] ? in->diag->message : "the node is wrong";
-    if (!is_heard(in->facts) || status == ONX_LIMIT) return status;
+    if (!in->facts->options.report || status == ONX_LIMIT) return status;
     if (in->diag) tell(in->facts, in->node, NULL, in->diag);
     return ONX_OK;
 }
@@ -133,7 +144,7 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
     size_t n_in = node->input.n, n_out = node->output.n;
     onx_diag own = ONX_INIT(onx_diag);
     onx_infer in = {.facts = facts, .node = node, .n_in = n_in, .n_out = n_out};
-    in.diag = is_heard(facts) ? &own : diag; /* what is reported is no failure */
+    in.diag = facts->options.report ? &own : diag; /* what is reported is no failure */
     in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
     in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
     if (!in.ins || !in.outs) return onx_fail_nomem(diag);

@@ -22,12 +22,13 @@ typedef struct onx_facts onx_facts;
 typedef struct onx_facts_options {
     size_t n_sizes; /* sizes for names in declared types */
     const onx_size *sizes;
-    /* Hears of nodes that cannot be right, and of declared types that contradict what was inferred;
-     * then nothing of that is a failure. NULL: the first wrong node is one. */
-    void (*report)(void *user, const onx_diag *diag);
+    /* Shapes that are declared for what nodes compute are not believed: for what is done with facts
+     * must be right even where a file is wrong about itself. */
+    bool sceptical;
+    /* Hears of nodes that cannot be right, and of values whose declared types contradict what was
+     * inferred; then nothing of that is a failure. NULL: the first wrong node is one. */
+    void (*report)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
     void *user;
-    /* Instead of `report`: hears what it is about, too: a node, or a value that is declared wrong. */
-    void (*found)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
 } onx_facts_options;
 
 /* The facts of the main graph and the graphs inside it. The model must outlive them. */

@@ -59,6 +59,8 @@ extern const onx_fact onx_fact_none;
 onx_status onx_fact_of_type(onx_facts *facts, const onx_type *type, onx_fact *out) ONX_MUST_CHECK;
 onx_status onx_fact_of_tensor(onx_facts *facts, const onx_tensor *tensor, onx_fact *out)
     ONX_MUST_CHECK;
+/* What is declared about a size, with the sizes that are given; NULL: nothing. */
+const onx_sym *onx_declared_size(onx_facts *facts, const onx_dim *dim);
 /* Fill in what `fact` leaves open; false when the two contradict each other. */
 onx_status onx_fact_merge(onx_facts *facts, onx_fact *fact, const onx_fact *declared, bool *agree)
     ONX_MUST_CHECK;
@@ -75,6 +77,11 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
 /* why.c: what is to be said about a loss, from the operator or from what it was given. NULL: memory
  * ran out. */
 onx_loss *onx_loss_new(onx_facts *facts, const onx_infer *in, const onx_value *value, size_t dim);
+
+/* inference.c: facts as the options of onx.h want them, and what a size is called there. */
+onx_status onx_infer_facts(const onx_model *model, const onx_infer_options *options,
+                           onx_facts **out, onx_diag *diag) ONX_MUST_CHECK;
+onx_extent_kind onx_sym_extent(const onx_facts *facts, const onx_sym *sym);
 
 /* facts.c: go through a graph; inputs have `ins`, NULL elements and those beyond: as declared. */
 onx_status onx_facts_graph(onx_facts *facts, const onx_graph *graph, size_t n_in,

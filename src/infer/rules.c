@@ -32,16 +32,17 @@ onx_status onx_infer_same(onx_infer *in) {
 }
 
 /* One dimension of two shapes; false: neither is 1, and they differ. */
-static bool broadcast_size(const onx_sym *a, const onx_sym *b, const onx_sym **out) {
+static bool broadcast_size(onx_syms *syms, const onx_sym *a, const onx_sym *b,
+                           const onx_sym **out) {
     int64_t x = -1, y = -1;
     bool a_known = onx_sym_is_int(a, &x), b_known = onx_sym_is_int(b, &y);
     if (a_known && b_known && x != y && x != 1 && y != 1) return false;
-    if (a == b || (b_known && y == 1) || (a_known && x != 1))
+    if ((a_known && x != 1) || (b_known && y == 1))
         *out = a;
-    else if ((a_known && x == 1) || (b_known && y != 1))
+    else if ((b_known && y != 1) || (a_known && x == 1))
         *out = b;
     else
-        *out = NULL; /* equal, or one of them is 1 */
+        *out = onx_sym_broadcast(syms, a, b); /* equal, or one of them is 1 */
     return true;
 }
 
@@ -54,7 +55,7 @@ bool onx_infer_broadcast_dims(onx_infer *in, const onx_fact *a, const onx_fact *
     for (size_t i = 0; i < n && out && fit; i++) {
         const onx_sym *x = i < n - a->rank ? one : a->dims[i - (n - a->rank)];
         const onx_sym *y = i < n - b->rank ? one : b->dims[i - (n - b->rank)];
-        fit = broadcast_size(x, y, &out[i]);
+        fit = broadcast_size(onx_infer_syms(in), x, y, &out[i]);
     }
     *rank = n;
     *dims = out;

@@ -153,8 +153,8 @@ static const onx_value *in_outputs(const onx_facts *facts, const onx_graph *grap
     return NULL;
 }
 
-/* The value before this one that has the size, too: of an input of its node, of an output of a graph
- * inside it, or of an input of the node around it. */
+/* The value before this one that has the size, too: of an input of its node, of an output of a
+ * graph inside it, or of an input of the node around it. */
 static const onx_value *before(const onx_facts *facts, const onx_value *value,
                                const onx_sym *name) {
     const onx_node *node = value->def ? value->def : onx_graph_owner(value->graph);
@@ -188,9 +188,9 @@ static void print_data(const onx_facts *facts, const onx_value *value, onx_buf *
     for (size_t steps = 0; value && steps < SHOWN; steps++) {
         const onx_node *node = value->def;
         const onx_value *next = NULL;
-        onx_buf_puts(out, "  what ");
+        onx_buf_puts(out, "  ");
         print_step(value, out);
-        onx_buf_puts(out, " holds is known only when the model runs\n");
+        onx_buf_puts(out, ": what it holds is known only when the model runs\n");
         for (size_t i = 0; node && i < node->input.n && !next; i++) {
             const onx_value *input = onx_node_input(node, i);
             if (input && lacks_elems(onx_facts_of(facts, input))) next = input;

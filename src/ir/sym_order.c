@@ -146,13 +146,20 @@ static const onx_atom *alone(const onx_sym *s, onx_atom_kind kind) {
     return one && s->terms[0].factors[0]->kind == kind ? s->terms[0].factors[0] : NULL;
 }
 
+/* Of two sizes that broadcast, is one never less than the other, and this one 0 only if that is?
+ * Then it is what they broadcast to: seq, of seq and min(seq, 512). */
+static bool covers(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
+    return onx_sym_at_least(syms, a, b) &&
+           onx_sym_at_least(syms, b, onx_sym_min(syms, a, onx_sym_int(syms, 1)));
+}
+
 /* Does `a` make `b` superfluous? */
 static bool beats(const choice *c, const onx_sym *a, const onx_sym *b) {
     int64_t one;
     switch (c->kind) {
     case ONX_ATOM_MAX: return onx_sym_at_least(c->syms, a, b);
     case ONX_ATOM_MIN: return onx_sym_at_least(c->syms, b, a);
-    default: return a == b || (onx_sym_is_int(b, &one) && one == 1);
+    default: return a == b || (onx_sym_is_int(b, &one) && one == 1) || covers(c->syms, a, b);
     }
 }
 

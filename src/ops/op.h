@@ -102,9 +102,6 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
 /* Do the alternatives of a constraint, or a type, allow a value of which that is known? */
 bool onx_types_allow(onx_str types, const onx_fact *fact);
-/* All alternatives of a constraint (or the type of a parameter that is no variable), one by one, as
- * ONNX's schemas write types: "tensor(float)|tensor(double)|seq(tensor(float))". */
-void onx_types_print(onx_str types, onx_buf *out);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
@@ -133,6 +130,10 @@ bool onx_op_has_body(const onx_op *op); /* at least for some calls; `op` may be 
 onx_status onx_op_body(const onx_op *op, const onx_node *node, size_t n_in,
                        const onx_fact *const *ins, onx_context *ctx, onx_model **out,
                        onx_diag *diag) ONX_MUST_CHECK;
+
+/* keeps.c: does a node of row `was` mean the same by the newer row `is`? Either may be NULL: no. */
+onx_status onx_op_keeps(const onx_op *was, const onx_op *is, onx_context *ctx, bool *out,
+                        onx_diag *diag) ONX_MUST_CHECK;
 
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -180,7 +181,7 @@ bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **valu
 /* A size that nothing is known about but that it is the same wherever this symbol stands. */
 const onx_sym *onx_infer_fresh(onx_infer *in);
 /* Why dimension `dim` of an output, or its whole shape or type (ONX_LOST_SHAPE), is not known: a
- * clause for people, "it is as many as there are elements of 'x' that are not zero". Where nothing is
+ * clause for people, "it is as many as there are elements of 'x' that are not 0". Where nothing is
  * said, the reason is looked for in what is not known about the inputs. */
 #define ONX_LOST_SHAPE SIZE_MAX
 void onx_infer_lost(onx_infer *in, size_t output, size_t dim, const char *fmt, ...)
@@ -230,6 +231,17 @@ onx_status onx_infer_unify(onx_infer *in, size_t index, size_t rank, onx_extent 
 /* Output `index` has these sizes; NULL: not known. */
 onx_status onx_infer_extents(onx_infer *in, size_t index, onx_dtype dtype, size_t rank,
                              onx_extent *const *extents) ONX_MUST_CHECK;
+/* Single arguments (infer/argument.c). An attribute that must be one of these words: "avg max". */
+onx_status onx_infer_choice(onx_infer *in, const char *attribute, const char *words) ONX_MUST_CHECK;
+/* An attribute that is an element type. */
+onx_status onx_infer_elem_type(onx_infer *in, const char *attribute, onx_dtype *out) ONX_MUST_CHECK;
+/* An integer input that must be a scalar; NULL: it is absent, or not known. */
+onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) ONX_MUST_CHECK;
+/* The elements of a constant input of floats; false: it is none. */
+bool onx_infer_floats(onx_infer *in, size_t index, size_t *n, const float **values);
+/* An output with the shape of another value, as far as that is known. */
+onx_status onx_infer_like(onx_infer *in, size_t output, onx_dtype dtype, const onx_fact *shape)
+    ONX_MUST_CHECK;
 /* `axis` in [-rank, rank) made non-negative; false when out of range. */
 bool onx_axis(int64_t axis, size_t rank, size_t *out);
 

@@ -210,29 +210,6 @@ bool onx_types_allow(onx_str types, const onx_fact *fact) {
     return false;
 }
 
-/* One alternative: its last word is a type or a set, what stands around it is the same for all. */
-static void print_alternative(onx_str one, const char **separator, onx_buf *out) {
-    size_t end = one.size, begin;
-    while (end && one.data[end - 1] == ')') end--;
-    for (begin = end; begin && is_word((onx_str){one.data + begin - 1, 1});) begin--;
-    onx_str before = {one.data, begin}, after = {one.data + end, one.size - end};
-    bool is_plain =
-        onx_str_ends(before, ONX_LIT("sparse_tensor(")) || onx_str_ends(before, ONX_LIT(", "));
-    uint32_t types = onx_signature_types((onx_str){one.data + begin, end - begin});
-    for (int i = 1; i < ONX_DTYPE_COUNT; i++) {
-        if (!(types >> i & 1)) continue;
-        onx_buf_printf(out, is_plain ? "%s%.*s%s%.*s" : "%s%.*stensor(%s)%.*s", *separator,
-                       ONX_FMT(before), onx_dtype_name((onx_dtype)i), ONX_FMT(after));
-        *separator = "|";
-    }
-}
-
-void onx_types_print(onx_str types, onx_buf *out) {
-    const char *separator = "";
-    onx_str one;
-    while (onx_signature_cut(&types, '|', &one)) print_alternative(one, &separator, out);
-}
-
 /* ── Items ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool read_param(onx_str item, void *out) {

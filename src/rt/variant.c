@@ -49,7 +49,7 @@ static size_t block_of(const onx_session *session) {
 
 static onx_status rewrite(making *m, onx_facts **facts) {
     onx_session *s = m->session;
-    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes, .sceptical = true};
     onx_pass_ctx ctx = {.model = m->variant->model,
                         .diag = m->diag,
                         .user = m,

@@ -3,6 +3,7 @@ $ sh complete.sh onx ''
 |info
 |print
 |convert
+|infer
 |tensor
 |run
 |bench
@@ -86,6 +87,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--name
 |--no-color
 |--ops
+|--opset
 |--output
 |--output-dir
 |--profile
@@ -95,9 +97,11 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--seed
 |--set
 |--stats
+|--strict
 |--threads
 |--threshold
 |--to
 |--touch
 |--type
+|--why
 |--width

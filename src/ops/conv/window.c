@@ -31,6 +31,7 @@ static onx_status read_auto_pad(const onx_op *op, const onx_node *node, onx_auto
                                 onx_diag *diag) {
     static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
     onx_str text = onx_op_string(op, node, "auto_pad");
+    if (!text.size && !onx_op_has(node, "auto_pad")) return *out = ONX_AUTO_PAD_NOTSET, ONX_OK;
     for (size_t i = 0; i < ONX_COUNT(names); i++)
         if (onx_str_is(text, names[i])) return *out = (onx_auto_pad)i, ONX_OK;
     return onx_fail(diag, ONX_INVALID,

@@ -1,5 +1,5 @@
 /* gather.c: elements chosen by index: Gather, GatherElements, GatherND, ScatterElements, ScatterND,
- * OneHot, Compress, NonZero, TopK: meaning. */
+ * TensorScatter, OneHot, Compress, NonZero, TopK, Unique: meaning. */
 #include "ops/op.h"
 
 static const onx_sym **new_dims(onx_infer *in, size_t n) {
@@ -146,6 +146,61 @@ static onx_status infer_topk(onx_infer *in) {
     return onx_infer_tensor(in, 1, ONX_DTYPE_I64, data->rank, dims);
 }
 
+/* Cache and update differ only in the size of the axis. */
+static onx_status infer_tensorscatter(onx_infer *in) {
+    const onx_fact *cache = onx_infer_in(in, 0), *update = onx_infer_in(in, 1);
+    onx_extent size = {"size of cache and update beside the axis", NULL};
+    onx_extent batch = {"batch size", cache->ranked && cache->rank ? cache->dims[0] : NULL};
+    size_t axis = 0;
+    ONX_TRY(onx_infer_choice(in, "mode", "linear circular"));
+    ONX_TRY(onx_infer_same(in));
+    ONX_TRY(onx_infer_unify(in, 2, 1, (onx_extent *[]){&batch}));
+    if (!cache->ranked) return ONX_OK;
+    ONX_TRY(axis_of(in, cache->rank, &axis));
+    if (axis == 0) return onx_infer_fail(in, "axis 0 is the batch; sequences are along another");
+    if (!update->ranked) return ONX_OK;
+    if (update->rank != cache->rank)
+        return onx_infer_fail(in, "the cache has %zu dimensions, the update %zu", cache->rank,
+                              update->rank);
+    for (size_t i = 0; i < cache->rank; i++) {
+        size.size = cache->dims[i];
+        if (i != axis) ONX_TRY(onx_infer_meet(in, &size, update->dims[i]));
+    }
+    int64_t room, length;
+    if (onx_sym_is_int(cache->dims[axis], &room) && onx_sym_is_int(update->dims[axis], &length) &&
+        length > room)
+        return onx_infer_fail(in, "the update is %lld long, the cache only %lld", (long long)length,
+                              (long long)room);
+    return ONX_OK;
+}
+
+/* As many values, first positions and counts as there are different slices; for each slice of X,
+ * which of them it is. */
+static onx_status infer_unique(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    bool along = onx_op_has(onx_infer_node(in), "axis");
+    const onx_sym *n = onx_infer_fresh(in), *all = NULL, **dims = new_dims(in, x->rank + 1);
+    size_t axis = 0, rank = along ? x->rank : 1;
+    if (!dims) return ONX_NO_MEMORY;
+    if (along && x->ranked) ONX_TRY(axis_of(in, x->rank, &axis));
+    if (along && x->ranked) put_dims(dims, 0, x->dims, x->rank);
+    if (x->ranked) all = along ? x->dims[axis] : onx_infer_product(in, x->rank, x->dims);
+    dims[axis] = n;
+    if (along && !x->ranked)
+        ONX_TRY(onx_infer_unranked(in, 0, x->dtype));
+    else
+        ONX_TRY(onx_infer_tensor(in, 0, x->dtype, rank, dims));
+    ONX_TRY(onx_infer_tensor(in, 1, ONX_DTYPE_I64, 1, &n));
+    ONX_TRY(onx_infer_tensor(in, 2, ONX_DTYPE_I64, 1, &all));
+    ONX_TRY(onx_infer_tensor(in, 3, ONX_DTYPE_I64, 1, &n));
+    for (size_t i = 0; i < 4; i++)
+        if (i != 2)
+            onx_infer_lost(in, i, i ? 0 : axis,
+                           "it is as many as there are different values in '%s'",
+                           onx_infer_in_name(in, 0));
+    return ONX_OK;
+}
+
 #define GATHER_1 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
 #define GATHER_ELEMENTS_11 "(data:T, indices:Tind) -> (output:T) {axis:int=0} "
 #define GATHER_ND_12 "(data:T, indices:int64) -> (output:T) {batch_dims:int=0} "
@@ -203,9 +258,9 @@ onx_op_rows onx_ops_gather = {
     {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
     {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same,
      .deprecated = true},
-    {"TensorScatter", 24, TENSOR_SCATTER "[T:all24]", .infer = NULL},
-    {"Unique", 11, UNIQUE "[T:all1]", .infer = NULL},
-    {"Unique", 28, UNIQUE "[T:all13]", .infer = NULL},
+    {"TensorScatter", 24, TENSOR_SCATTER "[T:all24]", .infer = infer_tensorscatter},
+    {"Unique", 11, UNIQUE "[T:all1]", .infer = infer_unique},
+    {"Unique", 28, UNIQUE "[T:all13]", .infer = infer_unique},
     {"TopK", 1, "(X:T) -> (Values:T, Indices:I) {axis:int=-1, k:int} [T:f0, I:int64]",
      .infer = infer_topk},
     {"TopK", 10, "(X:T, K:int64) -> (Values:T, Indices:I) {axis:int=-1} [T:f0, I:int64]",

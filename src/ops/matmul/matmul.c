@@ -1,7 +1,7 @@
-/* matmul.c: MatMul and Gemm: meaning. MatMulTile of onx.internal is a MatMul whose result goes
+/* matmul.c: MatMul, Gemm and Det: meaning. MatMulTile of onx.internal is a MatMul whose result goes
  * through a program of elementwise operations (ops/tile/tile.h): input 0 of the program is the
  * product, further inputs are those of the node after A and B. */
-#include "ops/op.h"
+#include "ops/matmul/matmul.h"
 
 static bool differ(const onx_sym *a, const onx_sym *b) {
     int64_t x, y;
@@ -13,11 +13,7 @@ static const onx_sym *either(const onx_sym *a, const onx_sym *b) {
     return a && (!b || onx_sym_is_int(a, &ignored)) ? a : b;
 }
 
-/* A[…,m,k] B[…,k,n]: the sizes before the last two broadcast. One dimension alone is k, and no
- * dimension of the result comes of it. */
-static onx_status infer_matmul(onx_infer *in) {
-    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
-    onx_dtype dtype = a->dtype ? a->dtype : b->dtype;
+onx_status onx_infer_matmul(onx_infer *in, const onx_fact *a, const onx_fact *b, onx_dtype dtype) {
     if (!a->ranked || !b->ranked) return onx_infer_unranked(in, 0, dtype);
     if (a->rank == 0 || b->rank == 0)
         return onx_infer_fail(in, "MatMul needs operands of at least one dimension");
@@ -40,6 +36,11 @@ static onx_status infer_matmul(onx_infer *in) {
     return onx_infer_tensor(in, 0, dtype, rank, dims);
 }
 
+static onx_status infer_matmul(onx_infer *in) {
+    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
+    return onx_infer_matmul(in, a, b, a->dtype ? a->dtype : b->dtype);
+}
+
 /* Sizes of a matrix, turned over if the attribute says so; not known if its rank is not. */
 static onx_status matrix_dims(onx_infer *in, size_t index, const char *turned,
                               const onx_sym *dims[2]) {
@@ -53,11 +54,12 @@ static onx_status matrix_dims(onx_infer *in, size_t index, const char *turned,
     return ONX_OK;
 }
 
-static onx_status infer_gemm(onx_infer *in) {
-    const onx_fact *c = onx_infer_in(in, 2);
-    const onx_sym *a[2], *b[2], *y[2];
-    ONX_TRY(matrix_dims(in, 0, "transA", a));
-    ONX_TRY(matrix_dims(in, 1, "transB", b));
+onx_status onx_infer_gemm(onx_infer *in, size_t a_index, size_t b_index, size_t c_index,
+                          onx_dtype dtype) {
+    const onx_fact *c = onx_infer_in(in, c_index);
+    const onx_sym *a[2] = {NULL}, *b[2] = {NULL}, *y[2];
+    ONX_TRY(matrix_dims(in, a_index, "transA", a));
+    ONX_TRY(matrix_dims(in, b_index, "transB", b));
     if (differ(a[1], b[0]))
         return onx_infer_fail(in, "Gemm needs as many columns in A as there are rows in B, after"
                                   " transA and transB");
@@ -73,8 +75,21 @@ static onx_status infer_gemm(onx_infer *in) {
     }
     if (!fits)
         return onx_infer_fail(in, "Gemm needs a C that broadcasts to the product of A and B");
+    return onx_infer_tensor(in, 0, dtype, 2, y);
+}
+
+static onx_status infer_gemm(onx_infer *in) {
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    return onx_infer_tensor(in, 0, dtype ? dtype : onx_infer_in(in, 1)->dtype, 2, y);
+    return onx_infer_gemm(in, 0, 1, 2, dtype ? dtype : onx_infer_in(in, 1)->dtype);
+}
+
+static onx_status infer_det(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
+    if (x->rank < 2) return onx_infer_fail(in, "Det needs matrices: X has %zu dimensions", x->rank);
+    onx_extent side = {"side of the square matrices", x->dims[x->rank - 2]};
+    ONX_TRY(onx_infer_meet(in, &side, x->dims[x->rank - 1]));
+    return onx_infer_tensor(in, 0, x->dtype, x->rank - 2, x->dims);
 }
 
 #define GEMM_ATTRS "alpha:float=1.0, beta:float=1.0, transA:int=0, transB:int=0"
@@ -91,8 +106,8 @@ onx_op_rows onx_ops_matmul = {
     {"Gemm", 9, GEMM("C", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 11, GEMM("C?", "", "f0|w"), .infer = infer_gemm},
     {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
-    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = NULL},
-    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = NULL},
+    {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = infer_det},
+    {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = infer_det},
     {"MatMulTile", 1,
      "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
      .infer = infer_matmul, .domain = "onx.internal"},

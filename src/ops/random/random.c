@@ -1,6 +1,51 @@
 /* random.c: numbers drawn at random, and Dropout: meaning. */
 #include "ops/op.h"
 
+/* RandomNormal, RandomUniform: all in attributes. */
+static onx_status infer_drawn(onx_infer *in) {
+    size_t n;
+    const int64_t *shape = onx_op_ints(onx_infer_node(in), "shape", &n);
+    onx_dtype dtype = ONX_DTYPE_NONE;
+    ONX_TRY(onx_infer_elem_type(in, "dtype", &dtype));
+    if (!onx_op_has(onx_infer_node(in), "shape"))
+        return onx_infer_fail(in, "attribute shape is missing");
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), n + 1, sizeof *dims);
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) dims[i] = onx_sym_int(onx_infer_syms(in), shape[i]);
+    return onx_infer_tensor(in, 0, dtype, n, dims);
+}
+
+/* The shape of the input; its type, too, unless dtype says another. */
+static onx_status infer_drawn_like(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_dtype dtype = x->dtype;
+    if (onx_op_has(onx_infer_node(in), "dtype")) ONX_TRY(onx_infer_elem_type(in, "dtype", &dtype));
+    return onx_infer_like(in, 0, dtype, x);
+}
+
+static onx_status infer_multinomial(onx_infer *in) {
+    onx_extent batch = {"batch size", NULL};
+    int64_t samples = onx_infer_int(in, "sample_size");
+    onx_dtype dtype = ONX_DTYPE_NONE;
+    ONX_TRY(onx_infer_elem_type(in, "dtype", &dtype));
+    if (dtype != ONX_DTYPE_I32 && dtype != ONX_DTYPE_I64)
+        return onx_infer_fail(in, "attribute dtype is %s; it must be int32 or int64",
+                              onx_dtype_name(dtype));
+    ONX_TRY(onx_infer_unify(in, 0, 2, (onx_extent *[]){&batch, NULL}));
+    const onx_sym *dims[] = {batch.size, onx_sym_int(onx_infer_syms(in), samples)};
+    return onx_infer_tensor(in, 0, dtype, 2, dims);
+}
+
+/* The mask has the type of the data before opset 10. */
+static onx_status infer_dropout(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    const onx_sym *ignored;
+    ONX_TRY(onx_infer_scalar(in, 1, &ignored));
+    ONX_TRY(onx_infer_scalar(in, 2, &ignored));
+    ONX_TRY(onx_infer_like(in, 0, x->dtype, x));
+    return onx_infer_like(in, 1, onx_infer_op(in)->since < 10 ? x->dtype : ONX_DTYPE_BOOL, x);
+}
+
 #define NORMAL                                                                                     \
     "() -> (output:T) {dtype:int=1, mean:float=0.0, scale:float=1.0, seed?:float, shape:ints} "
 #define UNIFORM                                                                                    \
@@ -20,24 +65,24 @@
 
 extern onx_op_rows onx_ops_random;
 onx_op_rows onx_ops_random = {
-    {"RandomNormal", 1, NORMAL "[T:f0]", .infer = NULL},
-    {"RandomNormal", 22, NORMAL "[T:f]", .infer = NULL},
-    {"RandomNormalLike", 1, NORMAL_LIKE "[T1:all1, T2:f0]", .infer = NULL},
-    {"RandomNormalLike", 22, NORMAL_LIKE "[T1:all13, T2:f]", .infer = NULL},
-    {"RandomUniform", 1, UNIFORM "[T:f0]", .infer = NULL},
-    {"RandomUniform", 22, UNIFORM "[T:f]", .infer = NULL},
-    {"RandomUniformLike", 1, UNIFORM_LIKE "[T1:all1, T2:f0]", .infer = NULL},
-    {"RandomUniformLike", 22, UNIFORM_LIKE "[T1:all13, T2:f]", .infer = NULL},
-    {"Bernoulli", 15, BERNOULLI "[T1:f0, T2:n|bool]", .infer = NULL},
-    {"Bernoulli", 22, BERNOULLI "[T1:f, T2:n|bool]", .infer = NULL},
-    {"Multinomial", 7, MULTINOMIAL "[T1:f0, T2:int32|int64]", .infer = NULL},
-    {"Multinomial", 22, MULTINOMIAL "[T1:f, T2:int32|int64]", .infer = NULL},
-    {"Dropout", 1, DROPOUT1 "[T:f0]", .infer = NULL},
-    {"Dropout", 6, DROPOUT6 "[T:f0]", .infer = NULL},
-    {"Dropout", 7, DROPOUT7 "[T:f0]", .infer = NULL},
-    {"Dropout", 10, DROPOUT10 "[T:f0, T1:bool]", .infer = NULL},
-    {"Dropout", 12, DROPOUT12 "[T:f0, T1:f0, T2:bool]", .infer = NULL},
-    {"Dropout", 13, DROPOUT12 "[T:f, T1:f0, T2:bool]", .infer = NULL},
-    {"Dropout", 22, DROPOUT12 "[T:f|f8, T1:f|f8, T2:bool]", .infer = NULL},
+    {"RandomNormal", 1, NORMAL "[T:f0]", .infer = infer_drawn},
+    {"RandomNormal", 22, NORMAL "[T:f]", .infer = infer_drawn},
+    {"RandomNormalLike", 1, NORMAL_LIKE "[T1:all1, T2:f0]", .infer = infer_drawn_like},
+    {"RandomNormalLike", 22, NORMAL_LIKE "[T1:all13, T2:f]", .infer = infer_drawn_like},
+    {"RandomUniform", 1, UNIFORM "[T:f0]", .infer = infer_drawn},
+    {"RandomUniform", 22, UNIFORM "[T:f]", .infer = infer_drawn},
+    {"RandomUniformLike", 1, UNIFORM_LIKE "[T1:all1, T2:f0]", .infer = infer_drawn_like},
+    {"RandomUniformLike", 22, UNIFORM_LIKE "[T1:all13, T2:f]", .infer = infer_drawn_like},
+    {"Bernoulli", 15, BERNOULLI "[T1:f0, T2:n|bool]", .infer = infer_drawn_like},
+    {"Bernoulli", 22, BERNOULLI "[T1:f, T2:n|bool]", .infer = infer_drawn_like},
+    {"Multinomial", 7, MULTINOMIAL "[T1:f0, T2:int32|int64]", .infer = infer_multinomial},
+    {"Multinomial", 22, MULTINOMIAL "[T1:f, T2:int32|int64]", .infer = infer_multinomial},
+    {"Dropout", 1, DROPOUT1 "[T:f0]", .infer = infer_dropout},
+    {"Dropout", 6, DROPOUT6 "[T:f0]", .infer = infer_dropout},
+    {"Dropout", 7, DROPOUT7 "[T:f0]", .infer = infer_dropout},
+    {"Dropout", 10, DROPOUT10 "[T:f0, T1:bool]", .infer = infer_dropout},
+    {"Dropout", 12, DROPOUT12 "[T:f0, T1:f0, T2:bool]", .infer = infer_dropout},
+    {"Dropout", 13, DROPOUT12 "[T:f, T1:f0, T2:bool]", .infer = infer_dropout},
+    {"Dropout", 22, DROPOUT12 "[T:f|f8, T1:f|f8, T2:bool]", .infer = infer_dropout},
     {0},
 };

@@ -1,6 +1,6 @@
 /* sequence.c: sequences and optionals: meaning. What is known of a sequence is what is true of all
  * its items; their number is not known. */
-#include "ops/op.h"
+#include "ops/control/control.h"
 
 /* Output 0 is a sequence or an optional of `elem`. */
 static onx_status infer_list(onx_infer *in, onx_type_kind kind, const onx_fact *elem) {
@@ -146,6 +146,40 @@ static onx_status infer_optional(onx_infer *in) {
     return infer_list(in, ONX_TYPE_OPTIONAL, &elem);
 }
 
+/* What the body gives for one item of each sequence, and the other inputs as they are. */
+static onx_status map_items(onx_infer *in, const onx_body *body, onx_fact *outs) {
+    size_t n = onx_infer_n_in(in);
+    const onx_fact **ins = onx_arena_array(onx_infer_arena(in), n + 1, sizeof *ins);
+    if (!ins) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const onx_fact *fact = onx_infer_in(in, i);
+        bool is_list = fact->kind == ONX_TYPE_SEQUENCE;
+        if (i == 0 && fact->kind && !is_list)
+            return onx_infer_fail(in, "input 0 must be a sequence");
+        if (is_list) fact = fact->elem;
+        ins[i] = fact && fact->kind ? fact : NULL;
+    }
+    return onx_infer_graph(in, body->graph, n, ins, body->n_out, outs);
+}
+
+static onx_status infer_map(onx_infer *in) {
+    onx_body body;
+    if (!onx_body_find(onx_infer_node(in), "body", &body))
+        return onx_infer_fail(in, "attribute 'body' is missing");
+    if (body.n_in != onx_infer_n_in(in) || body.n_out != onx_infer_n_out(in))
+        return onx_infer_fail(in,
+                              "the body has %zu inputs and %zu outputs; the node has %zu and %zu",
+                              body.n_in, body.n_out, onx_infer_n_in(in), onx_infer_n_out(in));
+    onx_fact *outs = onx_arena_array(onx_infer_arena(in), body.n_out + 1, sizeof *outs);
+    if (!outs) return ONX_NO_MEMORY;
+    ONX_TRY(map_items(in, &body, outs));
+    for (size_t i = 0; i < body.n_out; i++) {
+        outs[i] = plain(&outs[i]);
+        *onx_infer_out(in, i) = (onx_fact){.kind = ONX_TYPE_SEQUENCE, .elem = &outs[i]};
+    }
+    return ONX_OK;
+}
+
 #define INSERT "(input_sequence:S, tensor:T, position?:I) -> (output_sequence:S)"
 #define SPLIT "(input:T, split?:I) -> (output_sequence:S) {keepdims:int=1, axis:int=0} "
 #define MAP "(input_sequence:S, additional_inputs?**:V) -> (out_sequence**:S) {body:graph} "
@@ -169,7 +203,7 @@ onx_op_rows onx_ops_sequence = {
     {"ConcatFromSequence", 11,
      "(input_sequence:S) -> (concat_result:T) {new_axis:int=0, axis:int} [S:seq(all1), T:all1]",
      .infer = infer_concat},
-    {"SequenceMap", 17, MAP "[S:seq(all1), V:all1|seq(all1)]", .infer = NULL},
+    {"SequenceMap", 17, MAP "[S:seq(all1), V:all1|seq(all1)]", .infer = infer_map},
     {"Optional", 15,
      "(input?:V) -> (output:O) {type?:type_proto} "
      "[V:all1|seq(all1), O:optional(seq(all1))|optional(all1)]",
