@@ -78,9 +78,9 @@ static onx_status convert_domain(onx_convert *c, const onx_opset_target *target)
 /* ─ Before and after ─────────────────────────────────────────────────────────────────────────── */
 
 /* Nodes that cannot be right are the checker's business. */
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user;
-    (void)diag;
+static void ignore(void *user, const onx_node *node, const onx_value *value,
+                   const onx_diag *diag) {
+    (void)user, (void)node, (void)value, (void)diag;
 }
 
 static onx_status find_facts_in(onx_convert *c, const onx_graph *graph) {
