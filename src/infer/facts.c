@@ -32,6 +32,11 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
 
 /* ── What is wrong ───────────────────────────────────────────────────────────────────────────── */
 
+void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
+                      const onx_diag *diag) {
+    (void)user, (void)node, (void)value, (void)diag;
+}
+
 static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
                  const onx_diag *diag) {
     facts->options.report(facts->options.user, node, value, diag);

@@ -35,6 +35,9 @@ typedef struct onx_facts_options {
 onx_status onx_facts_new(const onx_model *model, const onx_facts_options *options, onx_facts **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_facts_free(onx_facts *facts);
+/* A `report` for who wants no more than what is right. */
+void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
+                      const onx_diag *diag);
 /* Never NULL: of a value that nothing is known about, an empty fact. */
 const onx_fact *onx_facts_of(const onx_facts *facts, const onx_value *value);
 onx_syms *onx_facts_syms(const onx_facts *facts);

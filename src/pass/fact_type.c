@@ -19,12 +19,8 @@ bool onx_type_is_complete(const onx_type *type) {
     return onx_type_dtype(type) && onx_type_has_shape(type);
 }
 
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user, (void)diag;
-}
-
 onx_status onx_facts_try(const onx_model *model, onx_facts **out, onx_diag *diag) {
-    const onx_facts_options options = {.report = ignore};
+    const onx_facts_options options = {.report = onx_facts_ignore};
     return onx_facts_new(model, &options, out, diag);
 }
 

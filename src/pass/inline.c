@@ -266,11 +266,6 @@ static onx_status go_through_all(inliner *in) {
     return status;
 }
 
-static void ignore(void *user, const onx_node *node, const onx_value *value,
-                   const onx_diag *diag) {
-    (void)user, (void)node, (void)value, (void)diag;
-}
-
 /* Finding facts takes time: is there anything to be expanded? */
 static bool has_work(inliner *in) {
     const onx_msg *msg;
@@ -287,7 +282,7 @@ static onx_status expand_all(inliner *in) {
     if (!has_work(in)) return ONX_OK;
     onx_facts_options options =
         in->how->infer ? *in->how->infer : (onx_facts_options){.n_sizes = 0};
-    if (!options.report) options.report = ignore;
+    if (!options.report) options.report = onx_facts_ignore;
     ONX_TRY(onx_facts_new(in->model, &options, &in->facts, in->diag));
     in->expanding = true;
     onx_status status = go_through_all(in);
