@@ -12,9 +12,9 @@ static const onx_sym *replace_atom(onx_syms *syms, const onx_atom *atom, onx_sym
     const onx_sym *b = onx_sym_replace(syms, atom->b, fn, user);
     switch (atom->kind) {
     case ONX_ATOM_FLOOR: return onx_sym_floordiv(syms, a, b);
-    case ONX_ATOM_CEIL: return onx_sym_ceildiv(syms, a, b);
     case ONX_ATOM_MIN: return onx_sym_min(syms, a, b);
-    default: return onx_sym_max(syms, a, b);
+    case ONX_ATOM_MAX: return onx_sym_max(syms, a, b);
+    default: return onx_sym_broadcast(syms, a, b);
     }
 }
 
