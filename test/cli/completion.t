@@ -8,6 +8,10 @@ $ sh complete.sh onx ''
 |extract
 |merge
 |rename
+|inline
+|dims
+|strip
+|constants
 |tensor
 |run
 |bench
@@ -19,6 +23,7 @@ $ sh complete.sh onx ''
 |--version
 $ sh complete.sh onx con
 |convert
+|constants
 $ sh complete.sh onx info --
 |--json
 |--from
@@ -74,11 +79,16 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--compare
 |--cpu
 |--dims
+|--docs
 |--dtype
 |--emit-table
+|--except
 |--external
 |--external-many
 |--first-metadata
+|--fix
+|--fixed
+|--free
 |--from
 |--full
 |--functions
@@ -90,14 +100,18 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--input
 |--inputs
 |--json
+|--keep
 |--level
 |--list-options
 |--map
 |--max-elements
+|--metadata
 |--model
 |--name
+|--names
 |--no-color
 |--nodes
+|--only
 |--ops
 |--opset
 |--output
@@ -107,11 +121,13 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefix1
 |--prefix2
 |--prefixes
+|--producer
 |--profile
 |--quiet
 |--random
 |--rtol
 |--rules
+|--schema
 |--seconds
 |--seed
 |--set
@@ -121,8 +137,14 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--threads
 |--threshold
 |--to
+|--to-initializers
+|--to-inputs
+|--to-nodes
 |--touch
+|--training
 |--type
+|--unused
+|--value-info
 |--values
 |--why
 |--width
