@@ -57,7 +57,7 @@ struct cli_command {
 };
 
 extern const cli_command cli_info, cli_print, cli_convert, cli_tensor, cli_run, cli_bench, cli_plan,
-    cli_ops, cli_version, cli_help;
+    cli_ops, cli_code, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 

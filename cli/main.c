@@ -15,6 +15,7 @@ static const cli_command *const commands[] = {
     &cli_bench,
     &cli_plan,
     &cli_ops,
+    &cli_code,
     &cli_version,
     &cli_help,
 };
