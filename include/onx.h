@@ -945,11 +945,188 @@ ONX_API onx_status onx_model_infer(onx_model *model, const onx_infer_options *op
 
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
 
+typedef enum onx_severity {
+    ONX_SEVERITY_WARNING, /* valid, but probably not what was meant */
+    ONX_SEVERITY_ERROR,   /* the model breaks a rule of ONNX */
+} onx_severity;
+
+/* What the checker looks for; NULL after the last one. Ids stay the same from version to
+ * version. */
+typedef struct onx_rule {
+    const char *id;    /* "input-count" */
+    const char *title; /* "a node has as many inputs as its operator" */
+    onx_severity severity;
+} onx_rule;
+ONX_API const onx_rule *onx_rule_at(size_t index);
+
+typedef struct onx_problem {
+    const onx_rule *rule;
+    const char *place;     /* "graph.node[3] 'conv1' (Conv), attribute 'pads'" */
+    const char *graph;     /* the graph alone: "graph", "graph.node[3].body", "functions.d::f" */
+    const char *node;      /* name of the node; NULL: it is about no node */
+    size_t node_index;     /* in that graph */
+    const char *attribute; /* NULL: it is about no attribute */
+    const char *message;   /* what is wrong */
+    const char *hint;      /* what to do about it; "" if obvious */
+} onx_problem;
+
+typedef struct onx_check_options {
+    size_t size;
+    bool full;           /* also what inference finds: shapes that cannot be, axes out of range */
+    size_t max_problems; /* problems that are told; the rest is not looked at closely (1000) */
+    /* Hears of every problem; it and its strings live until the call returns. NULL: nobody does. */
+    void (*report)(void *user, const onx_problem *problem);
+    void *user;
+} onx_check_options;
+
+/* Does the model follow the rules of ONNX? All problems are reported. INVALID, and `first` says the
+ * first one, when any of them is an error. */
+ONX_API onx_status onx_model_check(const onx_model *model, const onx_check_options *options,
+                                   onx_diag *first);
+
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_opset_target {
+    const char *domain; /* NULL or "": ai.onnx */
+    int64_t version;
+} onx_opset_target;
+
+typedef struct onx_convert_options {
+    size_t size;
+    size_t n_targets; /* one for each domain; the others stay as they are */
+    const onx_opset_target *targets;
+    /* Hears of everything that cannot be kept, before the failure; NULL: nobody does. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_convert_options;
+
+/* The model as one that imports other versions of its opsets and means the same: main graph, graphs
+ * inside it, training, functions. Newer ones, or older ones down to version 7 of ai.onnx. The IR
+ * version is raised where that needs it, never lowered. UNSUPPORTED where some nodes have no
+ * counterpart: `diag` has the first, `report` all of them. */
+ONX_API onx_status onx_model_convert(const onx_model *model, const onx_convert_options *options,
+                                     onx_model **out, onx_diag *diag);
 
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
 
+/* Functions are written "domain::name", or "domain::name:overload" for one of several; without a
+ * domain, ai.onnx is meant. "*" stands for all of a domain ("com.acme::*"), alone for all there
+ * are. */
+typedef struct onx_inline_options {
+    size_t size;
+    /* Functions of the model that are inlined; none: all. Then, those that are not. */
+    size_t n_only;
+    const char *const *only;
+    size_t n_except;
+    const char *const *except;
+    /* Also operators that are functions themselves, as Celu: these, or, with `all_operators`, every
+     * node that there is a body for. */
+    size_t n_operators;
+    const char *const *operators;
+    bool all_operators;
+    bool keep; /* functions stay in the model, though nothing calls them any more */
+    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+     * anything is copied. */
+    size_t max_bytes;
+} onx_inline_options;
+
+/* A new model in which calls of functions are replaced by what the functions compute. Names of
+ * inner values begin with that of the call. INVALID when a function calls itself; UNSUPPORTED when
+ * one means other versions of operators than where it is called, or a node of `operators` has no
+ * body; NOT_FOUND when the model has no function of a name. */
+ONX_API onx_status onx_model_inline(const onx_model *model, const onx_inline_options *options,
+                                    onx_model **out, onx_diag *diag);
+
 /* ─ Models cut and joined ────────────────────────────────────────────────────────────────────── */
+
+/* The part of a model that computes some of its values from others, as a new model. */
+typedef struct onx_extract_options {
+    size_t size;
+    /* Values of the graph (not of subgraphs) that become its inputs. None: those inputs that are
+     * needed. An initializer among them stays as default. */
+    size_t n_inputs;
+    const char *const *inputs;
+    /* And its outputs. None: those of the graph. */
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_extract_options;
+
+/* Nodes, initializers, functions, opset imports, declarations and annotations that are not needed
+ * stay behind, and so does training information. Types that are not declared are inferred. Payloads
+ * are shared, not copied. NOT_FOUND when a value is not there, or the outputs need one that cannot
+ * be computed: the diagnostic shows the way to it. */
+ONX_API onx_status onx_model_extract(const onx_model *model, const onx_extract_options *options,
+                                     onx_model **out, onx_diag *diag);
+
+/* What has a name. Values of subgraphs are VALUES or INITIALIZERS. */
+typedef enum onx_names {
+    ONX_NAMES_INPUTS = 1,
+    ONX_NAMES_OUTPUTS = 2,
+    ONX_NAMES_INITIALIZERS = 4,
+    ONX_NAMES_VALUES = 8, /* the others */
+    ONX_NAMES_ALL_VALUES = 15,
+    ONX_NAMES_NODES = 16,
+    ONX_NAMES_FUNCTIONS = 32,
+    ONX_NAMES_ALL = 63,
+    ONX_NAMES_DIMS = 64, /* symbolic dimensions, in expressions too */
+    ONX_NAMES_GRAPHS = 128,
+} onx_names;
+
+typedef struct onx_name_pair {
+    const char *from, *to;
+} onx_name_pair;
+
+typedef struct onx_rename_options {
+    size_t size;
+    unsigned what; /* of onx_names; 0: ALL_VALUES */
+    /* New names. A star stands for any text, which stands for the star in the new name:
+     * "encoder.*" to "enc.*". A name that is given as it is goes before those with a star. */
+    size_t n_pairs;
+    const onx_name_pair *pairs;
+    const char *prefix; /* of all names that no pair is about; NULL: none */
+} onx_rename_options;
+
+/* New names, wherever the old ones are written: all at once, so that two may change places. Values
+ * in bodies of functions keep theirs. CONFLICT when a name is taken; NOT_FOUND when a pair is about
+ * nothing; nothing has changed then. */
+ONX_API onx_status onx_model_rename(onx_model *model, const onx_rename_options *options,
+                                    onx_diag *diag);
+
+/* Output `output` of model `from` is input `input` of model `to`, which comes after it. Names as
+ * the models have them, without prefixes. */
+typedef struct onx_join {
+    size_t from;
+    const char *output;
+    size_t to;
+    const char *input;
+} onx_join;
+
+typedef struct onx_merge_options {
+    size_t size;
+    size_t n_joins;
+    const onx_join *joins;
+    bool by_name;      /* also join outputs with inputs of later models that have their names */
+    bool share_inputs; /* inputs of one name and type that are left are one input */
+    bool first_meta;   /* metadata that differ are those of the first model; else a CONFLICT */
+    /* As many as there are models, each may be NULL: put before the names of values, nodes and
+     * functions, as onx_model_rename with ONX_NAMES_ALL. */
+    const char *const *prefixes;
+    const char *name; /* of the graph; NULL: those of the graphs, joined with "_" */
+    /* Only what computes these outputs, from these inputs, as onx_model_extract; with prefixes. */
+    size_t n_inputs;
+    const char *const *inputs;
+    size_t n_outputs;
+    const char *const *outputs;
+} onx_merge_options;
+
+/* Models as one, which has their inputs but those that were joined, and their outputs but those
+ * that went into an input. Functions that are the same are there once. CONFLICT when a name means
+ * two things, or two opsets of one domain differ: prefixes, or onx_model_rename and conversion,
+ * help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
+ * not lie in one folder come inside. */
+ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
+                                   const onx_merge_options *options, onx_model **out,
+                                   onx_diag *diag);
 
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 

@@ -1,6 +1,7 @@
 /* test_function.c: functions: bodies of operators, calls inlined. */
 #include "test.h"
 
+#include "infer/infer.h"
 #include "ir/edit.h"
 #include "ops/op.h"
 #include "support.h"
@@ -221,6 +222,273 @@ TEST(no_memory) {
     CHECK(done);
 }
 
+/* ── The whole model ─────────────────────────────────────────────────────────────────────────── */
+
+static void check_inline(const char *before, const onx_inline_options *options, const char *after) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *model = parse(before), *out = NULL;
+    REQUIRE(model != NULL);
+    if (!CHECK(onx_model_inline(model, options, &out, &diag) == ONX_OK))
+        fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
+    if (out) check_equal(out, after);
+    onx_model_free(out);
+    onx_model_free(model);
+}
+
+static void check_fails(const char *text, const onx_inline_options *options, onx_status expected,
+                        const char *sentence) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *model = parse(text), *out = NULL;
+    REQUIRE(model != NULL);
+    CHECK_EQ(onx_model_inline(model, options, &out, &diag), expected);
+    if (!CHECK(strstr(diag.message, sentence))) fprintf(stderr, "    %s\n", diag.message);
+    CHECK(out == NULL && diag.status == expected);
+    onx_model_free(model);
+}
+
+#define XY "g (float[N] x) => (float[N] y) "
+
+/* Functions that call functions, in graphs inside, of several overloads. */
+TEST(nested) {
+    check_inline(HEAD XY "{ y = d.F (x) }\n" FUNCTION
+                         "F (p) => (q) { t = d.G:a (p) q = d.G:b (t) }\n"
+                         "<domain: \"d\", overload: \"a\", opset_import: [\"\": 21]>\n"
+                         "G (p) => (q) { q = Abs (p) }\n"
+                         "<domain: \"d\", overload: \"b\", opset_import: [\"\": 21]>\n"
+                         "G (p) => (q) { q = Neg (p) }",
+                 NULL, HEAD XY "{ y_t = Abs (x) y = Neg (y_t) }");
+    check_inline(HEAD "g (float[N] x, bool c) => (float[N] y) {\n"
+                      " y = If (c) <then_branch = t () => (a) { a = d.F (x) },"
+                      " else_branch = e () => (b) { b = d.F (x) }> }\n" FUNCTION
+                      "F (p) => (q) { t = d.G (p) q = Neg (t) }\n" FUNCTION
+                      "G (p) => (q) { t = Abs (p) q = Exp (t) }",
+                 NULL,
+                 HEAD "g (float[N] x, bool c) => (float[N] y) {\n"
+                      " y = If (c) <then_branch = t () => (a)"
+                      " { a_t_t = Abs (x) a_t = Exp (a_t_t) a = Neg (a_t) },"
+                      " else_branch = e () => (b)"
+                      " { b_t_t = Abs (x) b_t = Exp (b_t_t) b = Neg (b_t) }> }");
+}
+
+/* A call in a function passes on an attribute of its own. */
+TEST(passed_on) {
+    check_inline(HEAD XY "{ y = d.F <a = 2.0> (x) }\n" FUNCTION
+                         "F <a> (p) => (q) { q = d.G <b: float = @a> (p) }\n" FUNCTION
+                         "G <b, c: float = 3.0> (p) => (q)"
+                         " { q = HardSigmoid <alpha: float = @b, beta: float = @c> (p) }",
+                 NULL, HEAD XY "{ y = HardSigmoid <alpha = 2.0, beta = 3.0> (x) }");
+}
+
+TEST(selected) {
+    static const char model[] =
+        HEAD XY "{ t = d.F (x) y = d.G (t) }\n" FUNCTION "F (p) => (q) { q = d.H (p) }\n" FUNCTION
+                "G (p) => (q) { q = d.H (p) }\n" FUNCTION "H (p) => (q) { q = Abs (p) }\n";
+    const char *f[] = {"d::F"}, *h[] = {"d::H"}, *all[] = {"d::*"};
+    onx_inline_options o = ONX_INIT(onx_inline_options);
+    o.only = f, o.n_only = 1;
+    check_inline(model, &o,
+                 HEAD XY "{ t = d.H (x) y = d.G (t) }\n" FUNCTION
+                         "G (p) => (q) { q = d.H (p) }\n" FUNCTION
+                         "H (p) => (q) { q = Abs (p) }\n");
+    o.only = h;
+    check_inline(model, &o,
+                 HEAD XY "{ t = d.F (x) y = d.G (t) }\n" FUNCTION
+                         "F (p) => (q) { q = Abs (p) }\n" FUNCTION
+                         "G (p) => (q) { q = Abs (p) }\n");
+    o = ONX_INIT(onx_inline_options);
+    o.except = h, o.n_except = 1;
+    check_inline(model, &o,
+                 HEAD XY "{ t = d.H (x) y = d.H (t) }\n" FUNCTION "H (p) => (q) { q = Abs (p) }\n");
+    o.except = all;
+    check_inline(model, &o, model);
+    o = ONX_INIT(onx_inline_options);
+    o.only = all, o.n_only = 1, o.except = f, o.n_except = 1, o.keep = true;
+    check_inline(model, &o,
+                 HEAD XY
+                 "{ t = d.F (x) y = Abs (t) }\n" FUNCTION "F (p) => (q) { q = Abs (p) }\n" FUNCTION
+                 "G (p) => (q) { q = d.H (p) }\n" FUNCTION "H (p) => (q) { q = Abs (p) }\n");
+    const char *none[] = {"d::X"};
+    o.only = none;
+    check_fails(model, &o, ONX_NOT_FOUND, "no function 'd::X'");
+}
+
+/* What a function imports and the model does not is added; another version must mean the same. */
+TEST(imports) {
+    check_inline(HEAD XY "{ y = d.F (x) }\n"
+                         "<domain: \"d\", opset_import: [\"\": 18, \"ai.onnx.ml\": 3, \"z\": 1]>\n"
+                         "F (p) => (q) { t = ai.onnx.ml.Binarizer (p) q = Relu (t) }",
+                 NULL,
+                 "<ir_version: 10, opset_import: [\"\": 21, \"d\": 1, \"ai.onnx.ml\": 3]>\n" XY
+                 "{ y_t = ai.onnx.ml.Binarizer (x) y = Relu (y_t) }");
+    check_fails(HEAD XY "{ y = d.F (x) }\n<domain: \"d\", opset_import: [\"\": 12]>\n"
+                        "F (p) => (q) { q = Softmax (p) }",
+                NULL, ONX_UNSUPPORTED, "Softmax is not the same in both");
+    check_fails("<ir_version: 8, opset_import: [\"\": 12, \"d\": 1]>\n" XY
+                "{ y = d.F (x) }\n" FUNCTION "F (p) => (q) { q = Gelu (p) }",
+                NULL, ONX_UNSUPPORTED, "Gelu is not the same in both");
+}
+
+TEST(cycles) {
+    check_fails(HEAD XY "{ y = d.F (x) }\n" FUNCTION "F (p) => (q) { q = d.F (p) }", NULL,
+                ONX_INVALID, "F calls F");
+    check_fails(HEAD "g (float[N] x, bool c) => (float[N] y) { y = d.F (x, c) }\n" FUNCTION
+                     "F (p, c) => (q) { q = d.G (p, c) }\n" FUNCTION
+                     "G (p, c) => (q) { q = If (c) <then_branch = t () => (a) { a = Abs (p) },"
+                     " else_branch = e () => (b) { b = d.F (p, c) }> }",
+                NULL, ONX_INVALID, "F calls G calls F");
+    check_fails(HEAD XY "{ y = Relu (x) }\n<domain: \"ai.onnx\", opset_import: [\"\": 21]>\n"
+                        "Relu (p) => (q) { q = Relu (p) }",
+                NULL, ONX_INVALID, "Relu calls Relu");
+}
+
+/* Each calls the next twice. */
+static char *doubling(size_t n) {
+    static char text[16384];
+    size_t at = (size_t)snprintf(text, sizeof text, HEAD XY "{ y = d.F0 (x) }\n");
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu (p) => (q) { t = d.F%zu (p) q = d.F%zu (t) }\n", i,
+                               i + 1, i + 1);
+    snprintf(text + at, sizeof text - at, FUNCTION "F%zu (p) => (q) { q = Abs (p) }", n);
+    return text;
+}
+
+TEST(doubling) {
+    onx_inline_options o = ONX_INIT(onx_inline_options);
+    check_fails(doubling(100), NULL, ONX_LIMIT, "far too large");
+    o.max_bytes = 100000;
+    check_fails(doubling(10), &o, ONX_LIMIT, "far too large");
+    onx_model *model = parse(doubling(10)), *out = NULL;
+    REQUIRE(model && onx_model_inline(model, NULL, &out, NULL) == ONX_OK);
+    CHECK_EQ(onx_graph_node_count(out->graph), 1024);
+    CHECK(test_links(out));
+    onx_model_free(out);
+    onx_model_free(model);
+}
+
+/* A graph that is given on, and used twice each time. */
+TEST(doubling_graphs) {
+    static char text[32768];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 HEAD "g (float[N] x, bool c) => (float[N] y)"
+                                      " { y = d.F0 <e = h () => (z) { z = Neg (x) }> (x, c) }\n");
+    for (size_t i = 0; i < 100; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu <e> (p, c) => (q) { q = d.F%zu <e = h%zu () => (s) {"
+                                        " s = If (c) <then_branch: graph = @e,"
+                                        " else_branch: graph = @e> }> (p, c) }\n",
+                               i, i + 1, i);
+    snprintf(text + at, sizeof text - at,
+             FUNCTION "F100 <e> (p, c) => (q) { q = If (c) <then_branch: graph = @e,"
+                      " else_branch: graph = @e> }");
+    onx_inline_options o = ONX_INIT(onx_inline_options);
+    o.max_bytes = (size_t)16 << 20;
+    check_fails(text, &o, ONX_LIMIT, "far too large");
+}
+
+/* ── Facts ───────────────────────────────────────────────────────────────────────────────────── */
+
+static size_t n_reports;
+static void count_report(void *user, const onx_node *node, const onx_value *value,
+                         const onx_diag *diag) {
+    (void)node, (void)value;
+    snprintf(user, 600, "%s", diag->message);
+    n_reports++;
+}
+
+/* The fact of the graph's value `name`, as text. */
+static void check_fact(const char *text, const char *name, const char *expected, size_t reports) {
+    char message[600] = "", out[128] = "";
+    onx_facts_options options = {.report = count_report, .user = message};
+    onx_model *model = parse(text);
+    onx_facts *facts = NULL;
+    onx_buf buf;
+    REQUIRE(model != NULL);
+    n_reports = 0;
+    REQUIRE(onx_facts_new(model, &options, &facts, NULL) == ONX_OK);
+    onx_buf_init(&buf, onx_context_or_default(NULL));
+    onx_fact_print(onx_facts_of(facts, onx_graph_find(model->graph, name)), &buf);
+    snprintf(out, sizeof out, "%.*s", (int)buf.size, buf.data ? buf.data : "");
+    CHECK_STR(out, expected);
+    CHECK_EQ(n_reports, reports);
+    if (n_reports != reports) fprintf(stderr, "    %s\n", message);
+    onx_buf_fini(&buf);
+    onx_facts_free(facts);
+    onx_model_free(model);
+}
+
+#define X "g (float[N,3] x) => (y) "
+
+TEST(facts) {
+    check_fact(HEAD X "{ y = d.F <k = 1> (x) }\n" FUNCTION
+                      "F <k, n: int = 2> (p) => (q) { t = Concat <axis: int = @k> (p, p)\n"
+                      " u = Concat <axis: int = @n> (t, t)\n q = Concat <axis = 0> (u, t) }",
+               "y", "?[?0,6]", 1); /* an axis that there is not */
+    check_fact(HEAD X "{ y = d.F <k = 1, n = 0> (x) }\n" FUNCTION
+                      "F <k, n: int = 2> (p) => (q) { t = Concat <axis: int = @k> (p, p)\n"
+                      " q = Concat <axis: int = @n> (t, t) }",
+               "y", "float[2*N,6]", 0);
+    /* through calls in calls, graphs inside, and missing inputs */
+    check_fact(HEAD X "{ y = d.F (x) }\n" FUNCTION "F (p, m) => (q) { t = d.G (p)\n"
+                      " q = Clip (t, m) }\n" FUNCTION
+                      "G (p) => (q) { c = Constant <value = bool {1}> ()\n"
+                      " q = If (c) <then_branch = t () => (a) { a = Transpose (p) },"
+                      " else_branch = e () => (b) { b = Transpose (p) }> }",
+               "y", "float[3,N]", 0);
+    /* recursion */
+    check_fact(HEAD X "{ y = d.F (x) }\n" FUNCTION "F (p) => (q) { q = d.F (p) }", "y", "?", 1);
+}
+
+/* Values follow, too; and what comes out of data is not the same twice. */
+TEST(facts_values) {
+    check_fact(HEAD X "{ s = d.F (x)\n y = Reshape (x, s) }\n" FUNCTION
+                      "F (p) => (q) { s = Shape (p)\n z = Constant <value_ints = [-1]> ()\n"
+                      " n = Shape <start = 1> (p)\n q = Concat <axis = 0> (n, z) }",
+               "y", "float[3,N]", 0);
+    check_fact(HEAD "g (float[N] a, float[N] b) => (y) { s = d.F (a)\n t = d.F (b)\n"
+                    " y = Add (s, t) }\n" FUNCTION
+                    "F (p) => (q) { n = NonZero (p)\n q = Transpose (n) }",
+               "s", "int64[?0,1]", 0);
+    check_fact(HEAD "g (float[N] a, float[N] b) => (y) { s = d.F (a)\n t = d.F (b)\n"
+                    " y = Concat <axis = 0> (s, t) }\n" FUNCTION
+                    "F (p) => (q) { n = NonZero (p)\n q = Transpose (n) }",
+               "y", "int64[?0 + ?1,1]", 0);
+}
+
+TEST(facts_doubling) {
+    check_fact(doubling(100), "y", "float[N]", 0);
+    /* Sizes that depend on data: nothing can be remembered. */
+    static char text[16384];
+    size_t at = (size_t)snprintf(text, sizeof text, HEAD XY "{ y = d.F0 (x) }\n");
+    for (size_t i = 0; i < 100; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu (p) => (q) { t = d.F%zu (p) q = d.F%zu (t) }\n", i,
+                               i + 1, i + 1);
+    snprintf(text + at, sizeof text - at,
+             FUNCTION "F100 (p) => (q) { n = NonZero (p) z = Constant <value_ints = [-1]> ()"
+                      " f = Reshape (n, z) q = Cast <to = 1> (f) }");
+    check_fact(text, "y", "float[N]", 1);
+}
+
+/* Deeper than is followed; and the same function many times. */
+TEST(facts_deep) {
+    static char text[200000];
+    size_t at = (size_t)snprintf(text, sizeof text, HEAD XY "{ y = d.F0 (x) }\n");
+    for (size_t i = 0; i < 1000; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu (p) => (q) { q = d.F%zu (p) }\n", i, i + 1);
+    snprintf(text + at, sizeof text - at, FUNCTION "F1000 (p) => (q) { q = Abs (p) }");
+    check_fact(text, "y", "float[N]", 1);
+    at = (size_t)snprintf(text, sizeof text, HEAD "g (float[N,1] x0, bool c) => (y) {\n");
+    for (size_t i = 0; i < 1000; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "x%zu = d.F (x%zu, c)\n", i + 1, i);
+    snprintf(text + at, sizeof text - at,
+             "y = Identity (x1000) }\n" FUNCTION
+             "F (p, c) => (q) { q = If (c) <then_branch = t () => (a) { a = Abs (p) },"
+             " else_branch = e () => (b) { n = NonZero (p) b = Neg (p) }> }");
+    check_fact(text, "y", "float[N,1]", 0);
+}
+
 /* ── Bodies of operators ─────────────────────────────────────────────────────────────────────── */
 
 /* Every body that is text can be read, and computes every output. */
@@ -247,5 +515,7 @@ TEST(bodies) {
     CHECK(n >= 37);
 }
 
-TEST_MAIN(E(bodies) E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names)
-              E(types) E(refused) E(no_memory))
+TEST_MAIN(E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling) E(doubling_graphs)
+              E(facts) E(facts_values) E(facts_doubling) E(facts_deep) E(bodies) E(call)
+                  E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
+                      E(refused) E(no_memory))

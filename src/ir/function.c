@@ -9,11 +9,15 @@ onx_function *onx_function_next(const onx_function *function) {
     return (onx_function *)function->msg.next;
 }
 
+static onx_str plain_domain(onx_str domain) {
+    return onx_str_is(domain, "ai.onnx") ? ONX_LIT("") : domain;
+}
+
 onx_function *onx_model_function_find(const onx_model *model, const char *domain, const char *name,
                                       const char *overload) {
     ONX_EACH (onx_function, f, model->functions)
-        if (onx_str_is(f->domain, domain ? domain : "") && onx_str_is(f->name, name) &&
-            onx_str_is(f->overload, overload ? overload : ""))
+        if (onx_str_eq(plain_domain(f->domain), plain_domain(onx_str_of(domain))) &&
+            onx_str_is(f->name, name) && onx_str_is(f->overload, overload ? overload : ""))
             return f;
     return NULL;
 }

@@ -93,4 +93,9 @@ void onx_sym_print(const onx_sym *sym, onx_buf *out);
 typedef bool onx_sym_lookup(void *user, onx_str name, int64_t *value);
 bool onx_sym_eval(const onx_sym *sym, onx_sym_lookup *lookup, void *user, int64_t *value);
 
+/* The expression with others in the place of its names; NULL of `fn` leaves the name as it is. */
+typedef const onx_sym *onx_sym_replacer(void *user, onx_syms *syms, onx_str name);
+const onx_sym *onx_sym_replace(onx_syms *syms, const onx_sym *sym, onx_sym_replacer *fn,
+                               void *user);
+
 #endif

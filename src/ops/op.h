@@ -100,6 +100,8 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
                                onx_diag *diag) ONX_MUST_CHECK;
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
+/* Do the alternatives of a constraint, or a type, allow a value of which that is known? */
+bool onx_types_allow(onx_str types, const onx_fact *fact);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);
@@ -128,6 +130,10 @@ bool onx_op_has_body(const onx_op *op); /* at least for some calls; `op` may be 
 onx_status onx_op_body(const onx_op *op, const onx_node *node, size_t n_in,
                        const onx_fact *const *ins, onx_context *ctx, onx_model **out,
                        onx_diag *diag) ONX_MUST_CHECK;
+
+/* keeps.c: does a node of row `was` mean the same by the newer row `is`? Either may be NULL: no. */
+onx_status onx_op_keeps(const onx_op *was, const onx_op *is, onx_context *ctx, bool *out,
+                        onx_diag *diag) ONX_MUST_CHECK;
 
 /* ─ Facts ────────────────────────────────────────────────────────────────────────────────────── */
 

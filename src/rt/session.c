@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
+#include "pass/inline.h"
 
 #include <stdio.h>
 
@@ -99,12 +100,38 @@ static onx_status fix_initializers(onx_graph *graph, onx_diag *diag) {
     return ONX_OK;
 }
 
+static bool has_row(const onx_kernel *rows, const onx_op *op) {
+    for (const onx_kernel *row = rows; row->op; row++)
+        if (strcmp(row->op, op->name) == 0 && op->since >= row->first &&
+            (!row->last || op->since <= row->last) &&
+            strcmp(row->domain ? row->domain : "", op->domain ? op->domain : "") == 0)
+            return true;
+    return false;
+}
+
+static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
+    const onx_engine *engine = user;
+    (void)node;
+    for (size_t i = 0; i < engine->n_providers; i++)
+        for (size_t t = 0; engine->providers[i]->tables[t]; t++)
+            if (has_row(engine->providers[i]->tables[t], op)) return false;
+    return true;
+}
+
+/* Functions are inlined, and operators that are functions where there is no kernel for them. */
+static onx_status inline_functions(onx_session *s, onx_diag *diag) {
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
+    onx_inline how = {.user = &s->engine, .expands = has_no_kernel, .infer = &infer};
+    return onx_inline_run(s->source, &how, diag);
+}
+
 static onx_status take_model(onx_session *s, const onx_model *model,
                              const onx_session_options *options, onx_diag *diag) {
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
-    ONX_TRY(refuse_internal(model, diag));
     ONX_TRY(onx_model_clone(model, &s->source, diag));
     if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
+    ONX_TRY(inline_functions(s, diag));
+    ONX_TRY(refuse_internal(s->source, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
     return ONX_OK;

@@ -352,29 +352,30 @@ static onx_status infer_linear(onx_infer *in) {
 
 extern onx_op_rows onx_ops_attention;
 onx_op_rows onx_ops_attention = {
-    {"Attention", 23, ATTENTION_IN ATTENTION_OUT ATTENTION_TYPES, .infer = infer_attention},
+    {"Attention", 23, ATTENTION_IN ATTENTION_OUT ATTENTION_TYPES, .infer = infer_attention,
+     .body = onx_attention_body},
     {"Attention", 24, ATTENTION_IN ", nonpad_kv_seqlen?:int64" ATTENTION_OUT ATTENTION_TYPES,
-     .infer = infer_attention},
+     .infer = infer_attention, .body = onx_attention_body},
     {"Attention", 25,
      ATTENTION_IN ", nonpad_kv_seqlen?:int64" ATTENTION_OUT
                   ", left_window_size:int=-1, right_window_size:int=-1" ATTENTION_TYPES,
-     .infer = infer_attention},
+     .infer = infer_attention, .body = onx_attention_body},
     {"CausalConvWithState", 27,
      "(input:T, weight:T, bias?:T, past_state?:T) -> (output:T, present_state:T) "
      "{activation:string=\"none\"} [T:" F32 "]",
-     .infer = infer_causal_conv},
+     .infer = infer_causal_conv, .body = onx_causal_conv_body},
     {"LinearAttention", 27,
      "(query:T, key:T, value:T, past_state?:S, decay?:T, beta?:T) -> (output:T, present_state:S) "
      "{chunk_size:int=64, kv_num_heads:int, q_num_heads:int, scale:float=0.0, "
      "update_rule:string=\"gated_delta\"} [T:" F32 ", S:" F32 "]",
-     .infer = infer_linear},
+     .infer = infer_linear, .body = onx_linear_attention_body},
     {"RotaryEmbedding", 23,
      "(X:T, cos_cache:T, sin_cache:T, position_ids?:M) -> (Y:T) {interleaved:int=0, "
      "num_heads?:int, rotary_embedding_dim:int=0} [T:" F32 ", M:int64]",
-     .infer = infer_rotary},
+     .infer = infer_rotary, .body = onx_rotary_body},
     {"FlexAttention", 1,
      "(Q:T1, K:T1, V:T1) -> (Y:T1) {prob_mod?:graph, scale?:float, score_mod?:graph, "
      "softmax_precision?:int} [T1:f]",
-     .infer = infer_flex, .domain = "ai.onnx.preview"},
+     .infer = infer_flex, .body = onx_flex_attention_body, .domain = "ai.onnx.preview"},
     {0},
 };

@@ -16,4 +16,8 @@ const onx_sym *onx_infer_joined(onx_infer *in, const onx_sym *hidden, const onx_
 /* The type that FlexAttention computes scores in; NONE: the attribute names no type. */
 onx_dtype onx_flex_precision(const onx_op *op, const onx_node *node, onx_dtype dtype);
 
+/* attention_body.c, linear_body.c */
+onx_body_fn onx_attention_body, onx_flex_attention_body, onx_rotary_body, onx_linear_attention_body,
+    onx_causal_conv_body;
+
 #endif

@@ -17,6 +17,10 @@ static onx_status infer_conv(onx_infer *in) {
 #define CONV_BLOCKED                                                                               \
     "(X:float, W:float, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                             \
     ", lo:float=-inf, hi:float=inf, code?:ints, consts?:floats}"
+/* Z is added to the sum, which then goes through the activation. */
+#define FUSED                                                                                      \
+    "(X:T, W:T, B?:T, Z?:T) -> (Y:T) {activation?:string, activation_params?:floats, " CONV_ATTRS  \
+    "} "
 #define TRANSPOSE                                                                                  \
     "(X:T, W:T, B?:T) -> (Y:T) {" CONV_ATTRS ", output_padding?:ints, output_shape?:ints} "
 #define DEFORM                                                                                     \
@@ -32,6 +36,7 @@ onx_op_rows onx_ops_conv = {
     {"Conv", 1, CONV " [T:f0]", .infer = infer_conv},
     {"Conv", 11, CONV " [T:f0]", .infer = infer_conv},
     {"Conv", 22, CONV " [T:f]", .infer = infer_conv},
+    {"FusedConv", 1, FUSED "[T:f0]", .infer = infer_conv, .domain = "com.microsoft"},
     {"ConvTranspose", 1, TRANSPOSE "[T:f0]", .infer = onx_infer_conv_transpose},
     {"ConvTranspose", 11, TRANSPOSE "[T:f0]", .infer = onx_infer_conv_transpose},
     {"ConvTranspose", 22, TRANSPOSE "[T:f]", .infer = onx_infer_conv_transpose},

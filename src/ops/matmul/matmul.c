@@ -13,10 +13,7 @@ static const onx_sym *either(const onx_sym *a, const onx_sym *b) {
     return a && (!b || onx_sym_is_int(a, &ignored)) ? a : b;
 }
 
-/* A[…,m,k] B[…,k,n]: the sizes before the last two broadcast. One dimension alone is k, and no
- * dimension of the result comes of it. */
-onx_status onx_infer_matmul(onx_infer *in, size_t a_index, size_t b_index, onx_dtype dtype) {
-    const onx_fact *a = onx_infer_in(in, a_index), *b = onx_infer_in(in, b_index);
+onx_status onx_infer_matmul(onx_infer *in, const onx_fact *a, const onx_fact *b, onx_dtype dtype) {
     if (!a->ranked || !b->ranked) return onx_infer_unranked(in, 0, dtype);
     if (a->rank == 0 || b->rank == 0)
         return onx_infer_fail(in, "MatMul needs operands of at least one dimension");
@@ -40,8 +37,8 @@ onx_status onx_infer_matmul(onx_infer *in, size_t a_index, size_t b_index, onx_d
 }
 
 static onx_status infer_matmul(onx_infer *in) {
-    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    return onx_infer_matmul(in, 0, 1, dtype ? dtype : onx_infer_in(in, 1)->dtype);
+    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
+    return onx_infer_matmul(in, a, b, a->dtype ? a->dtype : b->dtype);
 }
 
 /* Sizes of a matrix, turned over if the attribute says so; not known if its rank is not. */
@@ -57,11 +54,12 @@ static onx_status matrix_dims(onx_infer *in, size_t index, const char *turned,
     return ONX_OK;
 }
 
-static onx_status infer_gemm(onx_infer *in) {
-    const onx_fact *c = onx_infer_in(in, 2);
-    const onx_sym *a[2], *b[2], *y[2];
-    ONX_TRY(matrix_dims(in, 0, "transA", a));
-    ONX_TRY(matrix_dims(in, 1, "transB", b));
+onx_status onx_infer_gemm(onx_infer *in, size_t a_index, size_t b_index, size_t c_index,
+                          onx_dtype dtype) {
+    const onx_fact *c = onx_infer_in(in, c_index);
+    const onx_sym *a[2] = {NULL}, *b[2] = {NULL}, *y[2];
+    ONX_TRY(matrix_dims(in, a_index, "transA", a));
+    ONX_TRY(matrix_dims(in, b_index, "transB", b));
     if (differ(a[1], b[0]))
         return onx_infer_fail(in, "Gemm needs as many columns in A as there are rows in B, after"
                                   " transA and transB");
@@ -77,8 +75,12 @@ static onx_status infer_gemm(onx_infer *in) {
     }
     if (!fits)
         return onx_infer_fail(in, "Gemm needs a C that broadcasts to the product of A and B");
+    return onx_infer_tensor(in, 0, dtype, 2, y);
+}
+
+static onx_status infer_gemm(onx_infer *in) {
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    return onx_infer_tensor(in, 0, dtype ? dtype : onx_infer_in(in, 1)->dtype, 2, y);
+    return onx_infer_gemm(in, 0, 1, 2, dtype ? dtype : onx_infer_in(in, 1)->dtype);
 }
 
 static onx_status infer_det(onx_infer *in) {

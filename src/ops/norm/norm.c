@@ -3,10 +3,13 @@
 
 static onx_status infer_layer(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
-    bool rms = strcmp(onx_infer_op(in)->name, "RMSNormalization") == 0;
+    const char *name = onx_infer_op(in)->name;
+    bool rms =
+        strcmp(name, "RMSNormalization") == 0 || strcmp(name, "SimplifiedLayerNormalization") == 0;
     int64_t axis = onx_infer_int(in, "axis");
+    int64_t type = onx_infer_int(in, "stash_type");
     onx_dtype stash =
-        onx_infer_int(in, "stash_type") == ONX_DTYPE_BF16 ? ONX_DTYPE_BF16 : ONX_DTYPE_F32;
+        type == ONX_DTYPE_BF16 || type == ONX_DTYPE_F64 ? (onx_dtype)type : ONX_DTYPE_F32;
     size_t first;
     ONX_TRY(onx_infer_same(in));
     if (rms) onx_infer_out(in, 0)->dtype = onx_infer_in(in, 1)->dtype;
@@ -269,5 +272,9 @@ onx_op_rows onx_ops_norm = {
     BY("RMSNormalization", 23,
        "(X:T, scale:V) -> (Y:V) {stash_type:int=1, epsilon:float=1e-05, axis:int=-1} [T:f, V:f]",
        infer_layer, write_rms),
+    OP("SimplifiedLayerNormalization", 1, /* ONNX Runtime's, though it stands in ai.onnx */
+       "(X:T, scale:V) -> (Y:V, inv_std_var?:U) {axis:int=-1, epsilon:float=1e-05, "
+       "stash_type:int=1} [T:f, U:float|double, V:f]",
+       infer_layer),
     {0},
 };

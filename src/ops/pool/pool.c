@@ -2,6 +2,12 @@
  * the blocked layout: meaning. */
 #include "ops/conv/window.h"
 
+/* The first dimension that windows slide along: channels come before, unless the node puts them
+ * last. */
+static size_t first_spatial(const onx_infer *in) {
+    return onx_infer_int(in, "channels_last") ? 1 : 2;
+}
+
 static onx_status infer_pool(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     const onx_sym *dims[ONX_RANK_MAX] = {NULL};
@@ -14,15 +20,16 @@ static onx_status infer_pool(onx_infer *in) {
     if (onx_window_fit(&window, x->ranked ? x->rank : window.axes + 2, &diag))
         return onx_infer_fail(in, "%s", diag.message);
     for (size_t i = 0; i < window.axes + 2 && x->ranked; i++) dims[i] = x->dims[i];
+    const onx_sym **spatial = dims + first_spatial(in);
     for (size_t i = 0; i < window.axes; i++) {
         int64_t size;
         onx_span span;
-        bool fixed = dims[i + 2] && onx_sym_is_int(dims[i + 2], &size);
+        bool fixed = spatial[i] && onx_sym_is_int(spatial[i], &size);
         if (fixed && onx_window_span(&window, i, size, &span, &diag))
             return onx_infer_fail(in, "%s", diag.message);
-        dims[i + 2] = fixed ? onx_sym_int(syms, span.out)
-                            : onx_window_out(&window, i, syms, dims[i + 2],
-                                             onx_sym_int(syms, window.kernel[i]));
+        spatial[i] = fixed ? onx_sym_int(syms, span.out)
+                           : onx_window_out(&window, i, syms, spatial[i],
+                                            onx_sym_int(syms, window.kernel[i]));
     }
     ONX_TRY(onx_infer_tensor(in, 0, x->dtype, window.axes + 2, dims));
     return onx_infer_tensor(in, 1, ONX_DTYPE_I64, window.axes + 2, dims);
@@ -35,8 +42,9 @@ static onx_status infer_global(onx_infer *in) {
     if (x->rank < 2 || x->rank > ONX_RANK_MAX)
         return onx_infer_fail(in, "the input has %zu dimensions; it needs batch and channels",
                               x->rank);
-    for (size_t i = 0; i < x->rank; i++)
-        dims[i] = i < 2 ? x->dims[i] : onx_sym_int(onx_infer_syms(in), 1);
+    for (size_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
+    for (size_t i = 0; i + 2 < x->rank; i++)
+        dims[first_spatial(in) + i] = onx_sym_int(onx_infer_syms(in), 1);
     return onx_infer_tensor(in, 0, x->dtype, x->rank, dims);
 }
 
@@ -109,6 +117,10 @@ static onx_status infer_roi_pool(onx_infer *in) {
     "(X:T1, I:T2, output_shape?:T2) -> (output:T1) {kernel_shape:ints, pads?:ints, "               \
     "strides?:ints} "
 #define ROI "(X:T, rois:T) -> (Y:T) {pooled_shape:ints, spatial_scale:float=1.0} "
+#define QUANTIZED "(X:T, x_scale:float, x_zero_point?:T, y_scale:float, y_zero_point?:T) -> (Y:T) "
+#define QUANTIZED_GLOBAL                                                                           \
+    "(X:T, x_scale:float, x_zero_point:T, y_scale:float, y_zero_point:T) -> (Y:T) "
+#define MICROSOFT .domain = "com.microsoft"
 #define INTERNAL .domain = "onx.internal"
 
 extern onx_op_rows onx_ops_pool;
@@ -137,6 +149,12 @@ onx_op_rows onx_ops_pool = {
     {"GlobalLpPool", 1, ONE "{p:float=2.0} [T:f0]", .infer = infer_global},
     {"GlobalLpPool", 2, ONE "{p:int=2} [T:f0]", .infer = infer_global},
     {"GlobalLpPool", 22, ONE "{p:int=2} [T:f]", .infer = infer_global},
+    {"QLinearAveragePool", 1,
+     QUANTIZED "{" BASE ", ceil_mode:int=0, channels_last:int=0, count_include_pad:int=0} "
+               "[T:int8|uint8]",
+     .infer = infer_pool, MICROSOFT},
+    {"QLinearGlobalAveragePool", 1, QUANTIZED_GLOBAL "{channels_last:int=0} [T:int8|uint8]",
+     .infer = infer_global, MICROSOFT},
     {"MaxUnpool", 9, UNPOOL "[T1:f0, T2:int64]", .infer = infer_unpool},
     {"MaxUnpool", 11, UNPOOL "[T1:f0, T2:int64]", .infer = infer_unpool},
     {"MaxUnpool", 22, UNPOOL "[T1:f, T2:int64]", .infer = infer_unpool},
