@@ -100,7 +100,8 @@ static void put_function(onx_code *code, const onx_function *f) {
         onx_code_c_str(code, f->attribute.v[i], &f->msg);
         onx_code_puts(code, "));\n");
     }
-    ONX_EACH (onx_attr, a, f->attribute_proto) onx_code_c_merge(code, "onx_graph_merge(g", &a->msg);
+    ONX_EACH (onx_attr, a, f->attribute_proto)
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &a->msg);
 }
 
 static void put_doc(onx_code *code, onx_str doc, const onx_msg *where) {
@@ -117,14 +118,14 @@ static void graph(onx_code *code, const onx_graph *g) {
     if (!onx_msg_has(g, ONX_ROW(graph, name)))
         onx_code_puts(code, "    check(onx_graph_set_name(g, NULL));\n");
     if (onx_msg_has(g, ONX_ROW(graph, doc_string))) put_doc(code, g->doc_string, &g->msg);
-    onx_code_c_unknown(code, "onx_graph_merge(g", &g->msg);
+    onx_code_c_unknown(code, "onx_graph_add_fields(g", &g->msg);
 }
 
 static void input(onx_code *code, const onx_graph *g, size_t index) {
     const onx_ref *ref = g->ins.v[index];
     const onx_value_info *info = g->function ? NULL : (const onx_value_info *)ref->owner;
     if (info && onx_code_c_is_odd(code, info)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         return;
     }
     onx_code_puts(code, "    onx_graph_add_input(g, ");
@@ -138,7 +139,7 @@ static void output(onx_code *code, const onx_graph *g, size_t index) {
     const onx_ref *ref = g->outs.v[index];
     const onx_value_info *info = g->function ? NULL : (const onx_value_info *)ref->owner;
     if (info && onx_code_c_is_odd(code, info)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         return;
     }
     code->used |= ONX_USE_OUTPUT;
@@ -150,7 +151,7 @@ static void output(onx_code *code, const onx_graph *g, size_t index) {
 }
 
 static void message(onx_code *code, const onx_msg *msg) {
-    onx_code_c_merge(code, "onx_graph_merge(g", msg);
+    onx_code_c_merge(code, "onx_graph_add_fields(g", msg);
 }
 
 static void entry(onx_code *code, const onx_graph *g, const onx_entry *e) {
@@ -165,7 +166,7 @@ static void infos(onx_code *code, const onx_graph *g) {
         bool odd = onx_code_c_is_odd(code, info);
         if (odd && open)
             onx_code_puts(code, "    };\n    types(g, sizeof t / sizeof *t, t);\n    }\n");
-        if (odd) onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        if (odd) onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         if (!odd && !open) onx_code_puts(code, "    {\n    static const char *const t[][2] = {\n");
         open = !odd;
         if (odd) continue;
@@ -237,7 +238,7 @@ static void put_call(onx_code *code, const onx_node *node) {
 
 static void node(onx_code *code, const onx_node *n) {
     if (onx_code_c_is_odd(code, n)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &n->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &n->msg);
         return;
     }
     bool more = n->attribute.count || n->metadata_props.count ||

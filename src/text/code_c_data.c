@@ -145,7 +145,7 @@ static void put_other(onx_code *code, const onx_tensor *t) {
         code->used |= ONX_USE_ADD;
         put_message(code, t, "    add_tensor(g, ");
     } else {
-        onx_code_c_merge(code, "onx_graph_merge(g", &t->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &t->msg);
     }
 }
 
@@ -343,5 +343,5 @@ void onx_code_c_attr(onx_code *code, const onx_attr *a) {
         put_message(code, a->t, ", ");
         return;
     }
-    onx_code_c_merge(code, "onx_node_merge(n", &a->msg);
+    onx_code_c_merge(code, "onx_node_add_fields(n", &a->msg);
 }

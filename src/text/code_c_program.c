@@ -169,7 +169,7 @@ static void put_opsets(onx_code *code) {
     bool plain = are_plain(&code->model->opset_import);
     ONX_EACH (onx_opset, o, code->model->opset_import) {
         if (!plain) {
-            onx_code_c_merge(code, "onx_model_merge(m", &o->msg);
+            onx_code_c_merge(code, "onx_model_add_fields(m", &o->msg);
             continue;
         }
         onx_code_puts(code, "    check(onx_model_set_opset(m, ");
@@ -185,7 +185,7 @@ static void put_opsets(onx_code *code) {
 static void put_functions(onx_code *code) {
     ONX_EACH (onx_function, f, code->model->functions) {
         if (onx_code_c_is_odd(code, f)) {
-            onx_code_c_merge(code, "onx_model_merge(m", &f->msg);
+            onx_code_c_merge(code, "onx_model_add_fields(m", &f->msg);
             continue;
         }
         onx_code_printf(code, "    %s(onx_function_body(onx_model_add_function(m, ",
@@ -229,8 +229,9 @@ static void put_header(onx_code *code) {
     if (onx_msg_has(m, ONX_ROW(model, doc_string)))
         put_set(code, "onx_model_set_doc", m->doc_string);
     ONX_EACH (onx_entry, e, m->metadata_props) onx_code_c_entry(code, 'm', &m->metadata_props, e);
-    ONX_EACH (onx_device, d, m->configuration) onx_code_c_merge(code, "onx_model_merge(m", &d->msg);
-    onx_code_c_unknown(code, "onx_model_merge(m", &m->msg);
+    ONX_EACH (onx_device, d, m->configuration)
+        onx_code_c_merge(code, "onx_model_add_fields(m", &d->msg);
+    onx_code_c_unknown(code, "onx_model_add_fields(m", &m->msg);
 }
 
 void onx_code_c_tail(onx_code *code) {
@@ -249,7 +250,7 @@ void onx_code_c_tail(onx_code *code) {
     onx_code_printf(code, "    %s(onx_model_graph(m));\n",
                     onx_code_graph_ident(code, code->model->graph));
     ONX_EACH (onx_training, t, code->model->training_info)
-        onx_code_c_merge(code, "onx_model_merge(m", &t->msg);
+        onx_code_c_merge(code, "onx_model_add_fields(m", &t->msg);
     onx_code_puts(code, "    onx_diag diag = ONX_INIT(onx_diag);\n"
                         "    if (onx_model_save(m, argv[1], NULL, &diag) != ONX_OK)"
                         " fail(argv[1], diag.message);\n"
