@@ -301,6 +301,7 @@ static const line features[] = {
      NULL, "default_tensor is of float"},
     {20, 1, "float[N,2] x", "y = " ML "ZipMap <classlabels_strings = [\"a\", \"b\"]> (x)",
      "seq(map(string, float))", NULL},
+    {20, 1, "float[N,3] x", "y = " ML "ZipMap (x)", NULL, "no labels"},
     {20, 1, "float[N,3] x", "y = " ML "ZipMap <classlabels_strings = [\"a\", \"b\"]> (x)", NULL,
      "number of labels and columns is 3 and 2"},
 };
@@ -375,6 +376,8 @@ static const line training[] = {
      "float[A] float[B] float[A] float[B]", NULL},
     {20, 0, "float r, int64 t, double[A] x, double[A] g, double[A] v, double[A] h",
      "a, b, c = " TRAIN "Adam (r, t, x, g, v, h)", "double[A] double[A] double[A]", NULL},
+    {20, 0, "float r, int64 t, double[A] x, double[A] g, double[A] v, double[A] h",
+     "a, b = " TRAIN "Adam (r, t, x, g, v, h)", NULL, "have 3 outputs, not 2"},
     {20, 0, "float r, int64 t, float[A] x, float[A] g", "a, b = " TRAIN "Momentum (r, t, x, g)",
      NULL, "2 inputs after R and T"},
     {20, 0, "float[A] x, float[B] z",

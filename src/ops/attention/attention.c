@@ -217,7 +217,7 @@ static onx_status infer_flex(onx_infer *in) {
 static onx_status check_turned(onx_infer *in, const onx_sym *head, const onx_sym *angles) {
     int64_t size, pairs, turned = onx_infer_int(in, "rotary_embedding_dim");
     if (turned < 0 || turned % 2)
-        return onx_infer_fail(in, "rotary_embedding_dim is %lld; it must be even",
+        return onx_infer_fail(in, "rotary_embedding_dim is %lld; it must be even, and not negative",
                               (long long)turned);
     bool known = onx_sym_is_int(head, &size);
     if (known && turned > size)

@@ -184,6 +184,8 @@ static onx_status put_cache(onx_infer *in, const sizes *s, size_t output, size_t
     const onx_sym *before = past->ranked ? past->dims[2] : NULL;
     bool window = onx_infer_int(in, "sliding_window_cache") == 1;
     dims[2] = window ? before : onx_sym_max(syms, before, length);
+    if (!window && !length)
+        onx_infer_lost(in, output, 2, "it depends on what '%s' says", onx_infer_in_name(in, 6));
     return onx_infer_tensor(in, output, past->dtype, 4, dims);
 }
 
