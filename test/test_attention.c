@@ -5,7 +5,6 @@
 #include "ops/op.h"
 #include "support.h"
 
-#include <dirent.h>
 #include <math.h>
 
 enum { INS = 8, OUTS = 4, ELEMS = 1 << 16 };
@@ -39,11 +38,13 @@ static bool same(const onx_tensor *a, const onx_tensor *b) {
     return true;
 }
 
-static onx_data *load(const char *folder, const char *what, size_t index) {
-    char path[1024];
+/* A tensor recorded for the model at `path`. */
+static onx_data *load(const char *path, const char *what, size_t index) {
+    char file[1024];
     onx_data *data = NULL;
-    (void)snprintf(path, sizeof path, "%.900s/test_data_set_0/%s_%zu.pb", folder, what, index);
-    (void)onx_data_load(NULL, path, ONX_DATA_TENSOR, &data, NULL);
+    (void)snprintf(file, sizeof file, "%.*stest_data_set_0/%s_%zu.pb",
+                   (int)(strlen(path) - strlen("model.onnx")), path, what, index);
+    (void)onx_data_load(NULL, file, ONX_DATA_TENSOR, &data, NULL);
     return data;
 }
 
@@ -65,10 +66,10 @@ static bool forget_sizes(onx_graph *graph) {
     return true;
 }
 
-static bool check_outputs(const char *folder, size_t n, const onx_arg *out) {
+static bool check_outputs(const char *path, size_t n, const onx_arg *out) {
     bool good = true;
     for (size_t i = 0; i < n; i++) {
-        onx_data *wanted = load(folder, "output", i), *got = NULL;
+        onx_data *wanted = load(path, "output", i), *got = NULL;
         good = good && wanted && !onx_arg_to_data(NULL, &out[i], &got, NULL) &&
                same(onx_data_tensor(got), onx_data_tensor(wanted));
         onx_data_free(got);
@@ -77,7 +78,7 @@ static bool check_outputs(const char *folder, size_t n, const onx_arg *out) {
     return good;
 }
 
-static bool runs(const onx_model *model, const char *folder) {
+static bool runs(const onx_model *model, const char *path) {
     const onx_graph *graph = onx_model_graph(model);
     size_t n_in = onx_graph_input_count(graph), n_out = onx_graph_output_count(graph);
     onx_data *data[INS] = {NULL};
@@ -86,13 +87,13 @@ static bool runs(const onx_model *model, const char *folder) {
     onx_diag diag = ONX_INIT(onx_diag);
     bool good = n_in <= INS && n_out <= OUTS && !onx_session_new(model, NULL, &session, &diag);
     for (size_t i = 0; i < n_in && good; i++) {
-        data[i] = load(folder, "input", i);
+        data[i] = load(path, "input", i);
         good = data[i] && !onx_arg_from_data(data[i], &in[i], &diag);
     }
     good = good && !onx_session_run(session, n_in, in, n_out, out, NULL, &diag);
-    if (!good) fprintf(stderr, "    %s: %s: %s\n", folder, diag.place, diag.message);
-    if (good && !check_outputs(folder, n_out, out)) {
-        fprintf(stderr, "    %s: the outputs differ\n", folder);
+    if (!good) fprintf(stderr, "    %s: %s: %s\n", path, diag.place, diag.message);
+    if (good && !check_outputs(path, n_out, out)) {
+        fprintf(stderr, "    %s: the outputs differ\n", path);
         good = false;
     }
     for (size_t i = 0; i < n_out; i++) onx_arg_clear(&out[i]);
@@ -105,35 +106,29 @@ static bool runs(const onx_model *model, const char *folder) {
 }
 
 /* Both ways, if it is one of our operators alone. */
-static void try_folder(const char *folder, size_t *n) {
-    char path[1024];
+static void try_model(const char *path, size_t *n) {
     onx_model *model = NULL;
-    (void)snprintf(path, sizeof path, "%.900s/model.onnx", folder);
     if (onx_model_load(NULL, path, NULL, &model, NULL)) return;
     onx_graph *graph = onx_model_graph(model);
     const onx_node *node = onx_graph_node_first(graph);
     if (is_ours(node) && !onx_node_next(node)) {
         *n += 1;
-        CHECK(runs(model, folder));
+        CHECK(runs(model, path));
         bool sized =
             strcmp(onx_node_op(node), "CausalConvWithState") == 0; /* Conv needs its groups */
-        if (!sized && CHECK(forget_sizes(graph))) CHECK(runs(model, folder));
+        if (!sized && CHECK(forget_sizes(graph))) CHECK(runs(model, path));
     }
     onx_model_free(model);
 }
 
 TEST(recorded) {
-    char path[1024];
+    char node[512];
     size_t n = 0;
     if (!test_data()) SKIP("ONX_DATA is not set");
-    (void)snprintf(path, sizeof path, "%.600s/node", test_data());
-    DIR *dir = opendir(path);
-    if (!dir) SKIP("there is no folder node in ONX_DATA");
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        (void)snprintf(path, sizeof path, "%.600s/node/%.200s", test_data(), entry->d_name);
-        if (entry->d_name[0] != '.') try_folder(path, &n);
-    }
-    closedir(dir);
+    (void)snprintf(node, sizeof node, "%s/node", test_data());
+    test_files files = test_files_find(node, "/model.onnx");
+    for (size_t i = 0; i < files.count; i++) try_model(files.paths[i], &n);
+    test_files_free(&files);
     CHECK(n >= 100);
 }
 

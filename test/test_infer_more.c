@@ -6,8 +6,6 @@
 #include "infer/infer.h"
 #include "support.h"
 
-#include <dirent.h>
-
 /* ── One node ────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct line {
@@ -557,15 +555,16 @@ static bool describes(const onx_fact *fact, const onx_tensor *tensor, bool open)
     return true;
 }
 
-static bool describes_outputs(const onx_facts *facts, const onx_model *model, const char *folder,
+static bool describes_outputs(const onx_facts *facts, const onx_model *model, const char *path,
                               size_t *n) {
     const onx_graph *graph = onx_model_graph(model);
     bool good = true, open = depends_on_data(onx_node_op(onx_graph_node_first(graph)));
     for (size_t i = 0; i < onx_graph_output_count(graph) && good; i++) {
-        char path[1024];
+        char file[1024];
         onx_data *data;
-        (void)snprintf(path, sizeof path, "%.900s/test_data_set_0/output_%zu.pb", folder, i);
-        if (onx_data_load(NULL, path, ONX_DATA_TENSOR, &data, NULL)) continue;
+        (void)snprintf(file, sizeof file, "%.*stest_data_set_0/output_%zu.pb",
+                       (int)(strlen(path) - strlen("model.onnx")), path, i);
+        if (onx_data_load(NULL, file, ONX_DATA_TENSOR, &data, NULL)) continue;
         good =
             describes(onx_facts_of(facts, onx_graph_output(graph, i)), onx_data_tensor(data), open);
         onx_data_free(data);
@@ -575,11 +574,9 @@ static bool describes_outputs(const onx_facts *facts, const onx_model *model, co
 }
 
 /* The outputs of a model, as inferred without their declared types, against those recorded. */
-static bool infers_recorded(const char *folder, size_t *n) {
-    char path[1024];
+static bool infers_recorded(const char *path, size_t *n) {
     onx_model *model = NULL;
     onx_facts *facts = NULL;
-    (void)snprintf(path, sizeof path, "%.900s/model.onnx", folder);
     if (onx_model_load(NULL, path, NULL, &model, NULL)) return true;
     onx_graph *graph = onx_model_graph(model);
     const onx_node *node = onx_graph_node_first(graph);
@@ -588,26 +585,22 @@ static bool infers_recorded(const char *folder, size_t *n) {
         for (size_t i = 0; i < onx_graph_output_count(graph); i++)
             good = good && !onx_value_set_type(onx_graph_output(graph, i), NULL, NULL);
         good = good && !onx_facts_new(model, NULL, &facts, NULL);
-        if (good) good = describes_outputs(facts, model, folder, n);
+        if (good) good = describes_outputs(facts, model, path, n);
         if (facts) onx_facts_free(facts);
     }
     onx_model_free(model);
-    if (!good) fprintf(stderr, "    %s\n", folder);
+    if (!good) fprintf(stderr, "    %s\n", path);
     return good;
 }
 
 TEST(recorded) {
-    char path[1024];
+    char node[512];
     size_t n = 0;
     if (!test_data()) SKIP("ONX_DATA is not set");
-    (void)snprintf(path, sizeof path, "%.600s/node", test_data());
-    DIR *dir = opendir(path);
-    if (!dir) SKIP("there is no folder node in ONX_DATA");
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        (void)snprintf(path, sizeof path, "%.600s/node/%.200s", test_data(), entry->d_name);
-        if (entry->d_name[0] != '.') CHECK(infers_recorded(path, &n));
-    }
-    closedir(dir);
+    (void)snprintf(node, sizeof node, "%s/node", test_data());
+    test_files files = test_files_find(node, "/model.onnx");
+    for (size_t i = 0; i < files.count; i++) CHECK(infers_recorded(files.paths[i], &n));
+    test_files_free(&files);
     CHECK(n >= 200);
 }
 
