@@ -1,6 +1,6 @@
-/* test_infer_more.c: inference of single nodes, one line each: attention, text, ai.onnx.ml, training
- * and com.microsoft. And the backend tests of these operators: what is inferred of their outputs is
- * what was recorded. */
+/* test_infer_more.c: inference of single nodes, one line each: attention, text, ai.onnx.ml,
+ * training and com.microsoft. And the backend tests of these operators: what is inferred of their
+ * outputs is what was recorded. */
 #include "test.h"
 
 #include "infer/infer.h"
