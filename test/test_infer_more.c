@@ -176,7 +176,7 @@ static const line around_attention[] = {
     {27, 0, "float[B,6,L] x, float[6,1,0] w", "y, s = CausalConvWithState (x, w)", NULL,
      "at least 1"},
     {27, 0, "float[B,6,L] x, float[6,1,4] w",
-     "y, s = CausalConvWithState <activation = \"relu\"> (x, w)", NULL, "none, silu or swish"},
+     "y, s = CausalConvWithState <activation = \"relu\"> (x, w)", NULL, "none silu swish"},
     {27, 0, "float16[B,T,32] q, float16[B,T,16] k, float16[B,T,24] v",
      "y, s = LinearAttention <q_num_heads = 4, kv_num_heads = 2, update_rule = \"linear\"> (q, k, "
      "v)",

@@ -4,15 +4,8 @@
 
 /* ── Tables ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The same shape, of another type. */
-static onx_status put_like(onx_infer *in, onx_dtype dtype) {
-    const onx_fact *x = onx_infer_in(in, 0);
-    if (!x->ranked) return onx_infer_unranked(in, 0, dtype);
-    return onx_infer_tensor(in, 0, dtype, x->rank, x->dims);
-}
-
 static onx_status infer_floats(onx_infer *in) {
-    return put_like(in, ONX_DTYPE_F32);
+    return onx_infer_like(in, 0, ONX_DTYPE_F32, onx_infer_in(in, 0));
 }
 
 /* Columns, as many as there are indices. A row alone becomes a table. */
@@ -70,10 +63,11 @@ static onx_status infer_one_hot(onx_infer *in) {
 
 /* Strings to integers, and integers to strings. */
 static onx_status infer_swap(onx_infer *in) {
-    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    return put_like(in, dtype == ONX_DTYPE_STRING ? ONX_DTYPE_I64
-                        : dtype == ONX_DTYPE_I64  ? ONX_DTYPE_STRING
-                                                  : ONX_DTYPE_NONE);
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_dtype dtype = x->dtype == ONX_DTYPE_STRING ? ONX_DTYPE_I64
+                      : x->dtype == ONX_DTYPE_I64  ? ONX_DTYPE_STRING
+                                                   : ONX_DTYPE_NONE;
+    return onx_infer_like(in, 0, dtype, x);
 }
 
 static onx_status infer_category(onx_infer *in) {
@@ -121,7 +115,7 @@ static onx_status infer_encoder(onx_infer *in) {
         return onx_infer_fail(in, "%s has %lld elements, %s %lld", from.name, (long long)from.n,
                               to.name, (long long)to.n);
     ONX_TRY(check_default(in, to.dtype));
-    return put_like(in, to.dtype);
+    return onx_infer_like(in, 0, to.dtype, onx_infer_in(in, 0));
 }
 
 /* ── Maps ────────────────────────────────────────────────────────────────────────────────────── */

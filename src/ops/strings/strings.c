@@ -2,9 +2,7 @@
 #include "ops/op.h"
 
 static onx_status infer_match(onx_infer *in) {
-    const onx_fact *x = onx_infer_in(in, 0);
-    if (!x->ranked) return onx_infer_unranked(in, 0, ONX_DTYPE_BOOL);
-    return onx_infer_tensor(in, 0, ONX_DTYPE_BOOL, x->rank, x->dims);
+    return onx_infer_like(in, 0, ONX_DTYPE_BOOL, onx_infer_in(in, 0));
 }
 
 /* As many parts as the element with the most of them has; and how many each has. */
