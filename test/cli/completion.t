@@ -8,6 +8,7 @@ $ sh complete.sh onx ''
 |extract
 |merge
 |rename
+|inline
 |tensor
 |run
 |bench
@@ -76,6 +77,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--dims
 |--dtype
 |--emit-table
+|--except
 |--external
 |--external-many
 |--first-metadata
@@ -90,6 +92,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--input
 |--inputs
 |--json
+|--keep
 |--level
 |--list-options
 |--map
@@ -98,6 +101,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--name
 |--no-color
 |--nodes
+|--only
 |--ops
 |--opset
 |--output
@@ -112,6 +116,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--random
 |--rtol
 |--rules
+|--schema
 |--seconds
 |--seed
 |--set

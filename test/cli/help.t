@@ -13,6 +13,7 @@ $ onx
 |  extract   the part of a model between some of its values, as a model
 |  merge     models that become one, outputs of the ones as inputs of the others
 |  rename    new names for values, nodes, functions and dimensions of a model
+|  inline    calls of functions replaced by what the functions compute
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
