@@ -323,7 +323,7 @@ onx_status onx_infer_call(onx_infer *in, const onx_function *function) {
     ONX_TRY(get_body(in, function, &body));
     if (body && recall(in, body)) return ONX_OK;
     if (!body || body->bytes > c->left)
-        return give_up(in, "it takes too long, because calls multiply");
+        return give_up(in, "all calls together take too much");
     c->left -= body->bytes;
     ONX_TRY(walk(in, function, body));
     return memorize(in, body);
