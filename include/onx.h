@@ -1036,7 +1036,7 @@ typedef struct onx_inline_options {
     const char *const *operators;
     bool all_operators;
     bool keep; /* functions stay in the model, though nothing calls them any more */
-    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+    /* What the copies may take, in bytes (320 MiB, and 16 times the model): past it LIMIT, before
      * anything is copied. */
     size_t max_bytes;
 } onx_inline_options;

@@ -9,10 +9,7 @@ $ sh complete.sh onx ''
 |merge
 |inline
 |rename
-|dims
-|strip
-|constants
-|code
+|inline
 |tensor
 |run
 |bench
@@ -102,7 +99,6 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--inputs
 |--json
 |--keep
-|--lang
 |--level
 |--list-options
 |--map
