@@ -113,8 +113,10 @@ onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
     return ONX_OK;
 }
 
-static void ignore(void *user, const onx_diag *diag) {
+static void ignore(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
     (void)user;
+    (void)node;
+    (void)value;
     (void)diag;
 }
 

@@ -27,7 +27,7 @@ static onx_status infer_normalizer(onx_infer *in) {
     const onx_attr *stop = onx_node_attr(onx_infer_node(in), "stopwords");
     int64_t rows = 1, n;
     if (!x->ranked) return onx_infer_unranked(in, 0, ONX_DTYPE_STRING);
-    bool fits = x->rank == 1 || (x->rank == 2 && onx_sym_is_int(x->dims[0], &rows) && rows == 1);
+    bool fits = x->rank == 1 || (x->rank == 2 && (!onx_sym_is_int(x->dims[0], &rows) || rows == 1));
     if (!fits) return onx_infer_fail(in, "the input must be [C] or [1,C]");
     const onx_sym *last = x->dims[x->rank - 1], *dims[2] = {x->dims[0], NULL};
     bool all = !stop || (!stop->ref_attr_name.size && !onx_attr_count(stop));
