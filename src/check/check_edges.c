@@ -104,6 +104,7 @@ void onx_check_edges(onx_checker *c, const onx_node *node) {
     edges out = {c, node, callee, "output", s->outputs, s->n_outputs, callee->out_types};
     for (size_t i = 0; i < node->input.n; i++)
         check_edge(&in, i, onx_node_input(node, i), variables);
+    if (onx_check_is_wrong(c, node)) return; /* outputs would be wrong for the same reason */
     for (size_t i = 0; i < node->output.n; i++)
         check_edge(&out, i, onx_node_output(node, i), variables);
 }

@@ -182,7 +182,7 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
                                            : "at most",
                        n < s->least ? s->least : s->most, s->what,
                        (n < s->least ? s->least : s->most) == 1 ? "" : "s", n);
-    for (size_t i = 0; i < n && s->n_params; i++) {
+    for (size_t i = 0; i < n && i < s->most && s->n_params; i++) {
         const onx_param *p = &s->params[i < s->n_params ? i : s->n_params - 1];
         if (!s->names->v[i].size && !p->optional && !p->heterogeneous)
             onx_check_tell(c, s->missing, node, NULL, "%s %zu, '%.*s', of %s is not optional",

@@ -82,6 +82,8 @@ void onx_check_metadata(onx_checker *c, const onx_msg *owner, const onx_list *en
 void onx_check_ir(onx_checker *c, onx_rule_id rule, const void *msg, int64_t needed,
                   const char *what);
 void onx_check_imports(onx_checker *c, const void *owner, const onx_list *imports);
+/* What the model or a function imports of that domain: `opset`, if it is the first. */
+const onx_opset *onx_check_enter_import(onx_checker *c, const void *owner, const onx_opset *opset);
 /* The import of a domain where the walk is; NULL: none. */
 const onx_opset *onx_check_import(const onx_checker *c, onx_str domain);
 
