@@ -15,6 +15,7 @@ static const cli_command *const commands[] = {
     &cli_extract,
     &cli_merge,
     &cli_rename,
+    &cli_inline,
     &cli_tensor,
     &cli_run,
     &cli_bench,

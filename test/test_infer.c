@@ -356,7 +356,7 @@ TEST(functions) {
            "g (float[N,3] x) => (float[] y) {\n  y = local.Transpose (x)\n  z = Transpose (x)\n}\n"
            "<domain: \"local\", opset_import: [\"\" : 13]>\n"
            "Transpose (a) => (b) {\n  b = Identity (a)\n}",
-           {"y", "float[]"}, {"z", "float[3,N]"});
+           {"y", "float[N,3]"}, {"z", "float[3,N]"});
 }
 
 static void complain(void *user, const onx_node *node, const onx_value *value,

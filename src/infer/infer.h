@@ -11,7 +11,7 @@
  *                                       (in a subgraph: within one run of that graph)
  *
  * Initializers that a caller can replace are not constants: those that are inputs, too, of models
- * of IR version 4 and above. Bodies of functions are not gone into: inline them first. */
+ * of IR version 4 and above. Calls of functions are followed into their bodies (callee.c). */
 #ifndef ONX_INFER_H
 #define ONX_INFER_H
 

@@ -8,7 +8,11 @@ $ onx
 |  info      what is in a model: versions, inputs and outputs, operators, parameters
 |  print     a listing of a model, to be read by people
 |  convert   a model from any format to any other, with its data inside or beside it
+|  check     whether models follow the rules of ONNX, and where they do not
 |  infer     types and shapes of a model's values, with symbolic sizes, and why one is not known
+|  extract   the part of a model between some of its values, as a model
+|  merge     models that become one, outputs of the ones as inputs of the others
+|  rename    new names for values, nodes, functions and dimensions of a model
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
