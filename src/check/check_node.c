@@ -122,7 +122,7 @@ static void tell_unknown(onx_checker *c, const onx_node *node, int64_t version) 
         return;
     }
     names = names_of(node->domain);
-    if (onx_check_nearest(node->op_type, next_name, &names, &near))
+    if (onx_check_nearest(c, node->op_type, next_name, &names, &near))
         snprintf(hint, sizeof hint, "did you mean %.*s?", ONX_FMT(near));
     onx_check_tell(c, ONX_RULE_OP_UNKNOWN, node, hint, "there is no operator %.*s%s%.*s",
                    ONX_FMT(node->op_type), node->domain.size ? " in " : "", ONX_FMT(node->domain));

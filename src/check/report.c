@@ -151,7 +151,10 @@ bool onx_check_is_wrong(const onx_checker *c, const onx_node *node) {
 
 /* ── Suggestions ─────────────────────────────────────────────────────────────────────────────── */
 
-enum { NEAR_LENGTH = 64 }; /* longer names are not compared */
+enum {
+    NEAR_LENGTH = 64, /* longer names are not compared */
+    NEAR_MOST = 100,  /* names that a suggestion is looked for, of one model: it takes time */
+};
 
 static size_t least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
@@ -173,10 +176,11 @@ static size_t distance(onx_str a, onx_str b) {
     return row[b.size];
 }
 
-bool onx_check_nearest(onx_str typed, onx_str (*next)(void *), void *names, onx_str *out) {
+bool onx_check_nearest(onx_checker *c, onx_str typed, onx_str (*next)(void *), void *names,
+                       onx_str *out) {
     size_t least_far = typed.size / 3 + 2;
     bool found = false;
-    if (!typed.size || typed.size > NEAR_LENGTH) return false;
+    if (!typed.size || typed.size > NEAR_LENGTH || c->n_nearest++ >= NEAR_MOST) return false;
     for (onx_str name; (name = next(names)).data;) {
         size_t far = name.size > NEAR_LENGTH ? SIZE_MAX : distance(typed, name);
         if (far >= least_far) continue;
