@@ -1,9 +1,15 @@
-/* cmd_convert.c: onx convert: a model from one format to another, its data inside or beside it. */
+/* cmd_convert.c: onx convert: a model from one format to another, its data inside or beside it, for
+ * other versions of its opsets. */
 #include "cli.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TARGETS = 16 };
 enum {
     CONVERT_FROM,
     CONVERT_TO,
+    CONVERT_OPSET,
     CONVERT_EXTERNAL,
     CONVERT_MANY,
     CONVERT_INLINE,
@@ -15,6 +21,7 @@ enum {
 static const cli_option options[] = {
     {"from", 0, "FORMAT", "format of IN, if its name does not tell"},
     {"to", 0, "FORMAT", "format of OUT, if its name does not tell"},
+    {"opset", 0, "VERSION", "of ai.onnx (18), or of another opset (ai.onnx.ml=3); may be repeated"},
     {"external", 0, "[FILE]", "move tensor data into one file beside OUT (OUT.data)"},
     {"external-many", 0, NULL, "move tensor data into one file per tensor"},
     {"inline", 0, NULL, "move all tensor data into OUT"},
@@ -70,15 +77,84 @@ static int save(const cli_args *args, onx_model *model, const onx_save_options *
     return cli_fail(args->command, &diag);
 }
 
+typedef struct opsets { /* that the result is to import */
+    size_t n;
+    onx_opset_target targets[MAX_TARGETS];
+    char domains[MAX_TARGETS][128];
+} opsets;
+
+/* "18" or "ai.onnx.ml=3". */
+static bool parse_target(const char *text, char *domain, size_t size, onx_opset_target *out) {
+    const char *equals = strrchr(text, '='), *digits = equals ? equals + 1 : text;
+    size_t n = equals ? (size_t)(equals - text) : 0;
+    char *end;
+    long version = strtol(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || *end || version < 1 || version > INT32_MAX || n >= size)
+        return false;
+    memcpy(domain, text, n);
+    domain[n] = '\0';
+    *out = (onx_opset_target){domain, version};
+    return true;
+}
+
+static bool parse_opsets(const cli_args *args, opsets *out) {
+    size_t at = 0;
+    for (const char *text; (text = cli_next_value(args, CONVERT_OPSET, &at)); out->n++) {
+        bool ok = out->n < MAX_TARGETS &&
+                  parse_target(text, out->domains[out->n], 128, &out->targets[out->n]);
+        if (ok) continue;
+        cli_usage(args->command, "--opset: '%s' is not a version, such as 18 or ai.onnx.ml=3",
+                  text);
+        return false;
+    }
+    return true;
+}
+
+typedef struct telling {
+    const cli_command *command;
+    size_t *count;
+} telling;
+
+static void tell(void *user, const onx_diag *diag) {
+    const telling *t = user;
+    ++*t->count;
+    cli_fail(t->command, diag);
+}
+
+/* What is in the way was told by then. */
+static int convert_opsets(const cli_args *args, const opsets *to, onx_model **model) {
+    onx_convert_options how = ONX_INIT(onx_convert_options);
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *converted;
+    size_t told = 0;
+    if (!to->n) return CLI_OK;
+    how.n_targets = to->n;
+    how.targets = to->targets;
+    how.report = tell;
+    how.user = &(telling){args->command, &told};
+    onx_status status = onx_model_convert(*model, &how, &converted, &diag);
+    if (status && told) {
+        cli_note(args->command, "%zu thing%s cannot be kept: nothing was written", told,
+                 cli_plural(told));
+        return CLI_BAD;
+    }
+    if (status) return cli_fail(args->command, &diag);
+    onx_model_free(*model);
+    *model = converted;
+    return CLI_OK;
+}
+
 static int run(const cli_args *args) {
     onx_format from = ONX_FORMAT_AUTO;
     onx_save_options to = ONX_INIT(onx_save_options);
+    opsets targets = {0};
     onx_model *model;
-    if (!parse(args, &from, &to)) return CLI_USAGE;
+    if (!parse(args, &from, &to) || !parse_opsets(args, &targets)) return CLI_USAGE;
     int status = cli_load(args->command, args->files[0], from, NULL, &model);
     if (status != CLI_OK) return status;
+    status = convert_opsets(args, &targets, &model);
     if (args->values[CONVERT_TOUCH]) onx_model_touch(model);
-    status = save(args, model, &to);
+    if (!status) status = save(args, model, &to);
     onx_model_free(model);
     return status;
 }
@@ -96,7 +172,10 @@ const cli_command cli_convert = {
     "the\n"
     "way between any two formats. OUT is replaced whole or not at all. External data stay "
     "external,\n"
-    "and are copied along, unless an option says otherwise.",
+    "and are copied along, unless an option says otherwise. With --opset the model is rewritten "
+    "for\n"
+    "other versions of its opsets, up or down: what cannot be kept is listed, and nothing "
+    "written.",
     options,
     2,
     2,

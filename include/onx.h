@@ -945,7 +945,67 @@ ONX_API onx_status onx_model_infer(onx_model *model, const onx_infer_options *op
 
 /* ─ Checking ─────────────────────────────────────────────────────────────────────────────────── */
 
+typedef enum onx_severity {
+    ONX_SEVERITY_WARNING, /* valid, but probably not what was meant */
+    ONX_SEVERITY_ERROR,   /* the model breaks a rule of ONNX */
+} onx_severity;
+
+/* What the checker looks for; NULL after the last one. Ids stay the same from version to
+ * version. */
+typedef struct onx_rule {
+    const char *id;    /* "input-count" */
+    const char *title; /* "a node has as many inputs as its operator" */
+    onx_severity severity;
+} onx_rule;
+ONX_API const onx_rule *onx_rule_at(size_t index);
+
+typedef struct onx_problem {
+    const onx_rule *rule;
+    const char *place;     /* "graph.node[3] 'conv1' (Conv), attribute 'pads'" */
+    const char *graph;     /* the graph alone: "graph", "graph.node[3].body", "functions.d::f" */
+    const char *node;      /* name of the node; NULL: it is about no node */
+    size_t node_index;     /* in that graph */
+    const char *attribute; /* NULL: it is about no attribute */
+    const char *message;   /* what is wrong */
+    const char *hint;      /* what to do about it; "" if obvious */
+} onx_problem;
+
+typedef struct onx_check_options {
+    size_t size;
+    bool full;           /* also what inference finds: shapes that cannot be, axes out of range */
+    size_t max_problems; /* problems that are told; the rest is not looked at closely (1000) */
+    /* Hears of every problem; it and its strings live until the call returns. NULL: nobody does. */
+    void (*report)(void *user, const onx_problem *problem);
+    void *user;
+} onx_check_options;
+
+/* Does the model follow the rules of ONNX? All problems are reported. INVALID, and `first` says the
+ * first one, when any of them is an error. */
+ONX_API onx_status onx_model_check(const onx_model *model, const onx_check_options *options,
+                                   onx_diag *first);
+
 /* ─ Other opset versions ─────────────────────────────────────────────────────────────────────── */
+
+typedef struct onx_opset_target {
+    const char *domain; /* NULL or "": ai.onnx */
+    int64_t version;
+} onx_opset_target;
+
+typedef struct onx_convert_options {
+    size_t size;
+    size_t n_targets; /* one for each domain; the others stay as they are */
+    const onx_opset_target *targets;
+    /* Hears of everything that cannot be kept, before the failure; NULL: nobody does. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_convert_options;
+
+/* The model as one that imports other versions of its opsets and means the same: main graph, graphs
+ * inside it, training, functions. Newer ones, or older ones down to version 7 of ai.onnx. The IR
+ * version is raised where that needs it, never lowered. UNSUPPORTED where some nodes have no
+ * counterpart: `diag` has the first, `report` all of them. */
+ONX_API onx_status onx_model_convert(const onx_model *model, const onx_convert_options *options,
+                                     onx_model **out, onx_diag *diag);
 
 /* ─ Functions inlined ────────────────────────────────────────────────────────────────────────── */
 

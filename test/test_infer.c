@@ -296,7 +296,9 @@ TEST(constants) {
 }
 
 static size_t n_reports;
-static void report(void *user, const onx_diag *diag) {
+static void report(void *user, const onx_node *node, const onx_value *value,
+                   const onx_diag *diag) {
+    (void)node, (void)value;
     n_reports++;
     (void)snprintf(user, 512, "%.200s: %.200s", diag->place, diag->message);
 }
@@ -354,10 +356,12 @@ TEST(functions) {
            "g (float[N,3] x) => (float[] y) {\n  y = local.Transpose (x)\n  z = Transpose (x)\n}\n"
            "<domain: \"local\", opset_import: [\"\" : 13]>\n"
            "Transpose (a) => (b) {\n  b = Identity (a)\n}",
-           {"y", "float[]"}, {"z", "float[3,N]"});
+           {"y", "float[N,3]"}, {"z", "float[3,N]"});
 }
 
-static void complain(void *user, const onx_diag *diag) {
+static void complain(void *user, const onx_node *node, const onx_value *value,
+                     const onx_diag *diag) {
+    (void)node, (void)value;
     ++*(size_t *)user;
     fprintf(stderr, "    %s: %s (%s)\n", diag->place, diag->message, diag->hint);
 }

@@ -76,6 +76,8 @@ onx_status onx_value_declare(onx_value *value, onx_diag *diag) ONX_MUST_CHECK;
 
 /* node.c */
 void onx_node_unlink_inputs(onx_node *node);
+/* Take the last output away; CONFLICT while anything needs it. */
+onx_status onx_node_remove_output(onx_node *node, onx_diag *diag) ONX_MUST_CHECK;
 /* Into the list of a graph or function body; links are the caller's business. */
 void onx_node_insert(onx_graph *graph, onx_node *node, onx_node *before);
 void onx_info_insert(onx_graph *graph, onx_value_info *info); /* graph.c: among the value infos */

@@ -7,7 +7,7 @@ static const struct {
 } ir_versions[] = {{8, 3},  {9, 4},   {10, 5},  {11, 6},  {14, 7},  {18, 8},
                    {20, 9}, {22, 10}, {23, 11}, {24, 12}, {27, 13}, {INT64_MAX, 14}};
 
-static int64_t ir_version_for(int64_t opset) {
+int64_t onx_ir_version_for(int64_t opset) {
     size_t i = 0;
     while (ir_versions[i].opset < opset) i++;
     return ir_versions[i].ir;
@@ -51,7 +51,7 @@ const onx_diag *onx_model_error(const onx_model *model) {
 static onx_status model_fill(onx_model *model, const char *name, int64_t opset) {
     onx_graph *graph = onx_msg_new(model->msg.doc, &onx_desc_graph);
     if (!graph) return ONX_NO_MEMORY;
-    onx_i64_set(model, ONX_ROW(model, ir_version), ir_version_for(opset));
+    onx_i64_set(model, ONX_ROW(model, ir_version), onx_ir_version_for(opset));
     onx_msg_append(model, ONX_ROW(model, graph), graph);
     onx_map_init(&model->values, model->msg.doc->ctx);
     onx_graph_adopt(model, graph, NULL);

@@ -238,6 +238,22 @@ static void unlink_outputs(onx_node *node, bool finished) {
     }
 }
 
+onx_status onx_node_remove_output(onx_node *node, onx_diag *diag) {
+    size_t last = node->output.n - 1;
+    onx_value *value = node->output.n ? onx_node_output(node, last) : NULL;
+    if (!node->output.n || (value && onx_value_is_needed(value)))
+        return onx_fail(diag, ONX_CONFLICT, "the last output of the node is still used");
+    if (value) {
+        onx_ref_detach(node->outs[last]);
+        node->outs[last] = NULL;
+        value->def = NULL;
+        onx_value_drop(value);
+    }
+    node->output.n--;
+    onx_msg_touch(node);
+    return ONX_OK;
+}
+
 onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
                              onx_value *const *inputs, size_t n_outputs,
                              const char *const *outputs) {

@@ -100,6 +100,8 @@ onx_status onx_signature_parse(const onx_op *op, onx_arena *arena, onx_signature
                                onx_diag *diag) ONX_MUST_CHECK;
 /* Does the constraint allow a tensor of that type? */
 bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype);
+/* Do the alternatives of a constraint, or a type, allow a value of which that is known? */
+bool onx_types_allow(onx_str types, const onx_fact *fact);
 
 /* What is input `index`? False: it is absent. `kind` and `dtype` may stay as they are: unknown. */
 typedef bool onx_op_input(const void *user, size_t index, onx_type_kind *kind, onx_dtype *dtype);

@@ -228,13 +228,9 @@ static onx_status fail_type(const cutter *c, const onx_value *value) {
     return ONX_INVALID;
 }
 
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user, (void)diag;
-}
-
 /* Mistakes in the model are not looked for here; inference that fails tells nothing. */
 static onx_status infer(cutter *c) {
-    const onx_facts_options options = {.report = ignore};
+    const onx_facts_options options = {.report = onx_facts_ignore};
     onx_status status = c->facts ? ONX_OK : onx_facts_new(c->model, &options, &c->facts, c->diag);
     return status == ONX_NO_MEMORY ? status : ONX_OK;
 }
