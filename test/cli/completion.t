@@ -3,6 +3,7 @@ $ sh complete.sh onx ''
 |info
 |print
 |convert
+|check
 |infer
 |extract
 |merge
@@ -10,6 +11,7 @@ $ sh complete.sh onx ''
 |dims
 |strip
 |constants
+|inline
 |tensor
 |run
 |bench
@@ -80,6 +82,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--docs
 |--dtype
 |--emit-table
+|--except
 |--external
 |--external-many
 |--first-metadata
@@ -97,6 +100,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--input
 |--inputs
 |--json
+|--keep
 |--level
 |--list-options
 |--map
@@ -107,7 +111,9 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--names
 |--no-color
 |--nodes
+|--only
 |--ops
+|--opset
 |--output
 |--output-dir
 |--outputs
@@ -117,8 +123,11 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefixes
 |--producer
 |--profile
+|--quiet
 |--random
 |--rtol
+|--rules
+|--schema
 |--seconds
 |--seed
 |--set

@@ -8,6 +8,7 @@ $ onx
 |  info      what is in a model: versions, inputs and outputs, operators, parameters
 |  print     a listing of a model, to be read by people
 |  convert   a model from any format to any other, with its data inside or beside it
+|  check     whether models follow the rules of ONNX, and where they do not
 |  infer     types and shapes of a model's values, with symbolic sizes, and why one is not known
 |  extract   the part of a model between some of its values, as a model
 |  merge     models that become one, outputs of the ones as inputs of the others
@@ -15,6 +16,7 @@ $ onx
 |  dims      the dimensions of a model: listed, fixed, freed
 |  strip     a model without what its results do not depend on
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
+|  inline    calls of functions replaced by what the functions compute
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
@@ -66,11 +68,13 @@ $ onx help convert
 |  .textproto .txtpb .prototxt .pbtxt      textproto, the protobuf text format
 |IN may be - for standard input, and OUT - for standard output (with --to). Nothing is lost on the
 |way between any two formats. OUT is replaced whole or not at all. External data stay external,
-|and are copied along, unless an option says otherwise.
+|and are copied along, unless an option says otherwise. With --opset the model is rewritten for
+|other versions of its opsets, up or down: what cannot be kept is listed, and nothing written.
 |
 |options:
 |  --from FORMAT           format of IN, if its name does not tell
 |  --to FORMAT             format of OUT, if its name does not tell
+|  --opset VERSION         of ai.onnx (18), or of another opset (ai.onnx.ml=3); may be repeated
 |  --external[=FILE]       move tensor data into one file beside OUT (OUT.data)
 |  --external-many         move tensor data into one file per tensor
 |  --inline                move all tensor data into OUT
