@@ -77,6 +77,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--by-name
 |--color
 |--compare
+|--convert
 |--cpu
 |--dims
 |--docs

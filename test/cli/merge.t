@@ -40,8 +40,10 @@ $ onx merge a.onnx b.onnx --map sum -o c.onnx
 [2]
 $ onx merge a.onnx control.onnxtxt -o c.onnx
 |onx merge: model 2 imports version 21 of 'ai.onnx', but an earlier one 22
-|  bring them to one version first: onx convert --opset 22
+|  bring them to one version: --convert, or onx convert --opset 22
 [1]
+$ onx merge a.onnx control.onnxtxt --convert -o c.onnx && onx info c.onnx | grep opsets
+|  opsets          ai.onnx 22, com.microsoft 1
 $ onx merge a.onnx a.onnx b.onnx --prefixes l/,r/ --map sum=sum -o c.onnx
 |onx merge: more than one way to join 'sum' and 'sum': say which models, as in 1:sum=2:sum; see 'onx help merge'
 [2]
