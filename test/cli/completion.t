@@ -9,6 +9,9 @@ $ sh complete.sh onx ''
 |merge
 |inline
 |rename
+|dims
+|strip
+|constants
 |inline
 |tensor
 |run
@@ -75,6 +78,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--by-name
 |--color
 |--compare
+|--convert
 |--cpu
 |--dims
 |--docs
