@@ -25,7 +25,8 @@ static onx_status gather_elems(onx_infer *in, size_t axis) {
     const int64_t *indices;
     if (!onx_fact_has_elems(data) || !onx_fact_counts(data, &count, dims) ||
         count != data->n_elems || !onx_fact_counts(onx_infer_out(in, 0), &n_out, ignored) ||
-        !onx_infer_ints(in, 1, &n, &indices))
+        !onx_infer_ints(in, 1, &n, &indices) || data->dtype == ONX_DTYPE_F32 ||
+        data->dtype == ONX_DTYPE_F64)
         return ONX_OK;
     const onx_sym **elems = new_dims(in, n_out);
     if (!elems) return ONX_NO_MEMORY;
