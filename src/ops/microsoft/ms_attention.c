@@ -174,7 +174,8 @@ onx_status onx_infer_ms_group_query(onx_infer *in) {
     const onx_fact *total = onx_infer_in(in, 6);
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
     ONX_TRY(read_group_query(in, &s));
-    ONX_TRY(onx_infer_unify(in, 5, 1, ONX_SIZES(&s.batch)));
+    if (rank_of(in, 5) == 1) /* or [batch, 1], as some exporters have it */
+        ONX_TRY(onx_infer_unify(in, 5, 1, ONX_SIZES(&s.batch)));
     for (size_t i = 3; i < 5; i++)
         if (rank_of(in, i) == 4)
             ONX_TRY(onx_infer_unify(in, i, 4, ONX_SIZES(&s.batch, &s.kv_heads, NULL, NULL)));
