@@ -1128,6 +1128,74 @@ ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *mode
                                    const onx_merge_options *options, onx_model **out,
                                    onx_diag *diag);
 
+/* What results do not depend on. */
+typedef enum onx_strip {
+    ONX_STRIP_DOCS = 1,     /* doc strings of everything that has one */
+    ONX_STRIP_METADATA = 2, /* pairs of strings, in the same way */
+    ONX_STRIP_NAMES = 4,    /* of nodes */
+    ONX_STRIP_TYPES = 8,    /* declared ones, but for inputs and outputs of graphs */
+    ONX_STRIP_UNUSED = 16,  /* nodes, initializers, functions and opsets that no output needs */
+    ONX_STRIP_PRODUCER = 32, /* who made the model, its domain and its version */
+    ONX_STRIP_ALL = 63,
+    ONX_STRIP_INPUTS = 64,    /* UNUSED, and inputs of the model that no output needs */
+    ONX_STRIP_TRAINING = 128, /* training information */
+} onx_strip;
+
+typedef struct onx_stripped { /* how many of each, and the bytes of the model without its files */
+    size_t size;
+    size_t docs, metadata, names, types, nodes, initializers, inputs, functions, opsets, producer,
+        training;
+    uint64_t bytes_before, bytes_after;
+} onx_stripped;
+
+/* Remove some of onx_strip. `counts` may be NULL. */
+ONX_API onx_status onx_model_strip(onx_model *model, unsigned what, onx_stripped *counts,
+                                   onx_diag *diag);
+
+/* Where constants stand. */
+typedef enum onx_constants {
+    ONX_CONSTANTS_INITIALIZERS, /* Constant nodes become initializers */
+    ONX_CONSTANTS_NODES,        /* initializers that are no inputs become Constant nodes */
+    ONX_CONSTANTS_INPUTS,       /* initializers of the graph become inputs, too: a caller can
+                                   replace them */
+    ONX_CONSTANTS_FIXED,        /* initializers are no inputs any more */
+} onx_constants;
+
+/* Move constants; values keep their names, and payloads are not copied. Subgraphs are gone into,
+ * bodies of functions, which cannot have initializers, are not. A Constant that is an output of its
+ * graph stays, and so does an initializer that training changes. `*count` (which may be NULL): how
+ * many were moved. UNSUPPORTED before IR version 4, where every initializer is an input. */
+ONX_API onx_status onx_model_move_constants(onx_model *model, onx_constants where, size_t *count,
+                                            onx_diag *diag);
+
+/* One dimension of an input of the model. */
+typedef struct onx_dim_change {
+    const char *input;
+    size_t axis;
+    const char *name; /* a symbolic dimension from now on; "?": not known; NULL: of size `size` */
+    int64_t size;
+} onx_dim_change;
+
+typedef struct onx_dims_options {
+    size_t size;
+    size_t n_sizes; /* symbolic dimensions that are fixed, wherever they stand */
+    const onx_size *sizes;
+    size_t n_changes;
+    const onx_dim_change *changes;
+    /* Hears of what may no longer be right: a Reshape with a constant that holds an old size. NULL:
+     * nobody does. */
+    void (*report)(void *user, const onx_diag *diag);
+    void *user;
+} onx_dims_options;
+
+/* Fix and free dimensions. Expressions over names that are fixed are worked out. What is declared
+ * of values that depend on inputs that were changed is inferred anew, or left open where that is
+ * not known. To fix a dimension that has a name fixes the name. NOT_FOUND when no dimension has a
+ * name; INVALID when inference finds that some node cannot be right with the new sizes: nothing has
+ * changed then. */
+ONX_API onx_status onx_model_set_dims(onx_model *model, const onx_dims_options *options,
+                                      onx_diag *diag);
+
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */

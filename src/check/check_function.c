@@ -103,7 +103,57 @@ static void check_call_attrs(onx_checker *c, const onx_node *node, const onx_fun
                            ONX_FMT(a->name));
 }
 
+/* Does an operator in the body need the input? Operators mean there what the function imports. */
+static bool is_needed(onx_checker *c, const onx_function *f, const onx_value *input) {
+    const onx_function *outside = c->function;
+    bool needed = false;
+    c->function = f;
+    for (const onx_ref *r = input->first; r && !needed; r = r->next) {
+        const onx_node *user = r->kind == ONX_REF_INPUT ? (const onx_node *)r->owner : NULL;
+        const onx_callee *callee =
+            user && !onx_check_called(c, user) ? onx_check_callee(c, user) : NULL;
+        size_t n = callee ? callee->signature.n_inputs : 0;
+        needed = r->index < n && !callee->signature.inputs[r->index].optional;
+    }
+    c->function = outside;
+    return needed;
+}
+
+typedef struct needs {
+    bool *input;
+    size_t end; /* no input from here on is needed */
+} needs;
+
+/* Which inputs of a function are needed, found out once. NULL: memory ran out. */
+static const needs *needs_of(onx_checker *c, const onx_function *f) {
+    needs *known = onx_map_get(&c->functions, &f->input, (onx_str){NULL, 0});
+    if (known) return known;
+    known = onx_arena_alloc(&c->arena, sizeof *known);
+    if (known) known->input = onx_arena_array(&c->arena, f->input.n + 1, sizeof *known->input);
+    if (!known || !known->input ||
+        !onx_map_put(&c->functions, &f->input, (onx_str){NULL, 0}, known)) {
+        c->no_memory = true;
+        return NULL;
+    }
+    for (size_t i = 0; i < f->input.n; i++)
+        if ((known->input[i] = is_needed(c, f, f->body.ins.v[i]->value))) known->end = i + 1;
+    return known;
+}
+
+static void check_call_inputs(onx_checker *c, const onx_node *node, const onx_function *f) {
+    const needs *n = needs_of(c, f);
+    size_t i = 0;
+    if (!n) return;
+    while (i < node->input.n && (i >= n->end || node->input.v[i].size || !n->input[i])) i++;
+    if (i >= n->end) return;
+    if (i == node->input.n) i = n->end - 1;
+    onx_check_tell(c, ONX_RULE_CALL_MISSING, node, NULL,
+                   "the function '%.*s' needs its input %zu, '%.*s'", ONX_FMT(f->name), i,
+                   ONX_FMT(f->input.v[i]));
+}
+
 void onx_check_call(onx_checker *c, const onx_node *node, const onx_function *f) {
+    check_call_inputs(c, node, f);
     if (node->input.n > f->input.n)
         onx_check_tell(c, ONX_RULE_CALL_INPUTS, node, NULL,
                        "the call has %zu inputs, the function '%.*s' has %zu", node->input.n,

@@ -10,10 +10,10 @@
 #include "ir/edit.h"
 
 /* How a name is defined: the address counts. */
-static char by_input, by_initializer, by_node;
+static const char by_input, by_initializer, by_node;
 
-static void define(onx_checker *c, const onx_graph *graph, onx_str name, char *how) {
-    if (!onx_map_put(&c->names, graph, name, how)) c->no_memory = true;
+static void define(onx_checker *c, const onx_graph *graph, onx_str name, const char *how) {
+    if (!onx_map_put(&c->names, graph, name, (void *)(uintptr_t)how)) c->no_memory = true;
 }
 
 /* Is the name there, seen from inside a graph? In which graph? */
@@ -42,6 +42,23 @@ static void check_inputs(onx_checker *c, const onx_graph *graph) {
     }
 }
 
+/* An input that has a default: what is declared about it is true of the default. */
+static void check_default(onx_checker *c, const onx_tensor *t) {
+    const onx_value *value = t->ref ? t->ref->value : NULL;
+    const onx_type *type = value && value->input ? value->input->type : NULL;
+    if (onx_type_kind_of(type) != ONX_TYPE_TENSOR || value->sparse) return;
+    bool agree =
+        onx_type_dtype(type) == ONX_DTYPE_NONE || (int32_t)onx_type_dtype(type) == t->data_type;
+    bool ranked = onx_type_has_shape(type);
+    if (ranked && onx_type_rank(type) != t->dims.n) agree = false;
+    for (size_t i = 0; agree && ranked && i < t->dims.n; i++)
+        agree = onx_type_dim(type, i) < 0 || onx_type_dim(type, i) == t->dims.v[i];
+    if (!agree)
+        onx_check_tell(c, ONX_RULE_INITIALIZER_TYPE, t, "correct the type of the input",
+                       "the initializer '%.*s' is not of the type that the input has",
+                       ONX_FMT(t->name));
+}
+
 static void check_initializer(onx_checker *c, const onx_graph *graph, const onx_tensor *t) {
     const char *how = onx_map_get(&c->names, graph, t->name);
     if (!t->name.size)
@@ -59,6 +76,7 @@ static void check_initializer(onx_checker *c, const onx_graph *graph, const onx_
                        "the initializer '%.*s' is not an input: IR version 4 came with that",
                        ONX_FMT(t->name));
     if (!how) check_hiding(c, graph, t, t->name);
+    if (how == &by_input) check_default(c, t);
     define(c, graph, t->name, &by_initializer);
 }
 

@@ -155,6 +155,23 @@ typedef struct side {
     onx_rule_id count, missing;
 } side;
 
+/* The numbers of outputs in between make no sense. */
+static const struct {
+    const char *op;
+    int32_t since, until;
+    size_t few, many;
+} all_or_few[] = {{"BatchNormalization", 1, 9, 1, 5}, {"BatchNormalization", 14, 15, 1, 3}};
+
+static void check_outputs(onx_checker *c, const onx_node *node, const onx_op *op) {
+    size_t n = node->output.n;
+    for (size_t i = 0; i < ONX_COUNT(all_or_few); i++)
+        if (strcmp(op->name, all_or_few[i].op) == 0 && op->since >= all_or_few[i].since &&
+            op->since <= all_or_few[i].until && n > all_or_few[i].few && n < all_or_few[i].many)
+            onx_check_tell(c, ONX_RULE_OUTPUT_COUNT, node, op->signature,
+                           "%s %d has %zu outputs or %zu, not %zu", op->name, (int)op->since,
+                           all_or_few[i].few, all_or_few[i].many, n);
+}
+
 static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, const side *s) {
     size_t n = s->names->n;
     if (n < s->least || n > s->most)
@@ -165,9 +182,9 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
                                            : "at most",
                        n < s->least ? s->least : s->most, s->what,
                        (n < s->least ? s->least : s->most) == 1 ? "" : "s", n);
-    for (size_t i = 0; i < n && i < s->n_params; i++) {
-        const onx_param *p = &s->params[i];
-        if (!s->names->v[i].size && !p->optional && !p->variadic)
+    for (size_t i = 0; i < n && s->n_params; i++) {
+        const onx_param *p = &s->params[i < s->n_params ? i : s->n_params - 1];
+        if (!s->names->v[i].size && !p->optional && !p->heterogeneous)
             onx_check_tell(c, s->missing, node, NULL, "%s %zu, '%.*s', of %s is not optional",
                            s->what, i, ONX_FMT(p->name), op->name);
     }
@@ -200,6 +217,7 @@ static void check_operator(onx_checker *c, const onx_node *node, const onx_calle
                 ONX_RULE_OUTPUT_MISSING};
     check_side(c, node, op, &in);
     check_side(c, node, op, &out);
+    check_outputs(c, node, op);
     onx_check_attrs(c, node, callee);
     onx_check_attr_values(c, node, callee);
     onx_check_subgraphs(c, node);

@@ -51,6 +51,10 @@ bool onx_facts_unknown(const onx_facts *facts, const onx_sym *sym);
  * known. */
 void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, onx_buf *out);
 
+/* As a declared type in `doc`: sizes that are not known stay open. NULL where the type is not
+ * known. */
+onx_status onx_facts_type(const onx_facts *facts, const onx_fact *fact, onx_doc *doc,
+                          onx_type **out, onx_diag *diag) ONX_MUST_CHECK;
 /* As a type in ONNX text: "float[N,3]". */
 void onx_fact_print(const onx_fact *fact, onx_buf *out);
 

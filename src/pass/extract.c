@@ -192,6 +192,21 @@ static bool keep(void *user, const onx_msg *m) {
 
 /* ─ Inputs and outputs ───────────────────────────────────────────────────────────────────────── */
 
+static const onx_type *innermost(const onx_type *type) {
+    while (onx_type_elem(type)) type = onx_type_elem(type);
+    return type;
+}
+
+static bool has_elements(const onx_type *type) {
+    type = innermost(type);
+    return onx_type_kind_of(type) == ONX_TYPE_OPAQUE || onx_type_dtype(type);
+}
+
+static bool is_complete(const onx_type *type) {
+    bool opaque = onx_type_kind_of(innermost(type)) == ONX_TYPE_OPAQUE;
+    return opaque || (has_elements(type) && onx_type_has_shape(innermost(type)));
+}
+
 static onx_status fail_type(const cutter *c, const onx_value *value) {
     onx_fail(c->diag, ONX_INVALID, "the type of '%.*s' is neither declared nor can it be inferred",
              ONX_FMT(value->name));
@@ -200,15 +215,21 @@ static onx_status fail_type(const cutter *c, const onx_value *value) {
     return ONX_INVALID;
 }
 
-/* Inference that fails tells nothing, unless memory ran out. */
+/* Mistakes in the model are not looked for here; inference that fails tells nothing. */
+static onx_status infer(cutter *c) {
+    const onx_facts_options options = {.report = onx_facts_ignore};
+    onx_status status = c->facts ? ONX_OK : onx_facts_new(c->model, &options, &c->facts, c->diag);
+    return status == ONX_NO_MEMORY ? status : ONX_OK;
+}
+
 static onx_status add_type(cutter *c, const onx_value *value, onx_value_info *info) {
     onx_type *type = NULL;
-    onx_status status = c->facts ? ONX_OK : onx_facts_try(c->model, &c->facts, c->diag);
-    if (status == ONX_NO_MEMORY) return status;
-    if (!status)
-        ONX_TRY(onx_fact_type(info->msg.doc, onx_facts_of(c->facts, value), &type, c->diag));
+    ONX_TRY(infer(c));
+    if (c->facts)
+        ONX_TRY(
+            onx_facts_type(c->facts, onx_facts_of(c->facts, value), info->msg.doc, &type, c->diag));
     if (type) onx_msg_append(info, ONX_ROW(value_info, type), type);
-    return onx_type_has_dtype(info->type) ? ONX_OK : fail_type(c, value);
+    return has_elements(info->type) ? ONX_OK : fail_type(c, value);
 }
 
 /* The declaration of the value, with a type. */
@@ -218,8 +239,7 @@ static onx_status declare(cutter *c, const onx_value *value, const onx_field *ro
     const onx_value_info *best = NULL;
     onx_value_info *info;
     for (size_t i = 0; i < ONX_COUNT(infos); i++)
-        if (infos[i] && (!best || (!onx_type_is_complete(best->type) && infos[i]->type)))
-            best = infos[i];
+        if (infos[i] && (!best || (!is_complete(best->type) && infos[i]->type))) best = infos[i];
     if (best) {
         ONX_TRY(onx_msg_clone(doc, best, &info, c->diag));
     } else {
@@ -227,7 +247,7 @@ static onx_status declare(cutter *c, const onx_value *value, const onx_field *ro
         if (!info || onx_str_set(info, ONX_ROW(value_info, name), onx_value_name(value)))
             return onx_fail_nomem(c->diag);
     }
-    if (!onx_type_is_complete(info->type)) ONX_TRY(add_type(c, value, info));
+    if (!is_complete(info->type)) ONX_TRY(add_type(c, value, info));
     onx_msg_append(c->copy->graph, row, info);
     return ONX_OK;
 }

@@ -1,7 +1,6 @@
 /* surgery.h: what the functions that cut, join and change whole models share.
  *
  *     reach.c        which parts of a model a set of values needs
- *     fact_type.c    a declared type from what inference knows
  *     names.c        many new names at once
  *     dim_edits.c    many new sizes at once
  */
@@ -35,18 +34,6 @@ onx_status onx_reach_add(onx_reach *reach, onx_value *root, onx_diag *diag) ONX_
 bool onx_reach_has(const onx_reach *reach, const void *object);
 bool onx_reach_is_stop(const onx_reach *reach, const onx_value *value);
 bool onx_reach_has_domain(const onx_reach *reach, onx_str domain);
-
-/* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
-
-/* A type for a declaration, in `doc`; `*out` is NULL where no element type is known. Sizes that
- * inference gave a name to stay open. */
-onx_status onx_fact_type(onx_doc *doc, const onx_fact *fact, onx_type **out, onx_diag *diag)
-    ONX_MUST_CHECK;
-/* Does the type say what it is a type of elements of; and also, of a tensor, the rank? */
-bool onx_type_has_dtype(const onx_type *type);
-bool onx_type_is_complete(const onx_type *type);
-/* Facts, but for models that inference finds mistakes in: these are passed over. */
-onx_status onx_facts_try(const onx_model *model, onx_facts **out, onx_diag *diag) ONX_MUST_CHECK;
 
 /* ─ Names ────────────────────────────────────────────────────────────────────────────────────── */
 

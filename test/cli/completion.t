@@ -9,6 +9,9 @@ $ sh complete.sh onx ''
 |merge
 |rename
 |inline
+|dims
+|strip
+|constants
 |tensor
 |run
 |bench
@@ -20,6 +23,7 @@ $ sh complete.sh onx ''
 |--version
 $ sh complete.sh onx con
 |convert
+|constants
 $ sh complete.sh onx info --
 |--json
 |--from
@@ -75,12 +79,16 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--compare
 |--cpu
 |--dims
+|--docs
 |--dtype
 |--emit-table
 |--except
 |--external
 |--external-many
 |--first-metadata
+|--fix
+|--fixed
+|--free
 |--from
 |--full
 |--functions
@@ -97,8 +105,10 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--list-options
 |--map
 |--max-elements
+|--metadata
 |--model
 |--name
+|--names
 |--no-color
 |--nodes
 |--only
@@ -111,6 +121,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefix1
 |--prefix2
 |--prefixes
+|--producer
 |--profile
 |--quiet
 |--random
@@ -126,8 +137,14 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--threads
 |--threshold
 |--to
+|--to-initializers
+|--to-inputs
+|--to-nodes
 |--touch
+|--training
 |--type
+|--unused
+|--value-info
 |--values
 |--why
 |--width

@@ -1,6 +1,7 @@
 /* sequence.c: sequences and optionals: meaning. What is known of a sequence is what is true of all
  * its items; their number is not known. */
 #include "ops/control/control.h"
+#include "ops/sequence/map_body.h"
 
 /* Output 0 is a sequence or an optional of `elem`. */
 static onx_status infer_list(onx_infer *in, onx_type_kind kind, const onx_fact *elem) {
@@ -203,7 +204,8 @@ onx_op_rows onx_ops_sequence = {
     {"ConcatFromSequence", 11,
      "(input_sequence:S) -> (concat_result:T) {new_axis:int=0, axis:int} [S:seq(all1), T:all1]",
      .infer = infer_concat},
-    {"SequenceMap", 17, MAP "[S:seq(all1), V:all1|seq(all1)]", .infer = infer_map},
+    {"SequenceMap", 17, MAP "[S:seq(all1), V:all1|seq(all1)]", .infer = infer_map,
+     .body = onx_map_body},
     {"Optional", 15,
      "(input?:V) -> (output:O) {type?:type_proto} "
      "[V:all1|seq(all1), O:optional(seq(all1))|optional(all1)]",

@@ -65,6 +65,8 @@ struct onx_convert {
     onx_map signatures; /* row to its signature */
     onx_value **loose;  /* constants that lost a use, and may have no other */
     size_t n_loose, cap_loose;
+    onx_node **constants; /* that become initializers in the end */
+    size_t n_constants, cap_constants;
     /* What cannot be kept. */
     onx_diag diag; /* of the step under way */
     onx_diag first;
@@ -103,6 +105,7 @@ const onx_tensor *onx_convert_constant(const onx_convert *c, const onx_node *nod
 /* The integers or floats of a constant input (at most 65536), in the arena. False: not known. */
 bool onx_convert_ints(onx_convert *c, const onx_node *node, size_t index, size_t *n, int64_t **out);
 bool onx_convert_floats(onx_convert *c, const onx_node *node, size_t index, size_t *n, float **out);
+bool onx_convert_is_float(onx_dtype dtype); /* of 16 bits or more */
 /* Is its rank known? And one of its sizes, as a number? */
 bool onx_convert_rank(const onx_convert *c, const onx_node *node, size_t index, size_t *rank);
 bool onx_convert_dim(const onx_convert *c, const onx_node *node, size_t index, size_t axis,
@@ -138,6 +141,13 @@ onx_status onx_convert_expand_as(onx_convert *c, onx_node *node, const onx_op *r
                                  const char *text) ONX_MUST_CHECK;
 /* The same for text that is made: it is freed. */
 onx_status onx_convert_expand_buf(onx_convert *c, onx_node *node, onx_buf *text) ONX_MUST_CHECK;
+static inline onx_buf onx_convert_text(const onx_convert *c) {
+    onx_buf text;
+    onx_buf_init(&text, c->model->msg.doc->ctx);
+    return text;
+}
+/* In a text: a number that float holds, of any type of numbers. */
+void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype);
 /* The same for the function body of the row that is left. NOT_FOUND: there is none. */
 onx_status onx_convert_expand_body(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 

@@ -52,8 +52,7 @@ static onx_status softmax_up(onx_convert *c, onx_node *node) {
     int64_t axis;
     ONX_TRY(softmax_axis(c, node, &axis));
     if (axis == -1) return onx_node_set_int(node, "axis", -1) ? onx_fail_nomem(&c->diag) : ONX_OK;
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "shape = Shape (input)\n"
                    "flat = Flatten <axis: int = %lld> (input)\n"
@@ -72,9 +71,7 @@ static onx_status softmax_down(onx_convert *c, onx_node *node) {
     if (axis == -1) return onx_node_set_int(node, "axis", last) ? onx_fail_nomem(&c->diag) : ONX_OK;
     if (!ranked || axis < 0)
         return onx_convert_refuse(c, "which axis is the last one is not known");
-    onx_buf perm, text;
-    onx_buf_init(&perm, c->model->msg.doc->ctx);
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf perm = onx_convert_text(c), text = onx_convert_text(c);
     for (int64_t i = 0; i <= last; i++) /* that axis and the last one change places */
         onx_buf_printf(&perm, "%s%lld", i ? ", " : "",
                        (long long)(i == axis   ? last
@@ -100,8 +97,7 @@ static onx_status last_index_down(onx_convert *c, onx_node *node) {
     ONX_TRY(onx_convert_plain(c, node, "axis"));
     if (!onx_convert_int(c, node, "select_last_index")) return ONX_OK;
     long long axis = (long long)onx_convert_int(c, node, "axis");
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "axes = Constant <value: tensor = int64[1] {%lld}> ()\n"
                    "back = Constant <value: tensor = int64[1] {-1}> ()\n"
@@ -128,8 +124,7 @@ static onx_status split_up(onx_convert *c, onx_node *node) {
 
 /* The sizes of the parts, computed when the model runs. */
 static onx_status split_dynamic(onx_convert *c, onx_node *node, long long axis, size_t n) {
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "shape = Shape (input)\n"
                    "axes = Constant <value: tensor = int64[1] {%lld}> ()\n"

@@ -3,26 +3,7 @@
 
 #include <stdio.h>
 
-static onx_buf text_begin(const onx_convert *c) {
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
-    return text;
-}
-
-static bool is_float(onx_dtype dtype) {
-    return dtype == ONX_DTYPE_F32 || dtype == ONX_DTYPE_F16 || dtype == ONX_DTYPE_F64 ||
-           dtype == ONX_DTYPE_BF16;
-}
-
-/* A number of a float type that has no text of its own. */
-static void put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype) {
-    onx_buf_printf(text,
-                   "%s_f32 = Constant <value: tensor = float {%s}> ()\n"
-                   "%s = Cast <to: int = %d> (%s_f32)\n",
-                   name, number, name, (int)dtype, name);
-}
-
-/* ─ NaN is the one number that is neither less than 0 nor greater than -1 ────────────────────── */
+/* ─ Equal of floats, before 11; NaN is what is neither less than 0 nor greater than -1 ───────── */
 
 static onx_status equal_down(onx_convert *c, onx_node *node) {
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
@@ -31,10 +12,10 @@ static onx_status equal_down(onx_convert *c, onx_node *node) {
                                   "a = Cast <to: int = 7> (A)\n"
                                   "b = Cast <to: int = 7> (B)\n"
                                   "C = Equal (a, b)\n");
-    if (!is_float(dtype)) return ONX_OK;
-    onx_buf text = text_begin(c);
-    put_number(&text, "zero", "0", dtype);
-    put_number(&text, "minus", "-1", dtype);
+    if (!onx_convert_is_float(dtype)) return ONX_OK;
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "zero", "0", dtype);
+    onx_convert_put_number(&text, "minus", "-1", dtype);
     onx_buf_puts(&text, "less = Less (A, B)\n"
                         "more = Greater (A, B)\n"
                         "differ = Or (less, more)\n"
@@ -50,19 +31,6 @@ static onx_status equal_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-static onx_status isnan_down(onx_convert *c, onx_node *node) {
-    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
-    if (!is_float(dtype)) return onx_convert_refuse(c, "the type of 'X' is not known");
-    onx_buf text = text_begin(c);
-    put_number(&text, "zero", "0", dtype);
-    put_number(&text, "minus", "-1", dtype);
-    onx_buf_puts(&text, "less = Less (X, zero)\n"
-                        "more = Greater (X, minus)\n"
-                        "number = Or (less, more)\n"
-                        "Y = Not (number)\n");
-    return onx_convert_expand_buf(c, node, &text);
-}
-
 /* ─ Minima, maxima and limits of integers, before 12 ─────────────────────────────────────────── */
 
 static bool is_integer(onx_dtype dtype) {
@@ -73,7 +41,7 @@ static bool is_integer(onx_dtype dtype) {
 static onx_status extreme_down(onx_convert *c, onx_node *node) {
     bool max = onx_str_is(node->op_type, "Max");
     if (!is_integer(onx_convert_in(c, node, 0)->dtype)) return ONX_OK;
-    onx_buf text = text_begin(c);
+    onx_buf text = onx_convert_text(c);
     onx_buf_puts(&text, "best0 = Identity (data_00)\n");
     for (size_t i = 1; i < node->input.n; i++)
         onx_buf_printf(&text,
@@ -87,7 +55,7 @@ static onx_status extreme_down(onx_convert *c, onx_node *node) {
 static onx_status clip_down(onx_convert *c, onx_node *node) {
     bool low = onx_convert_has(node, 1), high = onx_convert_has(node, 2);
     if (!is_integer(onx_convert_in(c, node, 0)->dtype)) return ONX_OK;
-    onx_buf text = text_begin(c);
+    onx_buf text = onx_convert_text(c);
     onx_buf_puts(&text, low ? "below = Less (input, min)\nlow = Where (below, min, input)\n"
                             : "low = Identity (input)\n");
     onx_buf_puts(&text, high ? "above = Greater (low, max)\noutput = Where (above, max, low)\n"
@@ -117,15 +85,15 @@ static onx_status sum_down(onx_convert *c, onx_node *node) {
     bool mean = onx_str_is(node->op_type, "Mean");
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
     if (same_shapes(c, node)) return ONX_OK;
-    if (mean && !is_float(dtype))
+    if (mean && !onx_convert_is_float(dtype))
         return onx_convert_refuse(c, "the type of its inputs is not known");
-    onx_buf text = text_begin(c);
+    onx_buf text = onx_convert_text(c);
     onx_buf_puts(&text, "sum0 = Identity (data_00)\n");
     for (size_t i = 1; i < node->input.n; i++)
         onx_buf_printf(&text, "sum%zu = Add (sum%zu, data_0%zu)\n", i, i - 1, i);
     char count[24];
     (void)snprintf(count, sizeof count, "%zu", node->input.n);
-    if (mean) put_number(&text, "count", count, dtype);
+    if (mean) onx_convert_put_number(&text, "count", count, dtype);
     onx_buf_printf(&text, mean ? "mean = Div (sum%zu, count)\n" : "sum = Identity (sum%zu)\n",
                    node->input.n - 1);
     return onx_convert_expand_buf(c, node, &text);
@@ -135,8 +103,8 @@ static onx_status sum_down(onx_convert *c, onx_node *node) {
 
 static onx_status pow_down(onx_convert *c, onx_node *node) {
     onx_dtype x = onx_convert_in(c, node, 0)->dtype, y = onx_convert_in(c, node, 1)->dtype;
-    if (x == y || !y || !is_float(x)) return ONX_OK;
-    onx_buf text = text_begin(c);
+    if (x == y || !y || !onx_convert_is_float(x)) return ONX_OK;
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text, "y = Cast <to: int = %d> (Y)\nZ = Pow (X, y)\n", (int)x);
     return onx_convert_expand_buf(c, node, &text);
 }
@@ -146,10 +114,10 @@ static onx_status pow_down(onx_convert *c, onx_node *node) {
 static onx_status mod_down(onx_convert *c, onx_node *node) {
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
     ONX_TRY(onx_convert_plain(c, node, "fmod"));
-    if (onx_convert_int(c, node, "fmod") || !is_float(dtype)) return ONX_OK;
-    onx_buf text = text_begin(c);
-    put_number(&text, "zero", "0", dtype);
-    put_number(&text, "minus_zero", "-0.0", dtype);
+    if (onx_convert_int(c, node, "fmod") || !onx_convert_is_float(dtype)) return ONX_OK;
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "zero", "0", dtype);
+    onx_convert_put_number(&text, "minus_zero", "-0.0", dtype);
     onx_buf_puts(&text, "rest = Mod <fmod: int = 1> (A, B)\n"
                         "none = Equal (rest, zero)\n"
                         "some = Not (none)\n"
@@ -161,6 +129,50 @@ static onx_status mod_down(onx_convert *c, onx_node *node) {
                         "moved = Where (add, more, rest)\n"
                         "signed = Where (below, minus_zero, zero)\n"
                         "C = Where (none, signed, moved)\n");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* ─ BitShift of signed integers, since 28 ────────────────────────────────────────────────────── */
+
+/* Shifted without a sign. To the right, a negative x is -1 - (-1 - x), of which the inner part has
+ * none. A shift by too much leaves nothing, or the sign. */
+static onx_status shift_down(onx_convert *c, onx_node *node) {
+    static const struct {
+        onx_dtype from, to;
+        const char *bits;
+    } types[] = {{ONX_DTYPE_I8, ONX_DTYPE_U8, "8"},
+                 {ONX_DTYPE_I16, ONX_DTYPE_U16, "16"},
+                 {ONX_DTYPE_I32, ONX_DTYPE_U32, "32"},
+                 {ONX_DTYPE_I64, ONX_DTYPE_U64, "64"}};
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    size_t t = 0;
+    while (t < ONX_COUNT(types) && types[t].from != dtype) t++;
+    if (t == ONX_COUNT(types)) return ONX_OK;
+    ONX_TRY(onx_convert_plain(c, node, "direction"));
+    bool right = onx_str_is(onx_convert_string(c, node, "direction"), "RIGHT");
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "zero", "0", dtype);
+    onx_convert_put_number(&text, "minus", "-1", dtype);
+    onx_convert_put_number(&text, "bits", types[t].bits, dtype);
+    onx_buf_printf(&text,
+                   "negative = Less (X, zero)\n"
+                   "mirrored = Sub (minus, X)\n"
+                   "turned = Where (negative, mirrored, X)\n"
+                   "x = Cast <to: int = %d> (%s)\n"
+                   "y_less = Less (Y, zero)\n"
+                   "y_fits = Less (Y, bits)\n"
+                   "y_much = Not (y_fits)\n"
+                   "y_off = Or (y_less, y_much)\n"
+                   "y_kept = Where (y_off, zero, Y)\n"
+                   "y = Cast <to: int = %d> (y_kept)\n"
+                   "z = BitShift <direction: string = @direction> (x, y)\n"
+                   "shifted = Cast <to: int = %d> (z)\n"
+                   "back = Sub (minus, shifted)\n"
+                   "result = Where (negative, back, shifted)\n"
+                   "sign = Where (negative, minus, zero)\n"
+                   "Z = Where (y_off, %s, %s)\n",
+                   (int)types[t].to, right ? "turned" : "X", (int)types[t].to, (int)dtype,
+                   right ? "sign" : "zero", right ? "result" : "shifted");
     return onx_convert_expand_buf(c, node, &text);
 }
 
@@ -182,13 +194,13 @@ static onx_status cast_down(onx_convert *c, onx_node *node) {
 }
 
 const onx_step onx_step_equal = {NULL, equal_down, NULL};
-const onx_step onx_step_isnan = {NULL, isnan_down, NULL};
 const onx_step onx_step_extreme = {NULL, extreme_down, NULL};
 const onx_step onx_step_clip_integer = {NULL, clip_down, NULL};
 const onx_step onx_step_shapes = {NULL, shapes_down, NULL};
 const onx_step onx_step_sum = {NULL, sum_down, NULL};
 const onx_step onx_step_pow = {NULL, pow_down, NULL};
 const onx_step onx_step_mod = {NULL, mod_down, NULL};
+const onx_step onx_step_shift = {NULL, shift_down, NULL};
 const onx_step onx_step_gemm_c = {NULL, gemm_down, NULL};
 const onx_step onx_step_saturate = {NULL, cast_down, "saturate"};
 const onx_step onx_step_round_mode = {NULL, cast_down, "round_mode"};

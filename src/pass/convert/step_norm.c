@@ -11,8 +11,7 @@ static onx_status spatial_up(onx_convert *c, onx_node *node) {
     if (node->output.n > 1)
         return onx_convert_refuse(c, "it trains for each feature (spatial is 0)");
     if (!dtype) return onx_convert_refuse(c, "the type of 'X' is not known");
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "epsilon_f32 = Constant <value: tensor = float {%.9g}> ()\n"
                    "epsilon = Cast <to: int = %d> (epsilon_f32)\n"
@@ -52,8 +51,7 @@ static onx_status groups_up(onx_convert *c, onx_node *node) {
     ONX_TRY(onx_convert_plain(c, node, "num_groups"));
     long long groups = (long long)onx_convert_int(c, node, "num_groups");
     if (groups < 1) return onx_convert_refuse(c, "'num_groups' must be positive");
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "channels = Shape <start: int = 1, end: int = 2> (X)\n"
                    "groups = Constant <value: tensor = int64[1] {%lld}> ()\n"
@@ -87,8 +85,7 @@ static onx_status mask(onx_convert *c, onx_node *node) {
     onx_dtype dtype = c->at.up ? onx_convert_in(c, node, 0)->dtype : ONX_DTYPE_BOOL;
     if (!onx_convert_is_used(node, 1)) return ONX_OK;
     if (!dtype) return onx_convert_refuse(c, "the type of 'data' is not known");
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "output, other = Dropout <ratio: float = @ratio> (data)\n"
                    "mask = Cast <to: int = %d> (other)\n",

@@ -7,11 +7,10 @@
 static onx_status layout_down(onx_convert *c, onx_node *node) {
     static const bool turns[] = {[0] = true, [5] = true, [6] = true, [7] = false};
     const onx_signature *names;
-    onx_buf text;
     ONX_TRY(onx_convert_plain(c, node, "layout"));
     if (!onx_convert_int(c, node, "layout")) return ONX_OK;
     ONX_TRY(onx_convert_signature(c, c->at.before, &names));
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     for (size_t i = 0; i < node->input.n && i < names->n_inputs; i++)
         if (i < ONX_COUNT(turns) && turns[i] && onx_convert_has(node, i))
             onx_buf_printf(&text, "turned%zu = Transpose <perm: ints = [1, 0, 2]> (%.*s)\n", i,

@@ -32,8 +32,7 @@ static onx_status scan_up(onx_convert *c, onx_node *node) {
         return onx_convert_refuse(c, "sequences of different lengths ('sequence_lens')");
     ONX_TRY(onx_convert_plain(c, node, "directions"));
     ONX_TRY(count_inputs(c, node, n, &sequences));
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     put_list(&text, node->output.n, "final_state_and_scan_outputs");
     onx_buf_printf(&text, " = Scan <num_scan_inputs: int = %zu, body: graph = batch (", n);
     put_list(&text, n, "in");
@@ -71,8 +70,7 @@ static onx_status scan_down(onx_convert *c, onx_node *node) {
     size_t n = node->input.n, sequences;
     ONX_TRY(check_lists(c, node));
     ONX_TRY(count_inputs(c, node, n, &sequences));
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     for (size_t i = 0; i < n; i++)
         onx_buf_printf(&text,
                        "in%zu = Unsqueeze <axes: ints = [0]> (initial_state_and_scan_inputs%zu)\n",

@@ -27,8 +27,7 @@ static onx_status part_down(onx_convert *c, onx_node *node) {
         ONX_TRY(onx_convert_drop_attr(c, node, "start"));
         return onx_convert_drop_attr(c, node, "end");
     }
-    onx_buf text;
-    onx_buf_init(&text, c->model->msg.doc->ctx);
+    onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "all = Shape (data)\n"
                    "starts = Constant <value: tensor = int64[1] {%lld}> ()\n"
@@ -192,6 +191,24 @@ static onx_status reduction_down(onx_convert *c, onx_node *node) {
     return onx_convert_refuse(c, "there is no reduction '%.*s' there", ONX_FMT(reduction));
 }
 
+/* ─ Optionals: since 18 also of what is none ─────────────────────────────────────────────────── */
+
+static onx_status has_element_down(onx_convert *c, onx_node *node) {
+    onx_type_kind kind = onx_convert_in(c, node, 0)->kind;
+    if (!onx_convert_has(node, 0))
+        return onx_convert_expand(c, node, "output = Constant <value: tensor = bool {0}> ()");
+    if (kind == ONX_TYPE_NONE || kind == ONX_TYPE_OPTIONAL) return ONX_OK;
+    return onx_convert_expand(c, node, "output = Constant <value: tensor = bool {1}> ()");
+}
+
+static onx_status get_element_down(onx_convert *c, onx_node *node) {
+    onx_type_kind kind = onx_convert_in(c, node, 0)->kind;
+    if (kind == ONX_TYPE_NONE || kind == ONX_TYPE_OPTIONAL) return ONX_OK;
+    return onx_convert_expand(c, node, "output = Identity (input)");
+}
+
+const onx_step onx_step_has_element = {NULL, has_element_down, NULL};
+const onx_step onx_step_get_element = {NULL, get_element_down, NULL};
 const onx_step onx_step_allowzero = {NULL, allowzero_down, NULL};
 const onx_step onx_step_part = {NULL, part_down, NULL};
 const onx_step onx_step_pad_axes = {NULL, pad_axes_down, NULL};

@@ -67,6 +67,11 @@ bool onx_convert_floats(onx_convert *c, const onx_node *node, size_t index, size
     return *out;
 }
 
+bool onx_convert_is_float(onx_dtype dtype) {
+    return dtype == ONX_DTYPE_F32 || dtype == ONX_DTYPE_F16 || dtype == ONX_DTYPE_F64 ||
+           dtype == ONX_DTYPE_BF16;
+}
+
 bool onx_convert_rank(const onx_convert *c, const onx_node *node, size_t index, size_t *rank) {
     const onx_fact *fact = onx_convert_in(c, node, index);
     *rank = fact->rank;
@@ -189,6 +194,13 @@ onx_status onx_convert_set_input(onx_convert *c, onx_node *node, size_t index, o
 onx_status onx_convert_drop_attr(onx_convert *c, onx_node *node, const char *name) {
     onx_status status = onx_node_remove_attr(node, name);
     return status == ONX_NO_MEMORY ? onx_fail_nomem(&c->diag) : ONX_OK;
+}
+
+void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype) {
+    onx_buf_printf(text,
+                   "%s_f32 = Constant <value: tensor = float {%s}> ()\n"
+                   "%s = Cast <to: int = %d> (%s_f32)\n",
+                   name, number, name, (int)dtype, name);
 }
 
 /* ─ Nodes in the place of a node ─────────────────────────────────────────────────────────────── */

@@ -1,0 +1,236 @@
+/* step_first.c: operators below their first version, in terms of older ones.
+ *
+ * What is exact is here: Round, IsInf and IsNaN to the bit (but for the sign of zero), integers as
+ * integers. Operators that are functions need no entry: their bodies take their places. */
+#include "pass/convert/steps.h"
+
+/* ─ Numbers ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* NaN is the one number that is neither less than 0 nor greater than -1. */
+static onx_status isnan_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    if (!onx_convert_is_float(dtype)) return onx_convert_refuse(c, "the type of 'X' is not known");
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "zero", "0", dtype);
+    onx_convert_put_number(&text, "minus", "-1", dtype);
+    onx_buf_puts(&text, "less = Less (X, zero)\n"
+                        "more = Greater (X, minus)\n"
+                        "number = Or (less, more)\n"
+                        "Y = Not (number)\n");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+static onx_status isinf_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    ONX_TRY(onx_convert_plain(c, node, "detect_positive"));
+    ONX_TRY(onx_convert_plain(c, node, "detect_negative"));
+    bool more = onx_convert_int(c, node, "detect_positive") != 0;
+    bool less = onx_convert_int(c, node, "detect_negative") != 0;
+    if (dtype != ONX_DTYPE_F32 && dtype != ONX_DTYPE_F64)
+        return onx_convert_refuse(c, "the type of 'X' is not known");
+    const char *most = dtype == ONX_DTYPE_F32 ? "3.4028234663852886e38" : "1.7976931348623157e308";
+    const char *type = onx_dtype_name(dtype);
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(&text,
+                   "most = Constant <value: tensor = %s {%s}> ()\n"
+                   "least = Constant <value: tensor = %s {-%s}> ()\n"
+                   "more = Greater (X, most)\n"
+                   "less = Less (X, least)\n"
+                   "Y = %s\n",
+                   type, most, type, most,
+                   more && less ? "Or (more, less)"
+                   : more       ? "Identity (more)"
+                   : less       ? "Identity (less)"
+                                : "And (more, less)");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* "rounded" is "exact" to the nearest even integer: up from its floor where it is past the middle,
+ * or on it, and the floor is odd. */
+static void put_round(onx_buf *text, onx_dtype dtype) {
+    onx_convert_put_number(text, "half", "0.5", dtype);
+    onx_buf_printf(text,
+                   "floor = Floor (exact)\n"
+                   "rest = Sub (exact, floor)\n"
+                   "past = Greater (rest, half)\n"
+                   "before = Less (rest, half)\n"
+                   "off = Or (past, before)\n"
+                   "middle = Not (off)\n"
+                   "halved = Mul (floor, half)\n"
+                   "halved_floor = Floor (halved)\n"
+                   "odd = Less (halved_floor, halved)\n"
+                   "to_even = And (middle, odd)\n"
+                   "is_up = Or (past, to_even)\n"
+                   "up = Cast <to: int = %d> (is_up)\n"
+                   "rounded = Add (floor, up)\n",
+                   (int)dtype);
+}
+
+static onx_status round_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    if (!onx_convert_is_float(dtype)) return onx_convert_refuse(c, "the type of 'X' is not known");
+    onx_buf text = onx_convert_text(c);
+    onx_buf_puts(&text, "exact = Identity (X)\n");
+    put_round(&text, dtype);
+    onx_buf_puts(&text, "Y = Identity (rounded)\n");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* Of integers: what division leaves, moved to the sign of the divisor unless fmod is set. */
+static onx_status mod_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    ONX_TRY(onx_convert_plain(c, node, "fmod"));
+    if (!dtype || onx_convert_is_float(dtype))
+        return onx_convert_refuse(c, "there is no remainder of floats before version 10");
+    bool fmod = onx_convert_int(c, node, "fmod") != 0;
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(&text,
+                   "quotient = Div (A, B)\n"
+                   "product = Mul (quotient, B)\n"
+                   "%s = Sub (A, product)\n",
+                   fmod ? "C" : "rest");
+    if (!fmod) {
+        onx_convert_put_number(&text, "zero", "0", dtype);
+        onx_buf_printf(&text,
+                       "rest_below = Less (rest, zero)\n"
+                       "rest_above = Greater (rest, zero)\n"
+                       "some = Or (rest_below, rest_above)\n"
+                       "below = Less (B, zero)\n"
+                       "other = Xor (below, rest_below)\n"
+                       "is_moved = And (some, other)\n"
+                       "moved = Cast <to: int = %d> (is_moved)\n"
+                       "move = Mul (moved, B)\n"
+                       "C = Add (rest, move)\n",
+                       (int)dtype);
+    }
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* ─ Quantization, with one scale for all elements ────────────────────────────────────────────── */
+
+static onx_status dequantize_down(onx_convert *c, onx_node *node) {
+    bool zero = onx_convert_has(node, 2);
+    return onx_convert_expand(c, node,
+                              zero ? "number = Cast <to: int = 1> (x)\n"
+                                     "zero = Cast <to: int = 1> (x_zero_point)\n"
+                                     "moved = Sub (number, zero)\n"
+                                     "y = Mul (moved, x_scale)\n"
+                                   : "number = Cast <to: int = 1> (x)\n"
+                                     "y = Mul (number, x_scale)\n");
+}
+
+static onx_status quantize_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_has(node, 2) ? onx_convert_in(c, node, 2)->dtype : ONX_DTYPE_U8;
+    if (dtype != ONX_DTYPE_U8 && dtype != ONX_DTYPE_I8)
+        return onx_convert_refuse(c, "the type of 'y_zero_point' is not known");
+    onx_buf text = onx_convert_text(c);
+    onx_buf_puts(&text, "number = Cast <to: int = 1> (x)\n"
+                        "exact = Div (number, y_scale)\n");
+    put_round(&text, ONX_DTYPE_F32);
+    onx_buf_puts(&text, onx_convert_has(node, 2) ? "zero = Cast <to: int = 1> (y_zero_point)\n"
+                                                   "moved = Add (rounded, zero)\n"
+                                                 : "moved = Identity (rounded)\n");
+    onx_buf_printf(&text,
+                   "low = Constant <value: tensor = float {%s}> ()\n"
+                   "high = Constant <value: tensor = float {%s}> ()\n"
+                   "not_less = Max (moved, low)\n"
+                   "kept = Min (not_less, high)\n"
+                   "y = Cast <to: int = %d> (kept)\n",
+                   dtype == ONX_DTYPE_U8 ? "0" : "-128", dtype == ONX_DTYPE_U8 ? "255" : "127",
+                   (int)dtype);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* Is there no zero point, or one for all elements? */
+static bool is_single(const onx_convert *c, const onx_node *node, size_t index) {
+    const onx_fact *fact = onx_convert_in(c, node, index);
+    int64_t size;
+    return !onx_convert_has(node, index) || (fact->ranked && fact->rank == 0) ||
+           (fact->rank == 1 && onx_convert_dim(c, node, index, 0, &size) && size == 1);
+}
+
+static onx_status matmul_integer_down(onx_convert *c, onx_node *node) {
+    static const char *const names[] = {"A", "B", "a_zero_point", "b_zero_point"};
+    if (!is_single(c, node, 2) || !is_single(c, node, 3))
+        return onx_convert_refuse(c, "there is more than one zero point");
+    onx_buf text = onx_convert_text(c);
+    for (size_t i = 0; i < 2; i++) {
+        bool zero = onx_convert_has(node, i + 2);
+        onx_buf_printf(&text, "wide%zu = Cast <to: int = 6> (%s)\n", i, names[i]);
+        if (zero)
+            onx_buf_printf(&text,
+                           "zero%zu = Cast <to: int = 6> (%s)\n"
+                           "in%zu = Sub (wide%zu, zero%zu)\n",
+                           i, names[i + 2], i, i, i);
+        else
+            onx_buf_printf(&text, "in%zu = Identity (wide%zu)\n", i, i);
+    }
+    onx_buf_puts(&text, "Y = MatMul (in0, in1)\n");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* ─ Shapes ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Where both shapes are known, it is repeated. */
+static onx_status expand_down(onx_convert *c, onx_node *node) {
+    size_t n, rank;
+    int64_t *shape;
+    if (!onx_convert_ints(c, node, 1, &n, &shape) || !onx_convert_rank(c, node, 0, &rank) ||
+        n > ONX_RANK_MAX || rank > ONX_RANK_MAX)
+        return onx_convert_refuse(c, "Tile takes its place there, and the shapes are not known");
+    size_t most = n > rank ? n : rank;
+    int64_t dims[ONX_RANK_MAX], times[ONX_RANK_MAX];
+    for (size_t i = 0; i < most; i++) {
+        dims[i] = times[i] = 1;
+        if (i + rank >= most && !onx_convert_dim(c, node, 0, i + rank - most, &dims[i]))
+            return onx_convert_refuse(c, "Tile takes its place there, and the shape is not known");
+        if (i + n >= most && dims[i] == 1) times[i] = shape[i + n - most];
+    }
+    onx_value *from[2] = {onx_node_input(node, 0), NULL}, *repeats;
+    onx_node *wide;
+    if (most > rank) {
+        ONX_TRY(onx_convert_list(c, "shape", most, dims, &from[1]));
+        ONX_TRY(onx_convert_add(c, "Reshape", 2, from, &wide));
+        ONX_TRY(onx_convert_set_input(c, node, 0, onx_node_output(wide, 0)));
+    }
+    ONX_TRY(onx_convert_list(c, "repeats", most, times, &repeats));
+    ONX_TRY(onx_convert_set_input(c, node, 1, repeats));
+    return onx_node_set_op(node, "Tile") ? onx_fail_nomem(&c->diag) : ONX_OK;
+}
+
+static onx_status trilu_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    ONX_TRY(onx_convert_plain(c, node, "upper"));
+    if (!dtype || dtype == ONX_DTYPE_STRING)
+        return onx_convert_refuse(c, "what is 0 in the type of 'input' is not known");
+    bool upper = onx_convert_int(c, node, "upper") != 0;
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "nothing", "0", dtype);
+    onx_buf_printf(&text,
+                   "zero = Constant <value: tensor = int64 {0}> ()\n"
+                   "one = Constant <value: tensor = int64 {1}> ()\n"
+                   "last = Constant <value: tensor = int64 {-1}> ()\n"
+                   "second_last = Constant <value: tensor = int64 {-2}> ()\n"
+                   "axes = Constant <value: tensor = int64[1] {1}> ()\n"
+                   "shape = Shape (input)\n"
+                   "height = Gather (shape, second_last)\n"
+                   "width = Gather (shape, last)\n"
+                   "row = Range (zero, height, one)\n"
+                   "column = Range (zero, width, one)\n"
+                   "rows = Unsqueeze (row, axes)\n"
+                   "diagonal = Sub (column, rows)\n"
+                   "gone = %s (diagonal, %s)\n"
+                   "output = Where (gone, nothing, input)\n",
+                   upper ? "Less" : "Greater", onx_convert_has(node, 1) ? "k" : "zero");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+const onx_step onx_step_isnan = {NULL, isnan_down, NULL};
+const onx_step onx_step_isinf = {NULL, isinf_down, NULL};
+const onx_step onx_step_round = {NULL, round_down, NULL};
+const onx_step onx_step_mod_integer = {NULL, mod_down, NULL};
+const onx_step onx_step_dequantize = {NULL, dequantize_down, NULL};
+const onx_step onx_step_quantize = {NULL, quantize_down, NULL};
+const onx_step onx_step_matmul_integer = {NULL, matmul_integer_down, NULL};
+const onx_step onx_step_expand = {NULL, expand_down, NULL};
+const onx_step onx_step_trilu = {NULL, trilu_down, NULL};
