@@ -8,11 +8,9 @@ $ sh complete.sh onx ''
 |extract
 |merge
 |inline
-|rename
 |dims
 |strip
 |constants
-|code
 |tensor
 |run
 |bench
