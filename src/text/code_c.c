@@ -1,5 +1,5 @@
-/* code_c.c: programs in C: the statements that fill graphs. The values of a graph are found by their
- * names, so that its functions need not hand them to each other. */
+/* code_c.c: programs in C: the statements that fill graphs. The values of a graph are found by
+ * their names, so that its functions need not hand them to each other. */
 #include "text/code_c.h"
 
 #include "ir/type_text.h"
@@ -35,7 +35,7 @@ void onx_code_c_unknown(onx_code *code, const char *call, const onx_msg *msg) {
 
 void onx_code_c_entry(onx_code *code, char kind, const onx_list *all, const onx_entry *e) {
     const char *name = kind == 'm' ? "model" : kind == 'g' ? "graph" : "node";
-    char call[32];
+    char call[40];
     if (onx_code_c_plain_entries(all)) {
         onx_code_printf(code, "    check(onx_%s_set_meta(%c, ", name, kind);
         onx_code_c_str(code, e->key, &e->msg);
@@ -44,7 +44,7 @@ void onx_code_c_entry(onx_code *code, char kind, const onx_list *all, const onx_
         onx_code_puts(code, "));\n");
         return;
     }
-    snprintf(call, sizeof call, "onx_%s_merge(%c", name, kind);
+    snprintf(call, sizeof call, "onx_%s_add_fields(%c", name, kind);
     onx_code_c_merge(code, call, &e->msg);
 }
 
@@ -100,7 +100,8 @@ static void put_function(onx_code *code, const onx_function *f) {
         onx_code_c_str(code, f->attribute.v[i], &f->msg);
         onx_code_puts(code, "));\n");
     }
-    ONX_EACH (onx_attr, a, f->attribute_proto) onx_code_c_merge(code, "onx_graph_merge(g", &a->msg);
+    ONX_EACH (onx_attr, a, f->attribute_proto)
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &a->msg);
 }
 
 static void put_doc(onx_code *code, onx_str doc, const onx_msg *where) {
@@ -117,14 +118,14 @@ static void graph(onx_code *code, const onx_graph *g) {
     if (!onx_msg_has(g, ONX_ROW(graph, name)))
         onx_code_puts(code, "    check(onx_graph_set_name(g, NULL));\n");
     if (onx_msg_has(g, ONX_ROW(graph, doc_string))) put_doc(code, g->doc_string, &g->msg);
-    onx_code_c_unknown(code, "onx_graph_merge(g", &g->msg);
+    onx_code_c_unknown(code, "onx_graph_add_fields(g", &g->msg);
 }
 
 static void input(onx_code *code, const onx_graph *g, size_t index) {
     const onx_ref *ref = g->ins.v[index];
     const onx_value_info *info = g->function ? NULL : (const onx_value_info *)ref->owner;
     if (info && onx_code_c_is_odd(code, info)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         return;
     }
     onx_code_puts(code, "    onx_graph_add_input(g, ");
@@ -138,7 +139,7 @@ static void output(onx_code *code, const onx_graph *g, size_t index) {
     const onx_ref *ref = g->outs.v[index];
     const onx_value_info *info = g->function ? NULL : (const onx_value_info *)ref->owner;
     if (info && onx_code_c_is_odd(code, info)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         return;
     }
     code->used |= ONX_USE_OUTPUT;
@@ -150,7 +151,7 @@ static void output(onx_code *code, const onx_graph *g, size_t index) {
 }
 
 static void message(onx_code *code, const onx_msg *msg) {
-    onx_code_c_merge(code, "onx_graph_merge(g", msg);
+    onx_code_c_merge(code, "onx_graph_add_fields(g", msg);
 }
 
 static void entry(onx_code *code, const onx_graph *g, const onx_entry *e) {
@@ -165,7 +166,7 @@ static void infos(onx_code *code, const onx_graph *g) {
         bool odd = onx_code_c_is_odd(code, info);
         if (odd && open)
             onx_code_puts(code, "    };\n    types(g, sizeof t / sizeof *t, t);\n    }\n");
-        if (odd) onx_code_c_merge(code, "onx_graph_merge(g", &info->msg);
+        if (odd) onx_code_c_merge(code, "onx_graph_add_fields(g", &info->msg);
         if (!odd && !open) onx_code_puts(code, "    {\n    static const char *const t[][2] = {\n");
         open = !odd;
         if (odd) continue;
@@ -237,7 +238,7 @@ static void put_call(onx_code *code, const onx_node *node) {
 
 static void node(onx_code *code, const onx_node *n) {
     if (onx_code_c_is_odd(code, n)) {
-        onx_code_c_merge(code, "onx_graph_merge(g", &n->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &n->msg);
         return;
     }
     bool more = n->attribute.count || n->metadata_props.count ||
@@ -253,6 +254,7 @@ static void node(onx_code *code, const onx_node *n) {
 }
 
 const onx_code_lang onx_code_lang_c = {
+    .nothing = "    (void)g;\n",
     .plan = onx_code_c_plan,
     .begin = begin,
     .end = end,

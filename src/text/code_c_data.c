@@ -58,6 +58,7 @@ static bool dense_of(const onx_code *code, const onx_tensor *t, onx_str *dense, 
     *dense = (onx_str){*owned, bytes};
     if (*owned && !onx_tensor_read(t, *owned, bytes, NULL)) return true;
     onx_mem_free(code->ctx, *owned, bytes);
+    *owned = NULL;
     return false;
 }
 
@@ -145,7 +146,7 @@ static void put_other(onx_code *code, const onx_tensor *t) {
         code->used |= ONX_USE_ADD;
         put_message(code, t, "    add_tensor(g, ");
     } else {
-        onx_code_c_merge(code, "onx_graph_merge(g", &t->msg);
+        onx_code_c_merge(code, "onx_graph_add_fields(g", &t->msg);
     }
 }
 
@@ -343,5 +344,5 @@ void onx_code_c_attr(onx_code *code, const onx_attr *a) {
         put_message(code, a->t, ", ");
         return;
     }
-    onx_code_c_merge(code, "onx_node_merge(n", &a->msg);
+    onx_code_c_merge(code, "onx_node_add_fields(n", &a->msg);
 }

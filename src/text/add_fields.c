@@ -1,4 +1,4 @@
-/* merge.c: fields in protobuf text, added to an object of a model.
+/* add_fields.c: fields in protobuf text, added to an object of a model.
  *
  * What is added becomes part of the model with all its names linked, or nothing changes. */
 #include "ir/edit.h"
@@ -18,7 +18,7 @@ static onx_status check(const onx_msg *from, onx_diag *diag) {
     for (unsigned i = 0; i < from->desc->n_fields; i++) {
         const onx_field *field = &from->desc->fields[i];
         if (is_refused(from->desc, field) && onx_msg_has(from, field))
-            return onx_fail(diag, ONX_USAGE, "'%s' cannot be merged into a %s", field->name,
+            return onx_fail(diag, ONX_USAGE, "'%s' cannot be added to a %s", field->name,
                             from->desc->name);
     }
     return ONX_OK;
@@ -29,7 +29,7 @@ static onx_status read(onx_doc *doc, const onx_desc *desc, const char *fields, o
                        onx_diag *diag) {
     onx_doc *scratch;
     onx_msg *parsed = NULL;
-    if (!fields) return onx_fail(diag, ONX_USAGE, "there are no fields to merge");
+    if (!fields) return onx_fail(diag, ONX_USAGE, "there are no fields to add");
     ONX_TRY(onx_doc_new(doc->ctx, &scratch, diag));
     onx_status status = onx_textproto_parse(scratch, desc, onx_str_of(fields), &parsed, diag);
     if (!status) status = check(parsed, diag);
@@ -118,7 +118,7 @@ static onx_status add_rest(onx_msg *to, const onx_msg *from, onx_diag *diag) {
     return ONX_OK;
 }
 
-static onx_status merge(onx_model *model, onx_msg *to, const char *fields, onx_diag *diag) {
+static onx_status add_fields(onx_model *model, onx_msg *to, const char *fields, onx_diag *diag) {
     onx_diag own = ONX_INIT(onx_diag);
     onx_msg *from = NULL;
     onx_status status = to->dead ? onx_fail(&own, ONX_USAGE, "the object was removed")
@@ -131,17 +131,18 @@ static onx_status merge(onx_model *model, onx_msg *to, const char *fields, onx_d
     return status;
 }
 
-onx_status onx_model_merge(onx_model *model, const char *fields, onx_diag *diag) {
+onx_status onx_model_add_fields(onx_model *model, const char *fields, onx_diag *diag) {
     if (!model) return onx_fail(diag, ONX_USAGE, "there is no model");
-    return merge(model, &model->msg, fields, diag);
+    return add_fields(model, &model->msg, fields, diag);
 }
 
-onx_status onx_graph_merge(onx_graph *graph, const char *fields, onx_diag *diag) {
+onx_status onx_graph_add_fields(onx_graph *graph, const char *fields, onx_diag *diag) {
     if (!graph) return onx_fail(diag, ONX_USAGE, "there is no graph");
-    return merge(graph->model, graph->function ? &graph->function->msg : &graph->msg, fields, diag);
+    return add_fields(graph->model, graph->function ? &graph->function->msg : &graph->msg, fields,
+                      diag);
 }
 
-onx_status onx_node_merge(onx_node *node, const char *fields, onx_diag *diag) {
+onx_status onx_node_add_fields(onx_node *node, const char *fields, onx_diag *diag) {
     if (!node) return onx_fail(diag, ONX_USAGE, "there is no node");
-    return merge(node->graph->model, &node->msg, fields, diag);
+    return add_fields(node->graph->model, &node->msg, fields, diag);
 }
