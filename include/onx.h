@@ -1036,7 +1036,7 @@ typedef struct onx_inline_options {
     const char *const *operators;
     bool all_operators;
     bool keep; /* functions stay in the model, though nothing calls them any more */
-    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+    /* What the copies may take, in bytes (320 MiB, and 16 times the model): past it LIMIT, before
      * anything is copied. */
     size_t max_bytes;
 } onx_inline_options;
@@ -1119,6 +1119,7 @@ typedef struct onx_merge_options {
     bool by_name;      /* also join outputs with inputs of later models that have their names */
     bool share_inputs; /* inputs of one name and type that are left are one input */
     bool first_meta;   /* metadata that differ are those of the first model; else a CONFLICT */
+    bool convert;      /* bring older opsets to the newest of any model, as onx_model_convert */
     /* As many as there are models, each may be NULL: put before the names of values, nodes and
      * functions, as onx_model_rename with ONX_NAMES_ALL. */
     const char *const *prefixes;
@@ -1132,8 +1133,7 @@ typedef struct onx_merge_options {
 
 /* Models as one, which has their inputs but those that were joined, and their outputs but those
  * that went into an input. Functions that are the same are there once. CONFLICT when a name means
- * two things, or two opsets of one domain differ: prefixes, or onx_model_rename and conversion,
- * help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
+ * two things, or two opsets of one domain differ: prefixes and `convert` help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
  * not lie in one folder come inside. */
 ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
                                    const onx_merge_options *options, onx_model **out,
@@ -1141,11 +1141,11 @@ ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *mode
 
 /* What results do not depend on. */
 typedef enum onx_strip {
-    ONX_STRIP_DOCS = 1,     /* doc strings of everything that has one */
-    ONX_STRIP_METADATA = 2, /* pairs of strings, in the same way */
-    ONX_STRIP_NAMES = 4,    /* of nodes */
-    ONX_STRIP_TYPES = 8,    /* declared ones, but for inputs and outputs of graphs */
-    ONX_STRIP_UNUSED = 16,  /* nodes, initializers, functions and opsets that no output needs */
+    ONX_STRIP_DOCS = 1,      /* doc strings of everything that has one */
+    ONX_STRIP_METADATA = 2,  /* pairs of strings, in the same way */
+    ONX_STRIP_NAMES = 4,     /* of nodes */
+    ONX_STRIP_TYPES = 8,     /* declared ones, but for inputs and outputs of graphs */
+    ONX_STRIP_UNUSED = 16,   /* nodes, initializers, functions and opsets that no output needs */
     ONX_STRIP_PRODUCER = 32, /* who made the model, its domain and its version */
     ONX_STRIP_ALL = 63,
     ONX_STRIP_INPUTS = 64,    /* UNUSED, and inputs of the model that no output needs */

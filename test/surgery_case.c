@@ -72,6 +72,7 @@ static onx_status merge(const words *w, size_t n, onx_model **models, onx_model 
         o.by_name |= strcmp(word, "by-name") == 0;
         o.share_inputs |= strcmp(word, "share-inputs") == 0;
         o.first_meta |= strcmp(word, "first-meta") == 0;
+        o.convert |= strcmp(word, "convert") == 0;
         if ((list = after(word, "inputs="))) {
             split(list, ",", &ins), o.n_inputs = ins.n, o.inputs = (const char **)ins.v;
         } else if ((list = after(word, "outputs="))) {

@@ -78,32 +78,35 @@ static void tell_match(const edges *e, size_t index, const onx_fact *fact, const
     onx_buf_fini(&b);
 }
 
-static void check_edge(const edges *e, size_t index, const onx_value *value, bound *variables) {
+/* False: it was told that something is wrong. */
+static bool check_edge(const edges *e, size_t index, const onx_value *value, bound *variables) {
     const onx_fact *fact = onx_facts_of(e->c->facts, value);
-    if (!value || !fact->kind || !e->n_params) return;
+    const onx_signature *s = &e->callee->signature;
+    if (!value || !fact->kind || !e->n_params) return true;
     size_t param = index < e->n_params ? index : e->n_params - 1;
-    size_t v = variable_of(&e->callee->signature, e->params[param].type);
+    size_t v = variable_of(s, e->params[param].type);
     if (!is_allowed(e, param, fact)) {
         tell_type(e, index, param, fact);
-    } else if (v < e->callee->signature.n_constraints && v < MOST_VARIABLES &&
-               !e->params[param].heterogeneous) {
-        if (!variables[v].fact)
-            variables[v] = (bound){fact, e->what, index};
-        else if (!is_same(fact, variables[v].fact))
-            tell_match(e, index, fact, &variables[v]);
+        return false;
     }
+    bool binds = v < s->n_constraints && v < MOST_VARIABLES && !e->params[param].heterogeneous;
+    if (binds && !variables[v].fact) variables[v] = (bound){fact, e->what, index};
+    if (!binds || is_same(fact, variables[v].fact)) return true;
+    tell_match(e, index, fact, &variables[v]);
+    return false;
 }
 
+/* Outputs would be wrong for the same reason as inputs. */
 void onx_check_edges(onx_checker *c, const onx_node *node) {
     const onx_callee *callee = onx_check_callee(c, node);
-    bool known = callee && callee->op && !onx_check_called(c, node);
-    if (!known || callee->op->deprecated || onx_check_is_wrong(c, node)) return;
+    bool ok = callee && callee->op && !callee->op->deprecated && !onx_check_called(c, node);
+    if (!ok) return;
     const onx_signature *s = &callee->signature;
     bound variables[MOST_VARIABLES] = {{NULL, NULL, 0}};
     edges in = {c, node, callee, "input", s->inputs, s->n_inputs, callee->in_types};
     edges out = {c, node, callee, "output", s->outputs, s->n_outputs, callee->out_types};
     for (size_t i = 0; i < node->input.n; i++)
-        check_edge(&in, i, onx_node_input(node, i), variables);
-    for (size_t i = 0; i < node->output.n; i++)
-        check_edge(&out, i, onx_node_output(node, i), variables);
+        ok = check_edge(&in, i, onx_node_input(node, i), variables) && ok;
+    for (size_t i = 0; ok && i < node->output.n; i++)
+        (void)check_edge(&out, i, onx_node_output(node, i), variables);
 }

@@ -122,7 +122,7 @@ static void tell_unknown(onx_checker *c, const onx_node *node, int64_t version) 
         return;
     }
     names = names_of(node->domain);
-    if (onx_check_nearest(node->op_type, next_name, &names, &near))
+    if (onx_check_nearest(c, node->op_type, next_name, &names, &near))
         snprintf(hint, sizeof hint, "did you mean %.*s?", ONX_FMT(near));
     onx_check_tell(c, ONX_RULE_OP_UNKNOWN, node, hint, "there is no operator %.*s%s%.*s",
                    ONX_FMT(node->op_type), node->domain.size ? " in " : "", ONX_FMT(node->domain));
@@ -182,7 +182,7 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
                                            : "at most",
                        n < s->least ? s->least : s->most, s->what,
                        (n < s->least ? s->least : s->most) == 1 ? "" : "s", n);
-    for (size_t i = 0; i < n && s->n_params; i++) {
+    for (size_t i = 0; i < n && i < s->most && s->n_params; i++) {
         const onx_param *p = &s->params[i < s->n_params ? i : s->n_params - 1];
         if (!s->names->v[i].size && !p->optional && !p->heterogeneous)
             onx_check_tell(c, s->missing, node, NULL, "%s %zu, '%.*s', of %s is not optional",

@@ -24,7 +24,7 @@ typedef struct resizer {
     onx_map behind;          /* nodes of the graph that depend on inputs that are changed */
     onx_value_info **opened; /* declarations of what they compute, and of what is inside them */
     size_t n_opened, opened_cap;
-    onx_map faulty; /* places of mistakes that there were before */
+    onx_map faulty; /* nodes and values that were wrong before */
     bool listening; /* to mistakes that are new */
     onx_status heard;
 } resizer;
@@ -35,15 +35,12 @@ static const onx_str no_name = {NULL, 0};
 
 /* Inference tells of the mistakes that it finds, before and after. */
 static void hear(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
-    (void)node, (void)value;
     resizer *r = user;
-    onx_str place;
+    const void *where = value ? (const void *)value : node;
     if (r->heard) return;
     if (!r->listening) {
-        if (!onx_arena_str(&r->arena, onx_str_of(diag->place), &place) ||
-            !onx_map_put(&r->faulty, NULL, place, r))
-            r->heard = onx_fail_nomem(r->diag);
-    } else if (!onx_map_get(&r->faulty, NULL, onx_str_of(diag->place))) {
+        if (!onx_map_put(&r->faulty, where, no_name, r)) r->heard = onx_fail_nomem(r->diag);
+    } else if (!onx_map_get(&r->faulty, where, no_name)) {
         r->heard = ONX_INVALID;
         if (r->diag) *r->diag = *diag;
     }

@@ -122,29 +122,42 @@ static void describe_way(const cutter *c, const onx_value *missing, char *out, s
     }
 }
 
-static onx_status fail_missing(const cutter *c, const onx_value *missing, size_t count) {
-    char way[250], more[40] = "";
-    describe_way(c, missing, way, sizeof way);
-    if (count > 1) snprintf(more, sizeof more, " and %zu more values", count - 1);
-    onx_fail(c->diag, ONX_NOT_FOUND, "the outputs cannot be computed without '%.*s'%s, %s",
-             ONX_FMT(missing->name), more,
-             onx_value_is_input(missing) ? "an input of the model that is not among those given"
-                                         : "which nothing defines");
-    onx_diag_place(c->diag, "%s", way);
-    onx_diag_hint(c->diag, "add '%.*s' to the inputs, or cut behind it", ONX_FMT(missing->name));
-    return ONX_NOT_FOUND;
+typedef struct missing {
+    const onx_value *first;
+    char names[400]; /* "'a', 'b' and 3 more" */
+    size_t used, count;
+} missing;
+
+static void note_missing(const cutter *c, const onx_value *value, missing *m) {
+    if (value->dead || !is_missing(c, value)) return;
+    if (!m->first) m->first = value;
+    if (m->count++ >= 4) return;
+    int n = snprintf(m->names + m->used, sizeof m->names - m->used, "%s'%.80s'",
+                     m->used ? ", " : "", onx_value_name(value));
+    m->used += n > 0 ? (size_t)n : 0;
 }
 
-/* An input of the model is named rather than something that is not there at all. */
+/* Inputs of the model are told before what is not there at all. */
 static onx_status check_missing(const cutter *c) {
-    const onx_value *missing = NULL;
-    size_t count = 0;
-    for (const onx_value *v = c->graph->values; v; v = v->next) {
-        if (v->dead || !is_missing(c, v)) continue;
-        if (!missing || onx_value_is_input(v)) missing = v;
-        count++;
-    }
-    return missing ? fail_missing(c, missing, count) : ONX_OK;
+    missing inputs = {0}, others = {0};
+    char way[250], more[32] = "";
+    for (size_t i = 0; i < c->graph->ins.n; i++)
+        note_missing(c, c->graph->ins.v[i]->value, &inputs);
+    for (const onx_value *v = c->graph->values; v; v = v->next)
+        if (!v->input) note_missing(c, v, &others);
+    const missing *m = inputs.count ? &inputs : &others;
+    if (!m->count) return ONX_OK;
+    if (m->count > 4) snprintf(more, sizeof more, " and %zu more", m->count - 4);
+    if (inputs.count)
+        onx_fail(c->diag, ONX_NOT_FOUND, "the outputs need inputs that were not given: %s%s",
+                 m->names, more);
+    else
+        onx_fail(c->diag, ONX_NOT_FOUND, "the outputs need what nothing defines: %s%s", m->names,
+                 more);
+    describe_way(c, m->first, way, sizeof way);
+    onx_diag_place(c->diag, "%s", way);
+    onx_diag_hint(c->diag, "add what is missing to the inputs, or cut behind it");
+    return ONX_NOT_FOUND;
 }
 
 /* ─ The copy ─────────────────────────────────────────────────────────────────────────────────── */

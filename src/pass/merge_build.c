@@ -115,7 +115,7 @@ static onx_status add_opsets(onx_merge *m, size_t i) {
         onx_fail(m->diag, ONX_CONFLICT,
                  "model %zu imports version %lld of '%.100s', but an earlier one %lld", i + 1,
                  (long long)o->version, domain.size ? domain.data : "ai.onnx", (long long)there);
-        onx_diag_hint(m->diag, "bring them to one version first: onx convert --opset %lld",
+        onx_diag_hint(m->diag, "bring them to one version: --convert, or onx convert --opset %lld",
                       (long long)(o->version > there ? o->version : there));
         return ONX_CONFLICT;
     }

@@ -122,6 +122,12 @@ static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
 static onx_status inline_functions(onx_session *s, onx_diag *diag) {
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
     onx_inline how = {.user = &s->engine, .expands = has_no_kernel, .infer = &infer};
+    onx_model *same;
+    onx_status status = onx_inline_run(s->source, &how, diag);
+    if (status != ONX_UNSUPPORTED || !s->source->functions.count) return status;
+    if (onx_inline_align(s->source, &same, NULL)) return status;
+    onx_model_free(s->source);
+    s->source = same;
     return onx_inline_run(s->source, &how, diag);
 }
 

@@ -217,7 +217,7 @@ static onx_status infer_flex(onx_infer *in) {
 static onx_status check_turned(onx_infer *in, const onx_sym *head, const onx_sym *angles) {
     int64_t size, pairs, turned = onx_infer_int(in, "rotary_embedding_dim");
     if (turned < 0 || turned % 2)
-        return onx_infer_fail(in, "rotary_embedding_dim is %lld; it must be even",
+        return onx_infer_fail(in, "rotary_embedding_dim is %lld; it must be even, and not negative",
                               (long long)turned);
     bool known = onx_sym_is_int(head, &size);
     if (known && turned > size)
@@ -263,12 +263,8 @@ static onx_status infer_causal_conv(onx_infer *in) {
     onx_syms *syms = onx_infer_syms(in);
     onx_extent one = {"middle size of the weight", onx_sym_int(syms, 1)};
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    onx_str activation = onx_infer_string(in, "activation");
     int64_t k;
-    if (!onx_str_is(activation, "none") && !onx_str_is(activation, "silu") &&
-        !onx_str_is(activation, "swish"))
-        return onx_infer_fail(in, "activation is '%.*s'; it can be none, silu or swish",
-                              ONX_FMT(activation));
+    ONX_TRY(onx_infer_choice(in, "activation", "none silu swish"));
     ONX_TRY(onx_infer_unify(in, 0, 3, SIZES(&batch, &channels, &length)));
     ONX_TRY(onx_infer_unify(in, 1, 3, SIZES(&channels, &one, &kernel)));
     ONX_TRY(onx_infer_unify(in, 2, 1, SIZES(&channels)));

@@ -1,5 +1,5 @@
-/* attention_body.c: Attention, FlexAttention and RotaryEmbedding as functions: their bodies, for one
- * call each. Whatever is known of the inputs is made use of; what is not is computed there. */
+/* attention_body.c: Attention, FlexAttention and RotaryEmbedding as functions: their bodies, for
+ * one call each. What is known of the inputs is made use of; what is not is computed there. */
 #include "ops/attention/attention.h"
 
 typedef struct call {
@@ -97,8 +97,8 @@ static void put_products(const call *c) {
 
 /* ── Attention: what is hidden ───────────────────────────────────────────────────────────────── */
 
-/* Keys further than `most` after the place of a query, or than `least` before it, are hidden. Bounds
- * beyond these limits: none. */
+/* Keys more than `most` after the place of a query, or less than `least`, are hidden. The limits of
+ * int64_t: there is no such bound. */
 static void get_bounds(const call *c, int64_t *least, int64_t *most) {
     int64_t left = -1, right = -1;
     if (c->op->since >= 25) {

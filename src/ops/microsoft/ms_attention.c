@@ -36,11 +36,9 @@ static size_t rank_of(const onx_infer *in, size_t index) {
     return fact->ranked ? fact->rank : 0;
 }
 
-/* The same type and shape as an input. */
-static onx_status put_like(onx_infer *in, size_t output, size_t input) {
-    const onx_fact *from = onx_infer_in(in, input);
-    if (!from->ranked) return onx_infer_unranked(in, output, from->dtype);
-    return onx_infer_tensor(in, output, from->dtype, from->rank, from->dims);
+/* The same type and shape as input 0. */
+static onx_status put_same(onx_infer *in, size_t output) {
+    return onx_infer_like(in, output, onx_infer_in(in, 0)->dtype, onx_infer_in(in, 0));
 }
 
 /* ── Attention ───────────────────────────────────────────────────────────────────────────────── */
@@ -184,6 +182,8 @@ static onx_status put_cache(onx_infer *in, const sizes *s, size_t output, size_t
     const onx_sym *before = past->ranked ? past->dims[2] : NULL;
     bool window = onx_infer_int(in, "sliding_window_cache") == 1;
     dims[2] = window ? before : onx_sym_max(syms, before, length);
+    if (!window && !length)
+        onx_infer_lost(in, output, 2, "it depends on what '%s' says", onx_infer_in_name(in, 6));
     return onx_infer_tensor(in, output, past->dtype, 4, dims);
 }
 
@@ -212,7 +212,7 @@ onx_status onx_infer_ms_rotary(onx_infer *in) {
         return onx_infer_fail(in, "the input has %zu dimensions; it needs 3 or 4", rank);
     ONX_TRY(onx_infer_unify(in, 2, 2, SIZES(&rows, &angles)));
     ONX_TRY(onx_infer_unify(in, 3, 2, SIZES(&rows, &angles)));
-    return put_like(in, 0, 0);
+    return put_same(in, 0);
 }
 
 /* One statistic for each row. */
@@ -233,10 +233,10 @@ onx_status onx_infer_ms_skip_norm(onx_infer *in) {
     if (x->ranked && !x->rank) return onx_infer_fail(in, "a scalar has no rows");
     if (x->ranked) hidden.size = x->dims[x->rank - 1];
     for (size_t i = 2; i < 5; i++) ONX_TRY(onx_infer_unify(in, i, 1, SIZES(&hidden)));
-    ONX_TRY(put_like(in, 0, 0));
+    ONX_TRY(put_same(in, 0));
     ONX_TRY(put_rows(in, 1));
     ONX_TRY(put_rows(in, 2));
-    return put_like(in, 3, 0);
+    return put_same(in, 3);
 }
 
 onx_status onx_infer_ms_embed_norm(onx_infer *in) {
@@ -258,5 +258,5 @@ onx_status onx_infer_ms_bias_gelu(onx_infer *in) {
     onx_extent hidden = {"size of the last dimension", NULL};
     if (x->ranked && x->rank) hidden.size = x->dims[x->rank - 1];
     ONX_TRY(onx_infer_unify(in, 1, 1, SIZES(&hidden)));
-    return put_like(in, 0, 0);
+    return put_same(in, 0);
 }

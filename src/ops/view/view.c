@@ -11,10 +11,8 @@ static const onx_sym **new_dims(onx_infer *in, size_t n) {
 
 /* Output 0 of this shape, with the elements of input 0. */
 static onx_status view_as(onx_infer *in, size_t rank, const onx_sym *const *dims) {
-    const onx_fact *data = onx_infer_in(in, 0);
-    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, rank, dims));
-    bool known = data->elems && rank < 2;
-    return known ? onx_infer_elems(in, 0, data->n_elems, data->elems) : ONX_OK;
+    ONX_TRY(onx_infer_tensor(in, 0, onx_infer_in(in, 0)->dtype, rank, dims));
+    return onx_infer_same_elems(in);
 }
 
 /* Of this rank, or of none that is known. */

@@ -171,6 +171,8 @@ static bool holds(onx_dtype wide, onx_dtype dtype) {
 static onx_dtype stand_in(const onx_constraint *constraint, const onx_signature *cast, onx_str op,
                           onx_dtype dtype) {
     const onx_dtype *lists[2] = {NULL, NULL};
+    if (onx_str_ends(op, ONX_LIT("antizeLinear")) && !onx_convert_is_float(dtype))
+        return ONX_DTYPE_NONE; /* the type tells the range */
     for (size_t i = 0; i < ONX_COUNT(wider); i++)
         if (wider[i].from == dtype) lists[0] = wider[i].to;
     for (size_t i = 0; i < ONX_COUNT(exact) && is_selecting(op); i++)

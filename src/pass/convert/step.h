@@ -148,6 +148,8 @@ static inline onx_buf onx_convert_text(const onx_convert *c) {
 }
 /* In a text: a number that float holds, of any type of numbers. */
 void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype);
+/* In a text: "rounded" is "exact", to the nearest even integer. */
+void onx_convert_put_round(onx_buf *text, onx_dtype dtype);
 /* The same for the function body of the row that is left. NOT_FOUND: there is none. */
 onx_status onx_convert_expand_body(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 
