@@ -11,6 +11,7 @@ $ sh complete.sh onx ''
 |dims
 |strip
 |constants
+|code
 |tensor
 |run
 |bench
