@@ -8,6 +8,7 @@ $ sh complete.sh onx ''
 |extract
 |merge
 |inline
+|rename
 |dims
 |strip
 |constants

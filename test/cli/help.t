@@ -13,6 +13,7 @@ $ onx
 |  extract   the part of a model between some of its values, as a model
 |  merge     models that become one, outputs of the ones as inputs of the others
 |  inline    calls of functions replaced by what the functions compute
+|  rename    new names for values, nodes, functions and dimensions of a model
 |  dims      the dimensions of a model: listed, fixed, freed
 |  strip     a model without what its results do not depend on
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
