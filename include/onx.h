@@ -598,10 +598,10 @@ ONX_API onx_status onx_function_remove(onx_function *function);
 /* ─ Fields ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Add what has no function of its own, as fields in protobuf text: single fields are set, lists go
- * on. onx_graph_add_fields(g, "quantization_annotation { tensor_name: \"x\" ... }", NULL). Nothing is
- * checked, as if it had been read from a file. A failure is also remembered, as builder functions
- * do. Not for the graph of a model, nor for what a node is called and connects: USAGE. The body of
- * a function takes the fields of the function. */
+ * on. onx_graph_add_fields(g, "quantization_annotation { tensor_name: \"x\" ... }", NULL). Nothing
+ * is checked, as if it had been read from a file. A failure is also remembered, as builder
+ * functions do. Not for the graph of a model, nor for what a node is called and connects: USAGE.
+ * The body of a function takes the fields of the function. */
 ONX_API onx_status onx_model_add_fields(onx_model *model, const char *fields, onx_diag *diag);
 ONX_API onx_status onx_graph_add_fields(onx_graph *graph, const char *fields, onx_diag *diag);
 ONX_API onx_status onx_node_add_fields(onx_node *node, const char *fields, onx_diag *diag);

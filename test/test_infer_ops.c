@@ -1,5 +1,5 @@
 /* test_infer_ops.c: inference of single operators: nodes as text and what is known about their
- * outputs, or why they cannot be; the bodies of those that are functions; and all node models of the
+ * outputs, or why they cannot be; bodies of those that are functions; and all node models of the
  * backend tests against their recorded outputs. */
 #include "test.h"
 

@@ -95,8 +95,6 @@ static onx_status plan_initializer(mover *m, onx_node *node) {
     const onx_attr *a = constant_of(node);
     move one = {.value = onx_node_output(node, 0), .node = node};
     if (!a || !is_own_name(one.value) || onx_value_is_output(one.value)) return ONX_OK;
-    if (m->model->functions.count && onx_model_function_find(m->model, "", "Constant", ""))
-        return ONX_OK;
     one.sparse = onx_attr_type_of(a) == ONX_ATTR_SPARSE_TENSOR ? a->sparse_tensor : NULL;
     one.tensor = one.sparse ? one.sparse->values : a->t;
     if (one.sparse && !one.tensor) return ONX_OK;
@@ -267,10 +265,11 @@ static onx_status plan_initializers(mover *m, onx_graph *graph, plan_fn *plan) {
 }
 
 static onx_status plan(mover *m, onx_constants where) {
+    bool hidden = onx_model_function_find(m->model, "", "Constant", "") != NULL;
     if (where == ONX_CONSTANTS_INPUTS) return plan_initializers(m, m->model->graph, plan_input);
     for (onx_graph *g = NULL; (g = onx_model_graph_next(m->model, g)) && !g->function;) {
         if (where == ONX_CONSTANTS_NODES) ONX_TRY(plan_initializers(m, g, plan_node));
-        if (where == ONX_CONSTANTS_INITIALIZERS)
+        if (where == ONX_CONSTANTS_INITIALIZERS && !hidden)
             ONX_EACH (onx_node, node, g->node) ONX_TRY(plan_initializer(m, node));
     }
     return ONX_OK;

@@ -90,6 +90,8 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
     size_t n_out = onx_infer_n_out(in), n;
     const int64_t *sizes;
     int64_t size, sum = 0;
+    if (onx_infer_has_in(in, 1) && onx_op_has(onx_infer_node(in), "num_outputs"))
+        return onx_infer_fail(in, "the input split and the attribute num_outputs exclude another");
     if (onx_infer_list(in, "split", 1, &n, &sizes)) {
         if (n != n_out) return onx_infer_fail(in, "%zu sizes are listed for %zu outputs", n, n_out);
         for (size_t i = 0; i < n; i++) {
@@ -108,6 +110,8 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
         return ONX_OK;
     }
     if (!n_out) return ONX_OK;
+    if (onx_infer_op(in)->since >= 18 && !onx_op_has(onx_infer_node(in), "num_outputs"))
+        return onx_infer_fail(in, "there is neither the input split nor the attribute num_outputs");
     const onx_sym *count = onx_sym_int(syms, (int64_t)n_out);
     const onx_sym *even = onx_sym_ceildiv(syms, whole, count), *left = whole;
     bool whole_known = onx_sym_is_int(whole, &size);
@@ -150,8 +154,18 @@ static onx_status infer_split(onx_infer *in) {
 
 static onx_status infer_expand(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *shape = onx_infer_in(in, 1);
+    int64_t n;
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
-    if (!data->ranked || !shape->elems) return ONX_OK;
+    if (!data->ranked) return ONX_OK;
+    if (!shape->elems) {
+        const onx_sym *unknown[ONX_RANK_MAX] = {NULL};
+        if (!shape->ranked || !onx_sym_is_int(shape->dims[0], &n) || n < 0 || n > ONX_RANK_MAX ||
+            data->rank > ONX_RANK_MAX)
+            return ONX_OK;
+        size_t most = (size_t)n > data->rank ? (size_t)n : data->rank;
+        return onx_infer_tensor(in, 0, data->dtype, most, unknown);
+    }
     onx_fact target = {.rank = shape->n_elems, .dims = shape->elems};
     size_t rank;
     const onx_sym *const *dims;
@@ -165,6 +179,7 @@ static onx_status infer_expand(onx_infer *in) {
 /* In opset 1: `tiles` and `axis`, numbers of the type of the data. Only the rank is known then. */
 static onx_status infer_tile(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *repeats = onx_infer_in(in, 1);
+    if (onx_infer_op(in)->since > 1) ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     bool known = onx_infer_op(in)->since > 1 && repeats->elems;

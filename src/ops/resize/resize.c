@@ -198,7 +198,7 @@ static onx_status infer_grid_sample(onx_infer *in) {
     ONX_TRY(
         onx_infer_choice(in, "mode", only2d ? "bilinear nearest bicubic" : "linear nearest cubic"));
     ONX_TRY(onx_infer_choice(in, "padding_mode", "zeros border reflection"));
-    if (!rank) return onx_infer_unranked(in, 0, x->dtype);
+    if (!rank && !x->ranked && !grid->ranked) return onx_infer_unranked(in, 0, x->dtype);
     if (rank < 3 || (only2d && rank != 4))
         return onx_infer_fail(in, "X has %zu dimensions; it needs batch, channels and %s", rank,
                               only2d ? "two more" : "at least one more");

@@ -50,6 +50,16 @@ static onx_status axes_of(onx_infer *in, size_t index, size_t n, size_t rank, co
     return ONX_OK;
 }
 
+/* Axes that are known without the entries for them. */
+static onx_status check_axes(onx_infer *in, size_t index, size_t rank) {
+    size_t n;
+    const int64_t *list;
+    const size_t *ignored;
+    ONX_TRY(onx_infer_check_rank(in, index, 1, 1));
+    if (!onx_infer_list(in, "axes", index, &n, &list)) return ONX_OK;
+    return axes_of(in, index, n, rank, &ignored);
+}
+
 /* The shape of input 0, to be changed; without it, or without axes, only the type is known. */
 static onx_status start_from(onx_infer *in, const onx_sym ***dims) {
     const onx_fact *data = onx_infer_in(in, 0);
@@ -168,6 +178,8 @@ static onx_status infer_pad(onx_infer *in) {
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     const char *attribute = onx_infer_op(in)->since == 1 ? "paddings" : "pads";
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
+    ONX_TRY(check_axes(in, 3, data->rank));
     if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in);
     if (n % 2) return onx_infer_fail(in, "%zu is no even number of pads", n);
     ONX_TRY(axes_of(in, 3, n / 2, data->rank, &axes));
@@ -202,6 +214,11 @@ static onx_status infer_reverse(onx_infer *in) {
     return onx_infer_same(in);
 }
 
+static onx_status infer_trilu(onx_infer *in) {
+    ONX_TRY(onx_infer_check_rank(in, 0, 2, SIZE_MAX));
+    return onx_infer_same(in);
+}
+
 #define REVERSE "(input:T, sequence_lens:int64) -> (Y:T) {batch_axis:int=1, time_axis:int=0} "
 #define SLICE_10 "(data:T, starts:Tind, ends:Tind, axes?:Tind, steps?:Tind) -> (output:T) "
 #define PAD_11 "(data:T, pads:int64, constant_value?:T) -> (output:T) {mode:string=\"constant\"} "
@@ -233,6 +250,6 @@ onx_op_rows onx_ops_slice = {
     {"ReverseSequence", 10, REVERSE "[T:all1]", .infer = infer_reverse},
     {"ReverseSequence", 28, REVERSE "[T:all13]", .infer = infer_reverse},
     {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
-     .infer = onx_infer_same},
+     .infer = infer_trilu},
     {0},
 };

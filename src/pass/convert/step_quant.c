@@ -54,10 +54,23 @@ static onx_status write_dequantize(onx_convert *c, const onx_node *node, onx_buf
 static const struct {
     onx_dtype dtype;
     const char *least, *most;
-} ranges[] = {{ONX_DTYPE_U8, "0", "255"},
-              {ONX_DTYPE_I8, "-128", "127"},
-              {ONX_DTYPE_U16, "0", "65535"},
-              {ONX_DTYPE_I16, "-32768", "32767"}};
+} ranges[] = {{ONX_DTYPE_U8, "0.0", "255.0"},
+              {ONX_DTYPE_I8, "-128.0", "127.0"},
+              {ONX_DTYPE_U16, "0.0", "65535.0"},
+              {ONX_DTYPE_I16, "-32768.0", "32767.0"}};
+
+/* Limits are attributes before 11, and inputs since. */
+static void put_limits(onx_buf *text, int64_t version, const char *least, const char *most) {
+    if (version < 11)
+        onx_buf_printf(text, "kept = Clip <min: float = %s, max: float = %s> (moved)\n", least,
+                       most);
+    else
+        onx_buf_printf(text,
+                       "low = Constant <value: tensor = float {%s}> ()\n"
+                       "high = Constant <value: tensor = float {%s}> ()\n"
+                       "kept = Clip (moved, low, high)\n",
+                       least, most);
+}
 
 static onx_status write_quantize(onx_convert *c, const onx_node *node, onx_buf *text) {
     onx_dtype dtype = onx_facts_of(c->facts, onx_node_output(node, 0))->dtype;
@@ -72,13 +85,8 @@ static onx_status write_quantize(onx_convert *c, const onx_node *node, onx_buf *
     onx_convert_put_round(text, ONX_DTYPE_F32);
     if (zero) put_along(text, "zero", "y_zero_point", ONX_DTYPE_F32, whole);
     onx_buf_puts(text, zero ? "moved = Add (rounded, zero)\n" : "moved = Identity (rounded)\n");
-    onx_buf_printf(text,
-                   "low = Constant <value: tensor = float {%s}> ()\n"
-                   "high = Constant <value: tensor = float {%s}> ()\n"
-                   "not_less = Max (moved, low)\n"
-                   "kept = Min (not_less, high)\n"
-                   "y = Cast <to: int = %d> (kept)\n",
-                   ranges[r].least, ranges[r].most, (int)dtype);
+    put_limits(text, c->at.version, ranges[r].least, ranges[r].most);
+    onx_buf_printf(text, "y = Cast <to: int = %d> (kept)\n", (int)dtype);
     return ONX_OK;
 }
 
