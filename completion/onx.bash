@@ -35,7 +35,7 @@ _onx() {
             case ${COMP_WORDS[1]} in
                 help) words=$("$onx" help --list-options 2>/dev/null) ;;
                 tensor) files=$data ;;
-                info | print | convert | infer | run | bench | plan) files=$models ;;
+                info | print | convert | extract | merge | rename | dims | strip | constants | infer | run | bench | plan) files=$models ;;
             esac
         fi
         [[ $cur == -* ]] && words=$("$onx" help --list-options "${COMP_WORDS[1]}" 2>/dev/null) files=

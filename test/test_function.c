@@ -1,6 +1,7 @@
 /* test_function.c: functions: bodies of operators, calls inlined. */
 #include "test.h"
 
+#include "infer/infer.h"
 #include "ir/edit.h"
 #include "ops/op.h"
 #include "support.h"
@@ -319,9 +320,13 @@ TEST(imports) {
                  NULL,
                  "<ir_version: 10, opset_import: [\"\": 21, \"d\": 1, \"ai.onnx.ml\": 3]>\n" XY
                  "{ y_t = ai.onnx.ml.Binarizer (x) y = Relu (y_t) }");
-    check_fails(HEAD XY "{ y = d.F (x) }\n<domain: \"d\", opset_import: [\"\": 12]>\n"
-                        "F (p) => (q) { q = Softmax (p) }",
-                NULL, ONX_UNSUPPORTED, "Softmax is not the same in both");
+    /* or the function is converted */
+    check_inline(HEAD XY "{ y = d.F (x) }\n<domain: \"d\", opset_import: [\"\": 12]>\n"
+                         "F (p) => (q) { q = Unsqueeze <axes = [0]> (p) }",
+                 NULL,
+                 "#@ each tensor { raw name: \"\" }\n" HEAD XY
+                 "{ y_axes = Constant <value = int64[1] {0}> ()\n"
+                 " y = Unsqueeze (x, y_axes) }");
     check_fails("<ir_version: 8, opset_import: [\"\": 12, \"d\": 1]>\n" XY
                 "{ y = d.F (x) }\n" FUNCTION "F (p) => (q) { q = Gelu (p) }",
                 NULL, ONX_UNSUPPORTED, "Gelu is not the same in both");
@@ -385,6 +390,109 @@ TEST(doubling_graphs) {
     check_fails(text, &o, ONX_LIMIT, "far too large");
 }
 
+/* ── Facts ───────────────────────────────────────────────────────────────────────────────────── */
+
+static size_t n_reports;
+static void count_report(void *user, const onx_node *node, const onx_value *value,
+                         const onx_diag *diag) {
+    (void)node, (void)value;
+    snprintf(user, 600, "%s", diag->message);
+    n_reports++;
+}
+
+/* The fact of the graph's value `name`, as text. */
+static void check_fact(const char *text, const char *name, const char *expected, size_t reports) {
+    char message[600] = "", out[128] = "";
+    onx_facts_options options = {.report = count_report, .user = message};
+    onx_model *model = parse(text);
+    onx_facts *facts = NULL;
+    onx_buf buf;
+    REQUIRE(model != NULL);
+    n_reports = 0;
+    REQUIRE(onx_facts_new(model, &options, &facts, NULL) == ONX_OK);
+    onx_buf_init(&buf, onx_context_or_default(NULL));
+    onx_fact_print(onx_facts_of(facts, onx_graph_find(model->graph, name)), &buf);
+    snprintf(out, sizeof out, "%.*s", (int)buf.size, buf.data ? buf.data : "");
+    CHECK_STR(out, expected);
+    CHECK_EQ(n_reports, reports);
+    if (n_reports != reports) fprintf(stderr, "    %s\n", message);
+    onx_buf_fini(&buf);
+    onx_facts_free(facts);
+    onx_model_free(model);
+}
+
+#define X "g (float[N,3] x) => (y) "
+
+TEST(facts) {
+    check_fact(HEAD X "{ y = d.F <k = 1> (x) }\n" FUNCTION
+                      "F <k, n: int = 2> (p) => (q) { t = Concat <axis: int = @k> (p, p)\n"
+                      " u = Concat <axis: int = @n> (t, t)\n q = Concat <axis = 0> (u, t) }",
+               "y", "?[?0,6]", 1); /* an axis that there is not */
+    check_fact(HEAD X "{ y = d.F <k = 1, n = 0> (x) }\n" FUNCTION
+                      "F <k, n: int = 2> (p) => (q) { t = Concat <axis: int = @k> (p, p)\n"
+                      " q = Concat <axis: int = @n> (t, t) }",
+               "y", "float[2*N,6]", 0);
+    /* through calls in calls, graphs inside, and missing inputs */
+    check_fact(HEAD X "{ y = d.F (x) }\n" FUNCTION "F (p, m) => (q) { t = d.G (p)\n"
+                      " q = Clip (t, m) }\n" FUNCTION
+                      "G (p) => (q) { c = Constant <value = bool {1}> ()\n"
+                      " q = If (c) <then_branch = t () => (a) { a = Transpose (p) },"
+                      " else_branch = e () => (b) { b = Transpose (p) }> }",
+               "y", "float[3,N]", 0);
+    /* recursion */
+    check_fact(HEAD X "{ y = d.F (x) }\n" FUNCTION "F (p) => (q) { q = d.F (p) }", "y", "?", 1);
+}
+
+/* Values follow, too; and what comes out of data is not the same twice. */
+TEST(facts_values) {
+    check_fact(HEAD X "{ s = d.F (x)\n y = Reshape (x, s) }\n" FUNCTION
+                      "F (p) => (q) { s = Shape (p)\n z = Constant <value_ints = [-1]> ()\n"
+                      " n = Shape <start = 1> (p)\n q = Concat <axis = 0> (n, z) }",
+               "y", "float[3,N]", 0);
+    check_fact(HEAD "g (float[N] a, float[N] b) => (y) { s = d.F (a)\n t = d.F (b)\n"
+                    " y = Add (s, t) }\n" FUNCTION
+                    "F (p) => (q) { n = NonZero (p)\n q = Transpose (n) }",
+               "s", "int64[?0,1]", 0);
+    check_fact(HEAD "g (float[N] a, float[N] b) => (y) { s = d.F (a)\n t = d.F (b)\n"
+                    " y = Concat <axis = 0> (s, t) }\n" FUNCTION
+                    "F (p) => (q) { n = NonZero (p)\n q = Transpose (n) }",
+               "y", "int64[?0 + ?1,1]", 0);
+}
+
+TEST(facts_doubling) {
+    check_fact(doubling(100), "y", "float[N]", 0);
+    /* Sizes that depend on data: nothing can be remembered. */
+    static char text[16384];
+    size_t at = (size_t)snprintf(text, sizeof text, HEAD XY "{ y = d.F0 (x) }\n");
+    for (size_t i = 0; i < 100; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu (p) => (q) { t = d.F%zu (p) q = d.F%zu (t) }\n", i,
+                               i + 1, i + 1);
+    snprintf(text + at, sizeof text - at,
+             FUNCTION "F100 (p) => (q) { n = NonZero (p) z = Constant <value_ints = [-1]> ()"
+                      " f = Reshape (n, z) q = Cast <to = 1> (f) }");
+    check_fact(text, "y", "float[N]", 1);
+}
+
+/* Deeper than is followed; and the same function many times. */
+TEST(facts_deep) {
+    static char text[200000];
+    size_t at = (size_t)snprintf(text, sizeof text, HEAD XY "{ y = d.F0 (x) }\n");
+    for (size_t i = 0; i < 1000; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               FUNCTION "F%zu (p) => (q) { q = d.F%zu (p) }\n", i, i + 1);
+    snprintf(text + at, sizeof text - at, FUNCTION "F1000 (p) => (q) { q = Abs (p) }");
+    check_fact(text, "y", "float[N]", 1);
+    at = (size_t)snprintf(text, sizeof text, HEAD "g (float[N,1] x0, bool c) => (y) {\n");
+    for (size_t i = 0; i < 1000; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "x%zu = d.F (x%zu, c)\n", i + 1, i);
+    snprintf(text + at, sizeof text - at,
+             "y = Identity (x1000) }\n" FUNCTION
+             "F (p, c) => (q) { q = If (c) <then_branch = t () => (a) { a = Abs (p) },"
+             " else_branch = e () => (b) { n = NonZero (p) b = Neg (p) }> }");
+    check_fact(text, "y", "float[N,1]", 0);
+}
+
 /* ── Bodies of operators ─────────────────────────────────────────────────────────────────────── */
 
 /* Every body that is text can be read, and computes every output. */
@@ -411,6 +519,53 @@ TEST(bodies) {
     CHECK(n >= 37);
 }
 
-TEST_MAIN(E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling) E(doubling_graphs)
-              E(bodies) E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names)
-                  E(types) E(refused) E(no_memory))
+/* ── Failing memory, all the way ─────────────────────────────────────────────────────────────── */
+
+static const char everything[] =
+    HEAD "g (float[N,4] x, bool c) => (y) {\n"
+         " t = d.F <a = 2.0, e = ge () => (s) { s = Neg (x) }> (x, c)\n"
+         " u = d.F <e = ge () => (s) { s = Neg (x) }> (t, c)\n"
+         " v = LayerNormalization (u, w)\n y = Celu (v) }\n" FUNCTION
+         "F <a: float = 1.0, e> (p, c) => (q) <float[3] t> { t = d.G (p)\n"
+         " q = If (c) <then_branch = gt () => (s) { u = Elu <alpha: float = @a> (t)"
+         " s = Add (u, p) }, else_branch: graph = @e> }\n"
+         "<domain: \"d\", opset_import: [\"\": 12]>\n"
+         "G (p) => (q) { q = Squeeze <axes = [0]> (p) }";
+
+static onx_status use_all(onx_context *ctx) {
+    onx_load_options load = {.size = sizeof load, .format = ONX_FORMAT_TEXT};
+    onx_inline_options how = ONX_INIT(onx_inline_options);
+    onx_facts_options infer = {.report = onx_facts_ignore};
+    onx_model *model = NULL, *out = NULL;
+    onx_facts *facts = NULL;
+    how.all_operators = true;
+    onx_status status =
+        onx_model_load_memory(ctx, everything, strlen(everything), &load, &model, NULL);
+    if (!status) status = onx_facts_new(model, &infer, &facts, NULL);
+    if (!status) status = onx_model_inline(model, &how, &out, NULL);
+    CHECK(!out || test_links(out));
+    onx_facts_free(facts);
+    onx_model_free(out);
+    onx_model_free(model);
+    return status;
+}
+
+TEST(no_memory_at_all) {
+    bool done = false;
+    for (size_t at = 1; !done && at < 20000; at++) {
+        test_heap heap = {.fail_count = 1};
+        onx_context *ctx = test_context(&heap, NULL);
+        heap.fail_at = heap.calls + at;
+        onx_status status = use_all(ctx);
+        CHECK(status == ONX_OK || status == ONX_NO_MEMORY);
+        done = status == ONX_OK && !heap.failed;
+        onx_context_free(ctx);
+        CHECK_EQ(heap.bytes, 0);
+    }
+    CHECK(done);
+}
+
+TEST_MAIN(E(no_memory_at_all) E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling)
+              E(doubling_graphs) E(facts) E(facts_values) E(facts_doubling) E(facts_deep) E(bodies)
+                  E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
+                      E(refused) E(no_memory))

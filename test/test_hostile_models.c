@@ -42,7 +42,7 @@ static void two_ring(text *t) {
     ring(t, 2);
 }
 static void long_ring(text *t) {
-    ring(t, 100000);
+    ring(t, 50000);
 }
 static void captured_ring(text *t) {
     head(t);
@@ -233,8 +233,8 @@ static void many_dims(text *t) {
 static void chain(text *t) {
     head(t);
     put(t, "v0 = Relu (x)\n");
-    for (size_t i = 1; i < 100000; i++) put(t, "v%zu = Relu (v%zu)\n", i, i - 1);
-    put(t, "y = Relu (v99999)\n}\n");
+    for (size_t i = 1; i < 50000; i++) put(t, "v%zu = Relu (v%zu)\n", i, i - 1);
+    put(t, "y = Relu (v49999)\n}\n");
 }
 static void backward_chain(text *t) {
     head(t);

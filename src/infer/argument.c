@@ -3,6 +3,8 @@
  * outputs with the shape of another value. */
 #include "infer/infer_internal.h"
 
+#include <stdio.h>
+
 onx_status onx_infer_choice(onx_infer *in, const char *attribute, const char *words) {
     onx_str text = onx_infer_string(in, attribute);
     for (const char *word = words, *end; *word; word = *end ? end + 1 : end) {
@@ -30,6 +32,20 @@ onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) {
                               fact->rank);
     *out = fact->elems && fact->n_elems == 1 ? fact->elems[0] : NULL;
     return ONX_OK;
+}
+
+onx_status onx_infer_check_rank(onx_infer *in, size_t index, size_t least, size_t most) {
+    const onx_fact *fact = onx_infer_in(in, index);
+    char range[48];
+    if (!fact->ranked || (fact->rank >= least && fact->rank <= most)) return ONX_OK;
+    if (least == most)
+        snprintf(range, sizeof range, "%zu", least);
+    else if (most == SIZE_MAX)
+        snprintf(range, sizeof range, "at least %zu", least);
+    else
+        snprintf(range, sizeof range, "from %zu to %zu", least, most);
+    return onx_infer_fail(in, "input %zu has %zu dimensions; it needs %s", index, fact->rank,
+                          range);
 }
 
 bool onx_infer_floats(onx_infer *in, size_t index, size_t *n, const float **values) {

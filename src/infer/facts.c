@@ -30,6 +30,18 @@ static onx_status put(onx_facts *facts, const onx_value *value, const onx_fact *
     return ONX_OK;
 }
 
+/* ── What is wrong ───────────────────────────────────────────────────────────────────────────── */
+
+void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
+                      const onx_diag *diag) {
+    (void)user, (void)node, (void)value, (void)diag;
+}
+
+static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
+                 const onx_diag *diag) {
+    facts->options.report(facts->options.user, node, value, diag);
+}
+
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
 
 static onx_str place_of(const onx_value *value) {
@@ -53,7 +65,7 @@ static void report_type(const onx_facts *facts, const onx_value *value, const on
                   value->input    ? "declare what the node around the graph gives it"
                   : value->output ? "declare the output as it is, or change what computes it"
                                   : "drop the declared type, or write the inferred one");
-    facts->options.report(facts->options.user, &diag);
+    tell(facts, NULL, value, &diag);
     onx_buf_fini(&a);
     onx_buf_fini(&b);
 }
@@ -114,37 +126,60 @@ static onx_status visit_graphs(onx_infer *in) {
     return ONX_OK;
 }
 
-/* The operator's inference, if it has one. A function of the model hides an operator. */
-static onx_status ask(onx_infer *in) {
+static bool is_call(const onx_node *node, const onx_function *f) {
+    return f && onx_str_eq(onx_domain_plain(f->domain), onx_domain_plain(node->domain)) &&
+           onx_str_eq(f->overload, node->overload);
+}
+
+/* The function that the node calls; NULL: none. Functions of one name differ by their overloads, or
+ * else must be searched. */
+static const onx_function *called(const onx_infer *in) {
     const onx_node *node = in->node;
-    bool hidden = onx_map_get(&in->facts->functions, NULL, node->op_type) &&
-                  onx_model_function_find(in->facts->model, onx_node_domain(node),
-                                          onx_node_op(node), onx_node_overload(node));
-    in->op = hidden ? NULL : onx_op_of(node);
-    if (!in->op || !in->op->infer) return ONX_OK;
-    onx_status status = in->op->infer(in);
+    const onx_map *functions = &in->facts->functions;
+    const onx_function *f = onx_map_get(functions, NULL, node->op_type);
+    if (!f || is_call(node, f)) return f;
+    const onx_function *other = onx_map_get(functions, f, node->overload);
+    if (is_call(node, other)) return other;
+    return onx_model_function_find(in->facts->model, onx_node_domain(node), onx_node_op(node),
+                                   onx_node_overload(node));
+}
+
+/* A function of the model, which hides an operator; or the operator's inference, or its body. */
+static onx_status ask_callee(onx_infer *in) {
+    const onx_function *function = called(in);
+    in->op = function ? NULL : onx_op_of(in->node);
+    if (function) return onx_infer_call(in, function);
+    if (in->op && in->op->infer) return in->op->infer(in);
+    return onx_op_has_body(in->op) ? onx_infer_body(in) : ONX_OK;
+}
+
+static onx_status ask(onx_infer *in) {
+    onx_status status = ask_callee(in);
     if (!status) return ONX_OK;
     memset(in->outs, 0, in->n_out * sizeof *in->outs);
     if (status == ONX_NO_MEMORY) return onx_fail_nomem(in->diag);
     if (in->diag && !in->diag->place[0]) describe(in);
-    in->mistake = in->diag && in->diag->message[0] ? in->diag->message : "the node is wrong";
+    onx_str mistake =
+        onx_str_of(in->diag && in->diag->message[0] ? in->diag->message : "it is wrong");
+    if (!onx_arena_str(&in->facts->arena, mistake, &mistake)) return onx_fail_nomem(in->diag);
+    in->mistake = mistake.data;
     if (!in->facts->options.report || status == ONX_LIMIT) return status;
-    if (in->diag) in->facts->options.report(in->facts->options.user, in->diag);
+    if (in->diag) tell(in->facts, in->node, NULL, in->diag);
     return ONX_OK;
 }
 
 static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *diag) {
     size_t n_in = node->input.n, n_out = node->output.n;
-    onx_diag own = ONX_INIT(onx_diag);
     onx_infer in = {.facts = facts, .node = node, .n_in = n_in, .n_out = n_out};
-    in.diag = facts->options.report ? &own : diag; /* what is reported is no failure */
+    in.diag = facts->options.report ? &facts->heard : diag; /* what is reported is no failure */
+    facts->heard = ONX_INIT(onx_diag);
     in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
     in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
     if (!in.ins || !in.outs) return onx_fail_nomem(diag);
     for (size_t i = 0; i < n_in; i++) in.ins[i] = onx_facts_of(facts, onx_node_input(node, i));
     onx_status status = ask(&in);
     if (!status) status = visit_graphs(&in);
-    if (status && diag && in.diag == &own) *diag = own;
+    if (status && diag && diag != in.diag) *diag = *in.diag;
     for (size_t i = 0; i < n_out && !status; i++)
         if (keep(facts, &in, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
     return status;
@@ -240,11 +275,18 @@ static bool copy_options(onx_facts *facts, const onx_facts_options *options) {
     return sizes != NULL;
 }
 
+/* By its name or, if another has that, beside it by its overload; the first one counts. */
+static bool list_function(onx_map *functions, onx_function *f) {
+    const onx_function *first = onx_map_get(functions, NULL, f->name);
+    onx_str key = first ? f->overload : f->name;
+    return (first && onx_map_get(functions, first, key)) || onx_map_put(functions, first, key, f);
+}
+
 static bool prepare(onx_facts *facts, const onx_facts_options *options) {
     facts->syms = onx_syms_new(facts->ctx);
     if (!facts->syms || !copy_options(facts, options)) return false;
     ONX_EACH (onx_function, f, facts->model->functions)
-        if (!onx_map_put(&facts->functions, NULL, f->name, f)) return false;
+        if (!list_function(&facts->functions, f)) return false;
     return true;
 }
 
@@ -273,6 +315,7 @@ void onx_facts_free(onx_facts *facts) {
     onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown,
                        &facts->losses};
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_fini(maps[i]);
+    onx_callees_free(facts);
     onx_syms_free(facts->syms);
     onx_arena_fini(&facts->arena);
     onx_mem_free(facts->ctx, facts, sizeof *facts);

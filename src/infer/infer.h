@@ -11,7 +11,7 @@
  *                                       (in a subgraph: within one run of that graph)
  *
  * Initializers that a caller can replace are not constants: those that are inputs, too, of models
- * of IR version 4 and above. Bodies of functions are not gone into: inline them first. */
+ * of IR version 4 and above. Calls of functions are followed into their bodies (callee.c). */
 #ifndef ONX_INFER_H
 #define ONX_INFER_H
 
@@ -25,9 +25,9 @@ typedef struct onx_facts_options {
     /* Shapes that are declared for what nodes compute are not believed: for what is done with facts
      * must be right even where a file is wrong about itself. */
     bool sceptical;
-    /* Hears of nodes that cannot be right, and of declared types that contradict what was inferred;
-     * then nothing of that is a failure. NULL: the first wrong node is one. */
-    void (*report)(void *user, const onx_diag *diag);
+    /* Hears of nodes that cannot be right, and of values whose declared types contradict what was
+     * inferred; then nothing of that is a failure. NULL: the first wrong node is one. */
+    void (*report)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
     void *user;
 } onx_facts_options;
 
@@ -35,6 +35,9 @@ typedef struct onx_facts_options {
 onx_status onx_facts_new(const onx_model *model, const onx_facts_options *options, onx_facts **out,
                          onx_diag *diag) ONX_MUST_CHECK;
 void onx_facts_free(onx_facts *facts);
+/* A `report` for who wants no more than what is right. */
+void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
+                      const onx_diag *diag);
 /* Never NULL: of a value that nothing is known about, an empty fact. */
 const onx_fact *onx_facts_of(const onx_facts *facts, const onx_value *value);
 onx_syms *onx_facts_syms(const onx_facts *facts);
@@ -48,6 +51,10 @@ bool onx_facts_unknown(const onx_facts *facts, const onx_sym *sym);
  * known. */
 void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, onx_buf *out);
 
+/* As a declared type in `doc`: sizes that are not known stay open. NULL where the type is not
+ * known. */
+onx_status onx_facts_type(const onx_facts *facts, const onx_fact *fact, onx_doc *doc,
+                          onx_type **out, onx_diag *diag) ONX_MUST_CHECK;
 /* As a type in ONNX text: "float[N,3]". */
 void onx_fact_print(const onx_fact *fact, onx_buf *out);
 

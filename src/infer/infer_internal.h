@@ -31,11 +31,13 @@ struct onx_facts {
     onx_syms *syms;
     onx_map facts;     /* value to onx_fact */
     onx_map graphs;    /* graph inside to size_t: how often it was gone through */
-    onx_map functions; /* names of the model's functions */
+    onx_map functions; /* of the model, by name; others of that name by it and their overload */
     onx_map unknown;   /* sizes that nothing is known about: symbol to onx_loss */
     onx_map losses;    /* values of unknown type or rank to onx_loss */
     uint32_t n_unknown;
     uint32_t depth; /* of the graph that is gone through now */
+    onx_diag heard; /* what is to be reported, kept here for it is large and calls are nested */
+    struct onx_callees *callees; /* callee.c; NULL: no function was called yet */
 };
 
 typedef struct onx_excuse onx_excuse; /* why.c: what an operator said about a loss */
@@ -77,6 +79,12 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
 /* why.c: what is to be said about a loss, from the operator or from what it was given. NULL: memory
  * ran out. */
 onx_loss *onx_loss_new(onx_facts *facts, const onx_infer *in, const onx_value *value, size_t dim);
+
+/* callee.c: facts of the outputs of a call, by going through the function; and through the body of
+ * the operator. */
+onx_status onx_infer_call(onx_infer *in, const onx_function *function) ONX_MUST_CHECK;
+onx_status onx_infer_body(onx_infer *in) ONX_MUST_CHECK;
+void onx_callees_free(onx_facts *facts);
 
 /* inference.c: facts as the options of onx.h want them, and what a size is called there. */
 onx_status onx_infer_facts(const onx_model *model, const onx_infer_options *options,

@@ -12,7 +12,8 @@ struct onx_inference {
     onx_facts *facts;
 };
 
-static void hear(void *user, const onx_diag *diag) {
+static void hear(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
+    (void)node, (void)value;
     onx_inference_hook *hook = user;
     if (hook->reports++ == 0) hook->first = *diag;
     if (hook->options.report) hook->options.report(hook->options.user, diag);

@@ -361,6 +361,12 @@ struct onx_value {
 
 /* link.c: build the links of a freshly decoded or built model. Fails only for lack of memory. */
 onx_status onx_model_link(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
+/* model.c: a copy without the messages that `keep` does not want, not linked yet: free it, or add
+ * what it lacks and link it. */
+onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void *user,
+                                onx_model **out, onx_diag *diag) ONX_MUST_CHECK;
+/* A copy of `from` that onx_msg_clone_some made gets its external data; no memory: false. */
+bool onx_external_share(const void *from, onx_msg_keep *keep, void *user, void *to) ONX_MUST_CHECK;
 /* verify.c: INVALID when names and links disagree, which is a mistake of ours. */
 onx_status onx_model_verify(const onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
 /* name.c: the value that `name` means in `graph`, outer graphs included; NULL if none. */
@@ -371,6 +377,9 @@ onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
  * begins; NULL: the graph ends there. Opset imports are the caller's business. */
 onx_status onx_node_inline(onx_node *node, const onx_function *function, onx_node **first,
                            onx_diag *diag) ONX_MUST_CHECK;
+/* About the memory that takes, and a copy of any message. */
+size_t onx_node_inline_bytes(const onx_node *node, const onx_function *function);
+size_t onx_copy_bytes(const void *msg);
 
 /* model.c: the lowest IR version whose models may import that version of ai.onnx. */
 int64_t onx_ir_version_for(int64_t opset);

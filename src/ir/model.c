@@ -81,34 +81,41 @@ void onx_model_free(onx_model *model) {
     onx_doc_free(model->msg.doc);
 }
 
-/* What is known beyond the fields: where external data was found. */
-static onx_status clone_links(const onx_model *from, onx_model *to, onx_diag *diag) {
-    onx_doc *doc = to->msg.doc;
+bool onx_external_share(const void *from, onx_msg_keep *keep, void *user, void *to) {
     onx_walk u = onx_walk_begin(from), v = onx_walk_begin(to);
     const onx_msg *a;
-    onx_msg *b;
-    onx_str folder = {NULL, 0};
-    while ((a = onx_walk_next(&u)) && (b = onx_walk_next(&v))) {
+    while ((a = onx_walk_next(&u))) {
+        if (keep && !keep(user, a)) {
+            onx_walk_skip(&u);
+            continue;
+        }
+        onx_msg *b = onx_walk_next(&v);
         if (a->desc != &onx_desc_tensor) continue;
         onx_str external = ((const onx_tensor *)a)->external;
-        if (!onx_doc_share(doc, a->doc, external, &((onx_tensor *)b)->external))
-            return onx_fail_nomem(diag);
+        if (!onx_doc_share(b->doc, a->doc, external, &((onx_tensor *)b)->external)) return false;
     }
-    if (from->folder && !onx_doc_str(doc, onx_str_of(from->folder), &folder))
+    return true;
+}
+
+/* What is known beyond the fields: where external data was found. */
+static onx_status clone_links(const onx_model *from, onx_msg_keep *keep, void *user, onx_model *to,
+                              onx_diag *diag) {
+    onx_str folder = {NULL, 0};
+    if (!onx_external_share(from, keep, user, to)) return onx_fail_nomem(diag);
+    if (from->folder && !onx_doc_str(to->msg.doc, onx_str_of(from->folder), &folder))
         return onx_fail_nomem(diag);
     to->folder = folder.data;
     return ONX_OK;
 }
 
-onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag) {
+onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void *user,
+                                onx_model **out, onx_diag *diag) {
     onx_doc *doc;
     onx_model *copy = NULL;
     ONX_TRY(onx_doc_new(model->msg.doc->ctx, &doc, diag));
-    onx_status status = onx_msg_clone(doc, model, &copy, diag);
-    if (!status) status = clone_links(model, copy, diag);
-    if (!status) status = onx_model_link(copy, diag);
+    onx_status status = onx_msg_clone_some(doc, model, keep, user, &copy, diag);
+    if (!status) status = clone_links(model, keep, user, copy, diag);
     if (status) {
-        if (copy && copy->values.ctx) onx_map_fini(&copy->values);
         onx_doc_free(doc);
         return status;
     }
@@ -116,6 +123,17 @@ onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *di
     doc->error = model->msg.doc->error;
     *out = copy;
     return ONX_OK;
+}
+
+onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag) {
+    onx_model *copy;
+    ONX_TRY(onx_model_clone_some(model, NULL, NULL, &copy, diag));
+    onx_status status = onx_model_link(copy, diag);
+    if (status)
+        onx_model_free(copy);
+    else
+        *out = copy;
+    return status;
 }
 
 onx_status onx_model_compact(onx_model **model, onx_diag *diag) {

@@ -64,9 +64,17 @@ static onx_range quotient_range(onx_range a, const onx_sym *b) {
     return r;
 }
 
+/* Whole numbers around it. */
+static onx_range ratio_range(onx_range a, const onx_sym *b) {
+    onx_range r = quotient_range(a, b);
+    if (r.hi != INT64_MAX) r.hi++;
+    return r;
+}
+
 onx_range onx_atom_range(onx_atom_kind kind, const onx_sym *a, const onx_sym *b) {
     if (kind == ONX_ATOM_NAME) return (onx_range){0, INT64_MAX};
     if (kind == ONX_ATOM_FLOOR) return quotient_range(a->range, b);
+    if (kind == ONX_ATOM_RATIO) return ratio_range(a->range, b);
     int64_t lo = least(a->range.lo, b->range.lo), hi = most(a->range.hi, b->range.hi);
     if (kind == ONX_ATOM_MIN) hi = least(a->range.hi, b->range.hi);
     if (kind == ONX_ATOM_MAX) lo = most(a->range.lo, b->range.lo);
@@ -96,6 +104,7 @@ static bool proves_by(onx_syms *syms, const onx_sym *s, const onx_term *t, uint3
                       int *effort) {
     const onx_atom *atom = t->factors[at];
     int64_t by;
+    if (atom->kind == ONX_ATOM_RATIO) return false;
     if (atom->kind == ONX_ATOM_FLOOR) {
         if (!onx_sym_is_int(atom->b, &by)) return false;
         const onx_sym *low = onx_sym_sub(syms, atom->a, onx_sym_int(syms, by - 1));

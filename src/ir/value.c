@@ -74,8 +74,7 @@ static void ref_write(onx_ref *ref, onx_str name) {
     onx_msg_touch(ref->owner);
 }
 
-/* The name as the table has it, at all places of the value. */
-static void write_name(onx_value *value) {
+void onx_value_write_name(onx_value *value) {
     for (onx_ref *r = value->first; r; r = r->next) ref_write(r, value->name);
 }
 
@@ -94,7 +93,7 @@ onx_status onx_value_rename(onx_value *value, const char *name, onx_diag *diag) 
     if (!onx_doc_str(value->graph->model->msg.doc, wanted, &copy) ||
         !onx_value_take_name(value, copy))
         return onx_fail_nomem(diag);
-    write_name(value);
+    onx_value_write_name(value);
     return ONX_OK;
 }
 
@@ -183,8 +182,8 @@ static bool can_take_output(const onx_value *from, const onx_value *to) {
 static onx_status take_output(onx_value *from, onx_value *to) {
     onx_str fresh = onx_str_of(onx_graph_new_name(from->graph, onx_str_z(from->name)));
     if (!fresh.data || !onx_value_swap_name(from, to, fresh)) return ONX_NO_MEMORY;
-    write_name(from);
-    write_name(to);
+    onx_value_write_name(from);
+    onx_value_write_name(to);
     for (onx_ref *r = from->first, *next; r; r = next) {
         next = r->next;
         if (is_own_output(r, from) || r->kind == ONX_REF_OTHER) move_ref(r, to);

@@ -178,6 +178,38 @@ bool onx_constraint_allows(const onx_constraint *constraint, onx_dtype dtype) {
     return false;
 }
 
+/* Take one level of a fact off a type: its word, and the keys of a map. */
+static bool take_level(onx_str *type, const onx_fact *fact) {
+    static const char *const words[] = {[ONX_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+                                        [ONX_TYPE_SEQUENCE] = "seq",
+                                        [ONX_TYPE_MAP] = "map",
+                                        [ONX_TYPE_OPTIONAL] = "optional"};
+    onx_str key;
+    if (!unwrap(type, words[fact->kind])) return false;
+    if (fact->kind != ONX_TYPE_MAP) return true;
+    if (!onx_signature_cut(type, ',', &key)) return false;
+    *type = trim(*type);
+    return !fact->dtype || (onx_signature_types(key) >> fact->dtype & 1);
+}
+
+static bool allows(onx_str type, const onx_fact *fact) {
+    while (fact && fact->kind > ONX_TYPE_TENSOR) {
+        if (fact->kind == ONX_TYPE_OPAQUE || !take_level(&type, fact)) return false;
+        if (fact->kind == ONX_TYPE_SPARSE_TENSOR) break;
+        fact = fact->elem;
+    }
+    if (!fact || !fact->kind) return true;
+    return fact->dtype ? onx_signature_types(type) >> fact->dtype & 1
+                       : onx_signature_types(type) != 0;
+}
+
+bool onx_types_allow(onx_str types, const onx_fact *fact) {
+    onx_str one;
+    while (onx_signature_cut(&types, '|', &one))
+        if (allows(one, fact)) return true;
+    return false;
+}
+
 /* ── Items ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool read_param(onx_str item, void *out) {

@@ -9,28 +9,6 @@ static size_t add(size_t a, size_t b) {
     return onx_add_size(a, b, &sum) ? sum : SIZE_MAX;
 }
 
-static size_t message_bytes(const onx_msg *msg) {
-    size_t names = 0, elements = 0;
-    if (msg->desc == &onx_desc_node)
-        names = ((const onx_node *)msg)->input.n + ((const onx_node *)msg)->output.n;
-    if (msg->desc == &onx_desc_attr) {
-        const onx_attr *attr = (const onx_attr *)msg;
-        elements = attr->ints.n + attr->floats.n + 2 * attr->strings.n;
-    }
-    if (msg->desc == &onx_desc_tensor)
-        elements = ((const onx_tensor *)msg)->dims.n + 2 * ((const onx_tensor *)msg)->string_data.n;
-    const size_t per_name = 400; /* a value or a use of one, and its name */
-    return msg->desc->size + names * per_name + elements * sizeof(int64_t);
-}
-
-size_t onx_copy_bytes(const void *root) {
-    const onx_msg *msg;
-    size_t bytes = 0;
-    for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));)
-        bytes = add(bytes, message_bytes(msg));
-    return bytes;
-}
-
 /* ── Finding ─────────────────────────────────────────────────────────────────────────────────── */
 
 static bool make_key(onx_calls *calls, onx_str domain, onx_str name, onx_str overload,
@@ -70,8 +48,8 @@ static onx_status enter(onx_calls *calls, onx_callee *callee, onx_diag *diag) {
 
 static onx_status list_calls(onx_calls *calls, onx_callee *caller, onx_diag *diag) {
     const onx_msg *msg;
+    caller->own = onx_copy_bytes(caller->function);
     for (onx_walk w = onx_walk_begin(caller->function); (msg = onx_walk_next(&w));) {
-        caller->own = add(caller->own, message_bytes(msg));
         onx_callee *callee =
             msg->desc == &onx_desc_node ? onx_calls_find(calls, (const onx_node *)msg) : NULL;
         if (!callee) continue;

@@ -12,7 +12,7 @@
 #include "ir/edit.h"
 
 /* What copies may take in a model, unless the caller says: so much, and so many times the model. */
-static const size_t some_bytes = (size_t)160 << 20, times_the_model = 16;
+static const size_t some_bytes = (size_t)320 << 20, times_the_model = 16;
 
 typedef struct inliner {
     onx_model *model;
@@ -113,24 +113,8 @@ static onx_status agree(inliner *in, const onx_function *f) {
 
 /* ── Calls ───────────────────────────────────────────────────────────────────────────────────── */
 
-static size_t count_refs(const onx_function *f, onx_str name) {
-    const onx_msg *msg;
-    size_t n = 0;
-    for (onx_walk w = onx_walk_begin(f); (msg = onx_walk_next(&w));)
-        n +=
-            msg->desc == &onx_desc_attr && onx_str_eq(((const onx_attr *)msg)->ref_attr_name, name);
-    return n;
-}
-
-/* What a copy takes, with the graphs that the call gives, which may go to several places. */
-static onx_status spend(inliner *in, const onx_node *call, const onx_function *f, size_t own) {
-    size_t bytes = own, given;
-    ONX_EACH (onx_attr, attr, call->attribute) {
-        if (!attr->g && !attr->graphs.count && attr->ints.n + attr->floats.n < 64) continue;
-        if (!onx_mul_size(onx_copy_bytes(attr), count_refs(f, attr->name), &given) ||
-            !onx_add_size(bytes, given, &bytes))
-            return fail_limit(in);
-    }
+static onx_status spend(inliner *in, const onx_node *call, const onx_function *f) {
+    size_t bytes = onx_node_inline_bytes(call, f);
     if (bytes > in->left) return fail_limit(in);
     in->left -= bytes;
     return ONX_OK;
@@ -139,7 +123,7 @@ static onx_status spend(inliner *in, const onx_node *call, const onx_function *f
 static onx_status replace_call(inliner *in, onx_node *node, onx_callee *callee, onx_node **next) {
     if (callee->agrees != in->root) ONX_TRY(agree(in, callee->function));
     callee->agrees = in->root;
-    ONX_TRY(spend(in, node, callee->function, callee->own));
+    ONX_TRY(spend(in, node, callee->function));
     return onx_node_inline(node, callee->function, next, in->diag);
 }
 
@@ -186,7 +170,7 @@ static onx_status learn(inliner *in, const onx_node *node, const onx_node *end) 
 static onx_status put_body(inliner *in, onx_node *node, const onx_function *f, onx_node **next) {
     const onx_node *end = onx_node_next(node);
     ONX_TRY(agree(in, f));
-    ONX_TRY(spend(in, node, f, onx_copy_bytes(f)));
+    ONX_TRY(spend(in, node, f));
     ONX_TRY(onx_node_inline(node, f, next, in->diag));
     return learn(in, *next, end);
 }
@@ -266,10 +250,6 @@ static onx_status go_through_all(inliner *in) {
     return status;
 }
 
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user, (void)diag;
-}
-
 /* Finding facts takes time: is there anything to be expanded? */
 static bool has_work(inliner *in) {
     const onx_msg *msg;
@@ -286,7 +266,7 @@ static onx_status expand_all(inliner *in) {
     if (!has_work(in)) return ONX_OK;
     onx_facts_options options =
         in->how->infer ? *in->how->infer : (onx_facts_options){.n_sizes = 0};
-    if (!options.report) options.report = ignore;
+    if (!options.report) options.report = onx_facts_ignore;
     ONX_TRY(onx_facts_new(in->model, &options, &in->facts, in->diag));
     in->expanding = true;
     onx_status status = go_through_all(in);

@@ -18,7 +18,7 @@ typedef struct onx_inline {
     /* Must they be expanded? Then a node that cannot be is a failure: UNSUPPORTED. */
     bool must_expand;
     bool keep;                      /* functions that were inlined stay in the model */
-    size_t max_bytes;               /* that copies may take together; 0: see ONX_INLINE_BYTES */
+    size_t max_bytes;               /* that copies may take together; 0: see inline.c */
     const onx_facts_options *infer; /* for bodies that depend on types; NULL: no sizes are known */
 } onx_inline;
 
@@ -50,7 +50,5 @@ onx_status onx_calls_init(onx_calls *calls, const onx_model *model, const onx_in
 void onx_calls_fini(onx_calls *calls);
 /* What the node calls; NULL: no function of the model, or memory ran out. */
 onx_callee *onx_calls_find(onx_calls *calls, const onx_node *node);
-/* About the bytes that a copy of the message takes in the model. */
-size_t onx_copy_bytes(const void *msg);
 
 #endif

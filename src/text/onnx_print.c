@@ -376,3 +376,38 @@ onx_status onx_text_print(const onx_model *model, const onx_writer *writer, onx_
     onx_buf_fini(&pr.scratch);
     return onx_out_flush(&pr.out);
 }
+
+/* ── Parts ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void start(onx_printer *pr, onx_context *ctx, const onx_writer *writer, onx_diag *diag) {
+    *pr = (onx_printer){.indent = 1};
+    onx_out_init(&pr->out, writer, diag);
+    onx_buf_init(&pr->scratch, ctx);
+}
+
+static onx_status finish(onx_printer *pr) {
+    onx_buf_fini(&pr->scratch);
+    return onx_out_flush(&pr->out);
+}
+
+onx_status onx_text_print_values(const onx_graph *graph, const onx_writer *writer, onx_diag *diag) {
+    onx_printer pr;
+    start(&pr, graph->msg.doc->ctx, writer, diag);
+    put_values(&pr, &graph->initializer, &graph->value_info);
+    return finish(&pr);
+}
+
+onx_status onx_text_print_nodes(const onx_graph *graph, const onx_writer *writer, onx_diag *diag) {
+    onx_printer pr;
+    start(&pr, graph->msg.doc->ctx, writer, diag);
+    ONX_EACH (const onx_node, node, graph->node) put_tree(&pr, &node->msg);
+    return finish(&pr);
+}
+
+onx_status onx_text_print_name(onx_context *ctx, onx_str name, const onx_writer *writer,
+                               onx_diag *diag) {
+    onx_printer pr;
+    start(&pr, ctx, writer, diag);
+    onx_print_name(&pr, name);
+    return finish(&pr);
+}

@@ -14,6 +14,14 @@
 
 onx_status onx_text_print(const onx_model *model, const onx_writer *writer, onx_diag *diag)
     ONX_MUST_CHECK;
+/* Parts, for text around them: the initializers and inner types of a graph, "<float[1] w = {1}>"
+ * or nothing; its nodes; a name. */
+onx_status onx_text_print_values(const onx_graph *graph, const onx_writer *writer, onx_diag *diag)
+    ONX_MUST_CHECK;
+onx_status onx_text_print_nodes(const onx_graph *graph, const onx_writer *writer, onx_diag *diag)
+    ONX_MUST_CHECK;
+onx_status onx_text_print_name(onx_context *ctx, onx_str name, const onx_writer *writer,
+                               onx_diag *diag) ONX_MUST_CHECK;
 onx_status onx_text_parse(onx_doc *doc, onx_str text, onx_model **out, onx_diag *diag)
     ONX_MUST_CHECK;
 

@@ -156,21 +156,31 @@ static onx_msg *clone_message(onx_doc *doc, const onx_msg *from) {
     return clone_unknown(doc, to, from) ? to : NULL;
 }
 
-onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) {
+/* A message that lacks something is no longer what its bytes say. */
+onx_status onx_msg_clone_some(onx_doc *doc, const void *msg, onx_msg_keep *keep, void *user,
+                              void *out, onx_diag *diag) {
     onx_msg *root = NULL, *parent = NULL;
     const onx_msg *from, *before = NULL; /* `parent` is the copy of before->parent or before */
-    for (onx_walk w = onx_walk_begin(msg); (from = onx_walk_next(&w)); before = from) {
-        onx_msg *to = clone_message(doc, from);
-        if (!to) return onx_doc_fail(doc, diag);
-        if (!root) {
-            root = parent = to;
+    for (onx_walk w = onx_walk_begin(msg); (from = onx_walk_next(&w));) {
+        for (; root && before != from->parent; before = before->parent) parent = parent->parent;
+        if (keep && !keep(user, from)) {
+            if (parent) onx_msg_touch(parent);
+            onx_walk_skip(&w);
             continue;
         }
-        for (const onx_msg *m = before; m != from->parent; m = m->parent) parent = parent->parent;
-        const onx_field *field = &from->parent->desc->fields[from->field];
-        onx_msg_link(parent, field, to); /* a copy is as much edited as what it was made from */
+        onx_msg *to = clone_message(doc, from);
+        if (!to) return onx_doc_fail(doc, diag);
+        if (root) /* a copy is as much edited as what it was made from */
+            onx_msg_link(parent, &from->parent->desc->fields[from->field], to);
+        else
+            root = to;
         parent = to;
+        before = from;
     }
     memcpy(out, &root, sizeof root);
     return ONX_OK;
+}
+
+onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) {
+    return onx_msg_clone_some(doc, msg, NULL, NULL, out, diag);
 }

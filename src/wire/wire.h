@@ -184,6 +184,10 @@ onx_status onx_wire_size(const void *msg, uint64_t *size, onx_diag *diag) ONX_MU
 bool onx_msg_equal(const void *a, const void *b, onx_diag *diag);
 /* A deep copy into `doc`. Payloads that lie in blobs are shared, and the blobs kept. */
 onx_status onx_msg_clone(onx_doc *doc, const void *msg, void *out, onx_diag *diag) ONX_MUST_CHECK;
+/* The same without what `keep` does not want, and all below that; the root it must want. */
+typedef bool onx_msg_keep(void *user, const onx_msg *msg);
+onx_status onx_msg_clone_some(onx_doc *doc, const void *msg, onx_msg_keep *keep, void *user,
+                              void *out, onx_diag *diag) ONX_MUST_CHECK;
 /* A span of `from`, for use in `doc`: the blob it lies in is kept; what lies in none is copied.
  * False when memory ran out. */
 bool onx_doc_share(onx_doc *doc, const onx_doc *from, onx_str in, onx_str *out) ONX_MUST_CHECK;

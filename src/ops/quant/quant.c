@@ -8,7 +8,7 @@
 /* A scalar; in files also written as a list of one. */
 static bool is_single(const onx_fact *fact) {
     int64_t n;
-    return fact->rank == 0 || (fact->rank == 1 && onx_sym_is_int(fact->dims[0], &n) && n == 1);
+    return fact->rank == 0 || (fact->rank == 1 && (!onx_sym_is_int(fact->dims[0], &n) || n == 1));
 }
 
 /* One scale for each block of block_size along the axis. */
@@ -108,6 +108,24 @@ static onx_status infer_dynamic(onx_infer *in) {
     ONX_TRY(onx_infer_tensor(in, 1, ONX_DTYPE_F32, 0, NULL));
     return onx_infer_tensor(in, 2, ONX_DTYPE_U8, 0, NULL);
 }
+
+/* The range of x, with 0 in it, is spread over 0 … 255. */
+static const char dynamic_quantize[] = "Least = Constant <value = float {0}> ()"
+                                       " Most = Constant <value = float {255}> ()"
+                                       " Min = ReduceMin <keepdims = 0> (x)"
+                                       " From = Min (Min, Least)"
+                                       " Max = ReduceMax <keepdims = 0> (x)"
+                                       " To = Max (Max, Least)"
+                                       " Width = Sub (To, From)"
+                                       " Scale = Div (Width, Most)"
+                                       " Steps = Div (From, Scale)"
+                                       " Zero = Sub (Least, Steps)"
+                                       " Clipped = Clip (Zero, Least, Most)"
+                                       " Rounded = Round (Clipped)"
+                                       " ZeroPoint = Cast <to = 2> (Rounded)"
+                                       " y_scale = Identity (Scale)"
+                                       " y_zero_point = Identity (ZeroPoint)"
+                                       " y = QuantizeLinear (x, Scale, ZeroPoint)";
 
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -220,7 +238,7 @@ onx_op_rows onx_ops_quant = {
      .infer = infer_dequantize},
     {"DynamicQuantizeLinear", 11,
      "(x:T1) -> (y:T2, y_scale:float, y_zero_point:T2) [T1:float, T2:uint8]",
-     .infer = infer_dynamic},
+     .infer = infer_dynamic, .function = dynamic_quantize},
     {"MatMulInteger", 10, MATMUL_INTEGER, .infer = infer_matmul_integer},
     {"ConvInteger", 10, CONV_INTEGER, .infer = infer_conv_integer},
     {"QLinearMatMul", 10, QLINEAR_MATMUL("float") "[T1:" INT8 ", T2:" INT8 ", T3:" INT8 "]",

@@ -46,6 +46,21 @@ static onx_status infer_dropout(onx_infer *in) {
     return onx_infer_like(in, 1, onx_infer_op(in)->since < 10 ? x->dtype : ONX_DTYPE_BOOL, x);
 }
 
+/* 1 where a number of 0 … 1 is below the probability. */
+static onx_status write_bernoulli(const onx_op *op, const onx_node *node, size_t n_in,
+                                  const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    onx_dtype type = n_in ? ins[0]->dtype : ONX_DTYPE_NONE;
+    bool other = onx_op_has(node, "dtype");
+    if (!type) return onx_fail(diag, ONX_NOT_FOUND, "the type of the input is not known");
+    onx_buf_printf(out,
+                   "Random = RandomUniformLike <low = 0.0, high = 1.0, seed: float = @seed, "
+                   "dtype = %d> (input)"
+                   " Below = Greater (input, Random)"
+                   " output = Cast <to = %lld> (Below)",
+                   (int)type, other ? (long long)onx_op_int(op, node, "dtype") : type);
+    return ONX_OK;
+}
+
 #define NORMAL                                                                                     \
     "() -> (output:T) {dtype:int=1, mean:float=0.0, scale:float=1.0, seed?:float, shape:ints} "
 #define UNIFORM                                                                                    \
@@ -73,8 +88,10 @@ onx_op_rows onx_ops_random = {
     {"RandomUniform", 22, UNIFORM "[T:f]", .infer = infer_drawn},
     {"RandomUniformLike", 1, UNIFORM_LIKE "[T1:all1, T2:f0]", .infer = infer_drawn_like},
     {"RandomUniformLike", 22, UNIFORM_LIKE "[T1:all13, T2:f]", .infer = infer_drawn_like},
-    {"Bernoulli", 15, BERNOULLI "[T1:f0, T2:n|bool]", .infer = infer_drawn_like},
-    {"Bernoulli", 22, BERNOULLI "[T1:f, T2:n|bool]", .infer = infer_drawn_like},
+    {"Bernoulli", 15, BERNOULLI "[T1:f0, T2:n|bool]", .infer = infer_drawn_like,
+     .body = write_bernoulli},
+    {"Bernoulli", 22, BERNOULLI "[T1:f, T2:n|bool]", .infer = infer_drawn_like,
+     .body = write_bernoulli},
     {"Multinomial", 7, MULTINOMIAL "[T1:f0, T2:int32|int64]", .infer = infer_multinomial},
     {"Multinomial", 22, MULTINOMIAL "[T1:f, T2:int32|int64]", .infer = infer_multinomial},
     {"Dropout", 1, DROPOUT1 "[T:f0]", .infer = infer_dropout},

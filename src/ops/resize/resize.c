@@ -1,6 +1,7 @@
 /* resize.c: images of another size: Resize, Upsample, GridSample, AffineGrid, CenterCropPad:
  * meaning. */
 #include "ops/op.h"
+#include "ops/resize/affine_grid.h"
 
 #include <math.h>
 
@@ -197,7 +198,7 @@ static onx_status infer_grid_sample(onx_infer *in) {
     ONX_TRY(
         onx_infer_choice(in, "mode", only2d ? "bilinear nearest bicubic" : "linear nearest cubic"));
     ONX_TRY(onx_infer_choice(in, "padding_mode", "zeros border reflection"));
-    if (!rank) return onx_infer_unranked(in, 0, x->dtype);
+    if (!rank && !x->ranked && !grid->ranked) return onx_infer_unranked(in, 0, x->dtype);
     if (rank < 3 || (only2d && rank != 4))
         return onx_infer_fail(in, "X has %zu dimensions; it needs batch, channels and %s", rank,
                               only2d ? "two more" : "at least one more");
@@ -267,6 +268,36 @@ static onx_status infer_center(onx_infer *in) {
     return onx_infer_tensor(in, 0, x->dtype, x->rank, dims);
 }
 
+/* First it is padded where it is smaller, then cropped where it is larger. */
+static onx_status write_center(const onx_op *op, const onx_node *node, size_t n_in,
+                               const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    bool some = onx_op_has(node, "axes");
+    const char *sizes = some ? "Gather (All, Axes)" : "Identity (All)";
+    const char *axes = some ? ", Axes" : "";
+    (void)op, (void)diag;
+    bool wide = n_in > 1 && ins[1]->dtype == ONX_DTYPE_I64;
+    if (some) onx_buf_puts(out, "Axes = Constant <value_ints: ints = @axes> () ");
+    onx_buf_printf(out,
+                   "Wanted = %s (shape)"
+                   " Two = Constant <value_ints = [2]> ()"
+                   " All = Shape (input_data)"
+                   " Sizes = %s"
+                   " Larger = Max (Sizes, Wanted)"
+                   " Missing = Sub (Larger, Sizes)"
+                   " Before = Div (Missing, Two)"
+                   " After = Sub (Missing, Before)"
+                   " Pads = Concat <axis = 0> (Before, After)"
+                   " Padded = Pad (input_data, Pads%s)",
+                   wide ? "Identity" : "Cast <to = 7>", sizes, some ? ", , Axes" : "");
+    onx_buf_printf(out,
+                   " Extra = Sub (Larger, Wanted)"
+                   " Start = Div (Extra, Two)"
+                   " End = Add (Start, Wanted)"
+                   " output_data = Slice (Padded, Start, End%s)",
+                   axes);
+    return ONX_OK;
+}
+
 /* ─ Signatures ───────────────────────────────────────────────────────────────────────────────── */
 
 #define RESIZE_ATTRS                                                                               \
@@ -302,7 +333,9 @@ onx_op_rows onx_ops_resize = {
     {"GridSample", 16, GRID_SAMPLE("bilinear") "[T1:all1, T2:f0]", .infer = infer_grid_sample},
     {"GridSample", 20, GRID_SAMPLE("linear") "[T1:all1, T2:f0]", .infer = infer_grid_sample},
     {"GridSample", 22, GRID_SAMPLE("linear") "[T1:all13, T2:f]", .infer = infer_grid_sample},
-    {"AffineGrid", 20, AFFINE_GRID "[T1:f, T2:int64]", .infer = infer_affine_grid},
-    {"CenterCropPad", 18, CENTER_CROP_PAD "[T:all13, Tind:int32|int64]", .infer = infer_center},
+    {"AffineGrid", 20, AFFINE_GRID "[T1:f, T2:int64]", .infer = infer_affine_grid,
+     .function = onx_affine_grid},
+    {"CenterCropPad", 18, CENTER_CROP_PAD "[T:all13, Tind:int32|int64]", .infer = infer_center,
+     .body = write_center},
     {0},
 };

@@ -125,6 +125,39 @@ static onx_status infer_mel(onx_infer *in) {
     return onx_infer_tensor(in, 0, dtype, 2, dims);
 }
 
+/* a0 - a1 cos(t) + a2 cos(2t), where t goes once around the circle, up to 2 pi or, symmetric, with
+ * it. */
+#define COSINE_SUM(a0, a1, a2)                                                                     \
+    "A0 = Constant <value = float {" a0 "}> ()"                                                    \
+    " A1 = Constant <value = float {" a1 "}> ()"                                                   \
+    " A2 = Constant <value = float {" a2 "}> ()"                                                   \
+    " Zero = Constant <value = float {0}> ()"                                                      \
+    " One = Constant <value = float {1}> ()"                                                       \
+    " Two = Constant <value = float {2}> ()"                                                       \
+    " Circle = Constant <value = float {6.2831853}> ()"                                            \
+    " Size = Cast <to = 1> (size)"                                                                 \
+    " SizeLess1 = Sub (Size, One)"                                                                 \
+    " Periodic = Constant <value_int: int = @periodic> ()"                                         \
+    " IsPeriodic = Cast <to = 1> (Periodic)"                                                       \
+    " IsSymmetric = Sub (One, IsPeriodic)"                                                         \
+    " StepsPeriodic = Mul (Size, IsPeriodic)"                                                      \
+    " StepsSymmetric = Mul (SizeLess1, IsSymmetric)"                                               \
+    " Steps = Add (StepsPeriodic, StepsSymmetric)"                                                 \
+    " Step = Div (Circle, Steps)"                                                                  \
+    " Index = Range (Zero, Size, One)"                                                             \
+    " Angle = Mul (Index, Step)"                                                                   \
+    " Angle2 = Mul (Angle, Two)"                                                                   \
+    " Cos2 = Cos (Angle2)"                                                                         \
+    " Term2 = Mul (A2, Cos2)"                                                                      \
+    " Cos1 = Cos (Angle)"                                                                          \
+    " Term1 = Mul (A1, Cos1)"                                                                      \
+    " Sum01 = Sub (A0, Term1)"                                                                     \
+    " Sum = Add (Sum01, Term2)"                                                                    \
+    " output = Cast <to: int = @output_datatype> (Sum)"
+#define BLACKMAN COSINE_SUM("0.42", "0.5", "0.08")
+#define HAMMING COSINE_SUM("0.54347825", "0.45652175", "0")
+#define HANN COSINE_SUM("0.5", "0.5", "0")
+
 /* ─ Signatures ───────────────────────────────────────────────────────────────────────────────── */
 
 #define DFT17                                                                                      \
@@ -144,9 +177,9 @@ onx_op_rows onx_ops_signal = {
     {"DFT", 17, DFT17 "[T1:f, T2:int32|int64]", .infer = infer_dft},
     {"DFT", 20, DFT20 "[T1:f, T2:int32|int64]", .infer = infer_dft},
     {"STFT", 17, STFT "[T1:f, T2:int32|int64]", .infer = infer_stft},
-    {"BlackmanWindow", 17, WINDOW, .infer = infer_window},
-    {"HammingWindow", 17, WINDOW, .infer = infer_window},
-    {"HannWindow", 17, WINDOW, .infer = infer_window},
+    {"BlackmanWindow", 17, WINDOW, .infer = infer_window, .function = BLACKMAN},
+    {"HammingWindow", 17, WINDOW, .infer = infer_window, .function = HAMMING},
+    {"HannWindow", 17, WINDOW, .infer = infer_window, .function = HANN},
     {"MelWeightMatrix", 17, MEL, .infer = infer_mel},
     {0},
 };

@@ -77,12 +77,6 @@ static onx_status convert_domain(onx_convert *c, const onx_opset_target *target)
 
 /* ─ Before and after ─────────────────────────────────────────────────────────────────────────── */
 
-/* Nodes that cannot be right are the checker's business. */
-static void ignore(void *user, const onx_diag *diag) {
-    (void)user;
-    (void)diag;
-}
-
 static onx_status find_facts_in(onx_convert *c, const onx_graph *graph) {
     if (!graph) return ONX_OK;
     ONX_EACH (onx_node, node, graph->node) ONX_TRY(onx_facts_update(c->facts, node, &c->diag));
@@ -90,7 +84,7 @@ static onx_status find_facts_in(onx_convert *c, const onx_graph *graph) {
 }
 
 static onx_status find_facts(onx_convert *c) {
-    onx_facts_options options = {.report = ignore};
+    onx_facts_options options = {.report = onx_facts_ignore};
     ONX_TRY(onx_facts_new(c->model, &options, &c->facts, &c->diag));
     ONX_EACH (onx_training, t, c->model->training_info) {
         ONX_TRY(find_facts_in(c, t->initialization));
