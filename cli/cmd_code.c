@@ -87,7 +87,11 @@ static int write_code(const onx_model *model, const onx_code_options *how, const
     onx_status status = onx_model_code(model, how, &code, how->weights ? &weights : NULL, &diag);
     bool good = finish(&data, status == ONX_OK);
     good = finish(&program, good && status == ONX_OK) && good;
-    if (status == ONX_IO && to_stdout) return CLI_BAD; /* cli_finish tells */
+    if (status == ONX_IO && to_stdout && !data.path) return CLI_BAD; /* cli_finish tells */
+    if (status == ONX_IO) {
+        cli_note(&cli_code, "%s cannot be written", to_stdout ? data.path : path);
+        return CLI_BAD;
+    }
     if (status != ONX_OK) return cli_fail(&cli_code, &diag);
     return good ? CLI_OK : CLI_BAD;
 }

@@ -598,10 +598,10 @@ ONX_API onx_status onx_function_remove(onx_function *function);
 /* ─ Fields ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Add what has no function of its own, as fields in protobuf text: single fields are set, lists go
- * on. onx_graph_add_fields(g, "quantization_annotation { tensor_name: \"x\" ... }", NULL). Nothing is
- * checked, as if it had been read from a file. A failure is also remembered, as builder functions
- * do. Not for the graph of a model, nor for what a node is called and connects: USAGE. The body of
- * a function takes the fields of the function. */
+ * on. onx_graph_add_fields(g, "quantization_annotation { tensor_name: \"x\" ... }", NULL). Nothing
+ * is checked, as if it had been read from a file. A failure is also remembered, as builder
+ * functions do. Not for the graph of a model, nor for what a node is called and connects: USAGE.
+ * The body of a function takes the fields of the function. */
 ONX_API onx_status onx_model_add_fields(onx_model *model, const char *fields, onx_diag *diag);
 ONX_API onx_status onx_graph_add_fields(onx_graph *graph, const char *fields, onx_diag *diag);
 ONX_API onx_status onx_node_add_fields(onx_node *node, const char *fields, onx_diag *diag);
@@ -1175,7 +1175,8 @@ typedef enum onx_constants {
 /* Move constants; values keep their names, and payloads are not copied. Subgraphs are gone into,
  * bodies of functions, which cannot have initializers, are not. A Constant that is an output of its
  * graph stays, and so does an initializer that training changes. `*count` (which may be NULL): how
- * many were moved. UNSUPPORTED before IR version 4, where every initializer is an input. */
+ * many were moved. Before IR version 4 every initializer is an input: as nodes they are none, and
+ * where initializers are to be no inputs, the IR version becomes 4. */
 ONX_API onx_status onx_model_move_constants(onx_model *model, onx_constants where, size_t *count,
                                             onx_diag *diag);
 

@@ -118,7 +118,7 @@ static onx_status add_rest(onx_msg *to, const onx_msg *from, onx_diag *diag) {
     return ONX_OK;
 }
 
-static onx_status merge(onx_model *model, onx_msg *to, const char *fields, onx_diag *diag) {
+static onx_status add_fields(onx_model *model, onx_msg *to, const char *fields, onx_diag *diag) {
     onx_diag own = ONX_INIT(onx_diag);
     onx_msg *from = NULL;
     onx_status status = to->dead ? onx_fail(&own, ONX_USAGE, "the object was removed")
@@ -133,15 +133,16 @@ static onx_status merge(onx_model *model, onx_msg *to, const char *fields, onx_d
 
 onx_status onx_model_add_fields(onx_model *model, const char *fields, onx_diag *diag) {
     if (!model) return onx_fail(diag, ONX_USAGE, "there is no model");
-    return merge(model, &model->msg, fields, diag);
+    return add_fields(model, &model->msg, fields, diag);
 }
 
 onx_status onx_graph_add_fields(onx_graph *graph, const char *fields, onx_diag *diag) {
     if (!graph) return onx_fail(diag, ONX_USAGE, "there is no graph");
-    return merge(graph->model, graph->function ? &graph->function->msg : &graph->msg, fields, diag);
+    return add_fields(graph->model, graph->function ? &graph->function->msg : &graph->msg, fields,
+                      diag);
 }
 
 onx_status onx_node_add_fields(onx_node *node, const char *fields, onx_diag *diag) {
     if (!node) return onx_fail(diag, ONX_USAGE, "there is no node");
-    return merge(node->graph->model, &node->msg, fields, diag);
+    return add_fields(node->graph->model, &node->msg, fields, diag);
 }

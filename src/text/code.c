@@ -51,21 +51,36 @@ static void put_initializers(onx_code *code, const onx_graph *graph) {
         code->lang->message(code, &sparse->msg);
 }
 
-static bool same_module(const onx_node *a, const onx_node *b) {
-    return onx_str_eq(onx_code_module(a), onx_code_module(b));
+/* The first module that is named from `node` on, in as many nodes as a part can have. */
+static onx_str module_from(const onx_node *node) {
+    onx_str module = {"", 0};
+    for (size_t i = 0; node && !module.size && i < PART_MOST; i++) {
+        module = onx_code_module(node);
+        node = (const onx_node *)node->msg.next;
+    }
+    return module;
+}
+
+/* Nodes that do not tell their module stay with those before them. */
+static bool is_other(const onx_node *node, onx_str module) {
+    onx_str own = onx_code_module(node);
+    return own.size && !onx_str_eq(own, module);
 }
 
 static void put_nodes(onx_code *code, const onx_graph *graph) {
     bool cut = graph->node.count > GRAPH_SMALL;
     const char *part = NULL;
+    onx_str module = {"", 0};
     size_t n = 0; /* in this part */
     ONX_EACH (onx_node, node, graph->node) {
         const onx_node *next = (const onx_node *)node->msg.next;
-        onx_str module = onx_code_module(node);
-        if (cut && !n) part = part_begin(code, graph, module.size ? module : ONX_LIT("nodes"));
+        if (cut && !n) {
+            module = module_from(node);
+            part = part_begin(code, graph, module.size ? module : ONX_LIT("nodes"));
+        }
         code->lang->node(code, node);
         n++;
-        bool full = n == PART_MOST || !next || (n >= PART_LEAST && !same_module(node, next));
+        bool full = n == PART_MOST || !next || (n >= PART_LEAST && is_other(next, module));
         if (cut && full) part_end(code, part), n = 0;
         if (code->status) return;
     }
@@ -85,6 +100,7 @@ static void put_graph(onx_code *code, const onx_graph *graph) {
     for (size_t i = 0; i < graph->outs.n; i++) code->lang->output(code, graph, i);
     ONX_EACH (onx_annotation, a, graph->quantization_annotation) code->lang->message(code, &a->msg);
     ONX_EACH (onx_entry, e, *entries) code->lang->entry(code, graph, e);
+    if (!code->body.size) onx_code_puts(code, code->lang->nothing);
     code->to = &code->functions;
     code->lang->begin(code, onx_code_graph_ident(code, graph));
     onx_buf_put(&code->functions, code->body.data, code->body.size);
@@ -137,6 +153,7 @@ static bool find_graphs(onx_code *code, graphs *all) {
 /* Graphs inside come before those around them: that is the order of the program. */
 static void put_all(onx_code *code) {
     graphs all = {0};
+    onx_code_ident(code, ONX_LIT("model")); /* it is for the languages */
     if (!code->lang->plan(code) || !find_graphs(code, &all)) onx_code_no_memory(code);
     for (size_t i = all.n; i-- && !code->status;) put_graph(code, all.v[i]);
     if (code->status) return;

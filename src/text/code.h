@@ -4,7 +4,7 @@
  *
  *     graph         a function that fills it, and functions for its parts:
  *                       initializers, 64 at a time
- *                       nodes of one module (names up to their second slash), 64 at most
+ *                       nodes of one module, 64 at most
  *     subgraph      a function, called where the node gets it; written before the function of the
  *                   graph around it
  *     function      the same, for its body
@@ -20,6 +20,7 @@
 typedef struct onx_code onx_code;
 
 typedef struct onx_code_lang {
+    const char *nothing; /* the statement of a graph that has none */
     /* Before anything is written: what cannot be said in statements goes to `code->odd`. */
     bool (*plan)(onx_code *code);
     void (*begin)(onx_code *code, const char *ident); /* of a function */
@@ -82,7 +83,7 @@ void onx_code_no_memory(onx_code *code);
 const char *onx_code_ident(onx_code *code, onx_str hint);
 /* The function that fills a graph. */
 const char *onx_code_graph_ident(const onx_code *code, const onx_graph *graph);
-/* The module that a node belongs to, by its name: what stands before the second slash. */
+/* The module that a node belongs to, by its name or by those of its weights; "": no telling. */
 onx_str onx_code_module(const onx_node *node);
 
 /* ── Data (code_data.c) ── */

@@ -1,5 +1,5 @@
-/* code_c.c: programs in C: the statements that fill graphs. The values of a graph are found by their
- * names, so that its functions need not hand them to each other. */
+/* code_c.c: programs in C: the statements that fill graphs. The values of a graph are found by
+ * their names, so that its functions need not hand them to each other. */
 #include "text/code_c.h"
 
 #include "ir/type_text.h"
@@ -35,7 +35,7 @@ void onx_code_c_unknown(onx_code *code, const char *call, const onx_msg *msg) {
 
 void onx_code_c_entry(onx_code *code, char kind, const onx_list *all, const onx_entry *e) {
     const char *name = kind == 'm' ? "model" : kind == 'g' ? "graph" : "node";
-    char call[32];
+    char call[40];
     if (onx_code_c_plain_entries(all)) {
         onx_code_printf(code, "    check(onx_%s_set_meta(%c, ", name, kind);
         onx_code_c_str(code, e->key, &e->msg);
@@ -44,7 +44,7 @@ void onx_code_c_entry(onx_code *code, char kind, const onx_list *all, const onx_
         onx_code_puts(code, "));\n");
         return;
     }
-    snprintf(call, sizeof call, "onx_%s_merge(%c", name, kind);
+    snprintf(call, sizeof call, "onx_%s_add_fields(%c", name, kind);
     onx_code_c_merge(code, call, &e->msg);
 }
 
@@ -254,6 +254,7 @@ static void node(onx_code *code, const onx_node *n) {
 }
 
 const onx_code_lang onx_code_lang_c = {
+    .nothing = "    (void)g;\n",
     .plan = onx_code_c_plan,
     .begin = begin,
     .end = end,

@@ -58,6 +58,7 @@ static bool dense_of(const onx_code *code, const onx_tensor *t, onx_str *dense, 
     *dense = (onx_str){*owned, bytes};
     if (*owned && !onx_tensor_read(t, *owned, bytes, NULL)) return true;
     onx_mem_free(code->ctx, *owned, bytes);
+    *owned = NULL;
     return false;
 }
 

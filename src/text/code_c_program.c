@@ -149,25 +149,41 @@ static void put_optional(onx_code *code, const onx_field *row) {
         onx_code_puts(code, "NULL");
 }
 
+static bool is_default(onx_str domain) {
+    return !domain.size || onx_str_is(domain, "ai.onnx");
+}
+
 /* Opsets of domains that are not written twice can be set; others are merged. */
 static bool are_plain(const onx_list *opsets) {
     if (opsets->count > 16) return false;
     ONX_EACH (onx_opset, o, *opsets) {
         if (!onx_msg_has(o, ONX_ROW(opset, version)) || o->version <= 0 || o->msg.unknown)
             return false;
-        bool standard = onx_str_is(o->domain, "ai.onnx") || !o->domain.size;
         for (const onx_msg *m = o->msg.next; m; m = m->next) {
             onx_str other = ((const onx_opset *)m)->domain;
-            bool also = onx_str_is(other, "ai.onnx") || !other.size;
-            if ((standard && also) || onx_str_eq(other, o->domain)) return false;
+            bool same = is_default(other) && is_default(o->domain);
+            if (same || onx_str_eq(other, o->domain)) return false;
         }
     }
     return true;
 }
 
+/* The import that comes with a new model, if it is the first one of this. */
+static const onx_opset *first_opset(const onx_model *model) {
+    const onx_opset *o = (const onx_opset *)model->opset_import.first;
+    bool fits = o && onx_msg_has(model, ONX_ROW(model, ir_version)) &&
+                are_plain(&model->opset_import) && !o->domain.size &&
+                onx_msg_has(o, ONX_ROW(opset, domain));
+    return fits ? o : NULL;
+}
+
 static void put_opsets(onx_code *code) {
     bool plain = are_plain(&code->model->opset_import);
+    const onx_opset *first = first_opset(code->model);
+    if (!first && onx_msg_has(code->model, ONX_ROW(model, ir_version)))
+        onx_code_puts(code, "    check(onx_model_set_opset(m, \"\", 0));\n");
     ONX_EACH (onx_opset, o, code->model->opset_import) {
+        if (o == first) continue;
         if (!plain) {
             onx_code_c_merge(code, "onx_model_add_fields(m", &o->msg);
             continue;
@@ -194,7 +210,8 @@ static void put_functions(onx_code *code) {
         onx_code_puts(code, ", ");
         onx_code_c_str(code, f->name, &f->msg);
         onx_code_puts(code, ")));\n");
-        if (onx_map_get(&code->names, &code->names, f->domain)) continue;
+        bool kept = first_opset(code->model) && is_default(f->domain);
+        if (kept || onx_map_get(&code->names, &code->names, f->domain)) continue;
         if (!onx_map_put(&code->names, &code->names, f->domain, code)) onx_code_no_memory(code);
         onx_code_puts(code, "    check(onx_model_set_opset(m, ");
         onx_code_c_str(code, f->domain, &f->msg);
@@ -208,7 +225,8 @@ static void put_header(onx_code *code) {
     if (versioned) {
         onx_code_puts(code, "    onx_model *m = onx_model_new(NULL, ");
         onx_code_c_str(code, m->graph->name, &m->graph->msg);
-        onx_code_printf(code, ", 1);\n    check(onx_model_set_ir_version(m, %lld));\n",
+        onx_code_printf(code, ", %lld);\n    check(onx_model_set_ir_version(m, %lld));\n",
+                        first_opset(m) ? (long long)first_opset(m)->version : 1,
                         (long long)m->ir_version);
     } else {
         code->used |= ONX_USE_BLANK;
@@ -244,8 +262,6 @@ void onx_code_c_tail(onx_code *code) {
     }
     put_header(code);
     put_functions(code);
-    if (onx_msg_has(code->model, ONX_ROW(model, ir_version)))
-        onx_code_puts(code, "    check(onx_model_set_opset(m, \"\", 0));\n");
     put_opsets(code);
     onx_code_printf(code, "    %s(onx_model_graph(m));\n",
                     onx_code_graph_ident(code, code->model->graph));

@@ -132,7 +132,7 @@ void onx_code_elements(onx_code *code, onx_dtype dtype, onx_str dense, bool c) {
 
 /* ── Attributes ──────────────────────────────────────────────────────────────────────────────── */
 
-/* What the type calls for: the bit of a single field, or how many messages or elements there are. */
+/* What the type calls for: the bit of a single field, or a number of messages or elements. */
 static bool content_of(const onx_attr *a, uint32_t *field, size_t *n) {
     *field = 0;
     *n = 0;

@@ -43,10 +43,35 @@ const char *onx_code_graph_ident(const onx_code *code, const onx_graph *graph) {
     return onx_map_get(&code->idents, graph, (onx_str){NULL, 0});
 }
 
-onx_str onx_code_module(const onx_node *node) {
-    onx_str name = node->name.size ? node->name : node->output.n ? node->output.v[0] : node->name;
+/* "/encoder/layer.0/attention/MatMul": what stands before the second slash. */
+static onx_str module_of_path(onx_str name) {
     size_t start = name.size && name.data[0] == '/', slashes = 0, end = 0;
     for (size_t i = start; i < name.size && slashes < 2; i++)
         if (name.data[i] == '/') slashes++, end = i;
     return end > start ? (onx_str){name.data + start, end - start} : (onx_str){"", 0};
+}
+
+/* "encoder.layer.0.attention.weight": up to the first number, or the last dot. */
+static onx_str module_of_weight(onx_str name) {
+    size_t end = 0, part = 0;
+    bool number = false;
+    for (size_t i = 0; i < name.size && !number; i++) {
+        if (name.data[i] != '.') continue;
+        number = i > part;
+        for (size_t k = part; k < i; k++)
+            number = number && name.data[k] >= '0' && name.data[k] <= '9';
+        end = i;
+        part = i + 1;
+    }
+    return (onx_str){name.data, end};
+}
+
+onx_str onx_code_module(const onx_node *node) {
+    onx_str name = node->name.size ? node->name : node->output.n ? node->output.v[0] : node->name;
+    onx_str module = module_of_path(name);
+    for (size_t i = 0; i < node->input.n && !module.size; i++) {
+        const onx_value *value = onx_node_input(node, i);
+        if (value && value->init) module = module_of_weight(value->name);
+    }
+    return module;
 }

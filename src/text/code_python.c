@@ -86,12 +86,7 @@ void onx_code_py_message(onx_code *code, const char *into, const onx_msg *msg) {
 }
 
 static void message(onx_code *code, const onx_msg *msg) {
-    char into[64] = "g.";
-    const char *list = msg->parent->desc->fields[msg->field].name;
-    size_t n = strlen(list);
-    memcpy(into + 2, list, n < 50 ? n : 50);
-    memcpy(into + 2 + (n < 50 ? n : 50), ".add()", 7);
-    onx_code_py_message(code, into, msg);
+    onx_code_py_add(code, "g", msg);
 }
 
 /* ── Planning ────────────────────────────────────────────────────────────────────────────────── */
@@ -293,6 +288,7 @@ static void node(onx_code *code, const onx_node *n) {
 }
 
 const onx_code_lang onx_code_lang_python = {
+    .nothing = "",
     .plan = plan,
     .begin = begin,
     .end = end,

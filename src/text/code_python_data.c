@@ -169,7 +169,7 @@ static bool has_nan(const onx_tensor *t) {
 static bool is_plain(const onx_tensor *t) {
     uint32_t known = ONX_BIT(tensor, data_type) | ONX_BIT(tensor, name) |
                      ONX_BIT(tensor, raw_data) | ONX_BIT(tensor, doc_string);
-    return !(t->msg.has & ~known) && !t->msg.unknown && !t->external_data.count &&
+    return !(t->msg.has & ~known) && !t->msg.unknown && !t->segment && !t->external_data.count &&
            !t->metadata_props.count && !has_nan(t) && onx_code_is_utf8(t->name) &&
            onx_code_is_utf8(t->doc_string);
 }

@@ -12,7 +12,7 @@ $ sh complete.sh onx ''
 |dims
 |strip
 |constants
-|inline
+|code
 |tensor
 |run
 |bench
@@ -103,6 +103,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--inputs
 |--json
 |--keep
+|--lang
 |--level
 |--list-options
 |--map

@@ -17,7 +17,7 @@ $ onx
 |  dims      the dimensions of a model: listed, fixed, freed
 |  strip     a model without what its results do not depend on
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
-|  inline    calls of functions replaced by what the functions compute
+|  code      a model as the program, in C or Python, that builds it
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory
