@@ -67,6 +67,7 @@ static const onx_opset *find_import(const void *root, onx_str domain) {
 static onx_status check_import(inliner *in, const onx_function *f, const onx_opset *was,
                                int64_t now) {
     onx_context *ctx = in->model->msg.doc->ctx;
+    onx_str domain = was->domain.size ? was->domain : ONX_LIT("ai.onnx");
     const onx_msg *msg;
     for (onx_walk w = onx_walk_begin(f); (msg = onx_walk_next(&w));) {
         const onx_node *node = (const onx_node *)msg;
@@ -80,7 +81,7 @@ static onx_status check_import(inliner *in, const onx_function *f, const onx_ops
         onx_fail(in->diag, ONX_UNSUPPORTED,
                  "the function '%.*s' means version %lld of '%.*s', but is called where version "
                  "%lld is imported, and %.*s is not the same in both",
-                 ONX_FMT(f->name), (long long)was->version, ONX_FMT(was->domain), (long long)now,
+                 ONX_FMT(f->name), (long long)was->version, ONX_FMT(domain), (long long)now,
                  ONX_FMT(node->op_type));
         onx_diag_hint(in->diag, "bring the model and its functions to one version first: onx "
                                 "convert --opset");
