@@ -2,8 +2,8 @@
  * wanted, nodes of operators that are functions become theirs.
  *
  * Graphs are gone through from front to back; after a call is replaced, the walk goes on at the
- * first node of the copy, so that calls in it are found in their turn. Nothing recurses: graphs that
- * are still to be gone through stand on a list.
+ * first node of the copy, so that calls in it are found in their turn. Nothing recurses: graphs
+ * that are still to be gone through stand on a list.
  *
  * A copy means what the function meant: where caller and function import different versions of a
  * domain, every operator of the function must be the same in both (ops/keeps.c). */
@@ -57,10 +57,11 @@ static onx_list *imports_of(const void *root) {
     return onx_field_ptr(root, row);
 }
 
-static const onx_opset *find_import(const void *root, onx_str domain) {
-    ONX_EACH (onx_opset, o, *imports_of(root))
-        if (onx_str_eq(onx_domain_plain(o->domain), onx_domain_plain(domain))) return o;
-    return NULL;
+/* The version that is imported where the walk is; 0: none. Models older than imports mean 1. */
+static int64_t imported(const inliner *in, onx_str domain) {
+    ONX_EACH (onx_opset, o, *imports_of(in->root))
+        if (onx_str_eq(onx_domain_plain(o->domain), onx_domain_plain(domain))) return o->version;
+    return in->model->ir_version < 3 && !onx_domain_plain(domain).size ? 1 : 0;
 }
 
 /* Does every operator of that domain in the function mean the same by version `now`? */
@@ -100,9 +101,9 @@ static bool uses(const onx_function *f, onx_str domain) {
 /* Make sure that what the function imports is imported where it goes. */
 static onx_status agree(inliner *in, const onx_function *f) {
     ONX_EACH (onx_opset, was, f->opset_import) {
-        const onx_opset *is = find_import(in->root, was->domain);
-        if (is && is->version != was->version) ONX_TRY(check_import(in, f, was, is->version));
-        if (is || !uses(f, was->domain)) continue;
+        int64_t now = imported(in, was->domain);
+        if (now && now != was->version) ONX_TRY(check_import(in, f, was, now));
+        if (now || !uses(f, was->domain)) continue;
         const char *domain = onx_str_z(was->domain);
         onx_status status = in->root == in->model
                                 ? onx_model_set_opset(in->model, domain, was->version)
