@@ -279,6 +279,15 @@ TEST(passed_on) {
                  NULL, HEAD XY "{ y = HardSigmoid <alpha = 2.0, beta = 3.0> (x) }");
 }
 
+/* Names of nodes that differed still do. */
+TEST(node_names) {
+    check_inline(HEAD XY "{ [n_a] t = Abs (x) [n] u = d.F (t) [m] y = d.F (u) }\n" FUNCTION
+                         "F (p) => (q) { [a] s = Neg (p) [a] q = Neg (s) }",
+                 NULL,
+                 HEAD XY "{ [n_a] t = Abs (x) [n_a_1] n_s = Neg (t) [n_a_2] u = Neg (n_s)"
+                         " [m_a] m_s = Neg (u) [m_a_3] y = Neg (m_s) }");
+}
+
 TEST(selected) {
     static const char model[] =
         HEAD XY "{ t = d.F (x) y = d.G (t) }\n" FUNCTION "F (p) => (q) { q = d.H (p) }\n" FUNCTION
@@ -609,7 +618,8 @@ TEST(no_memory_at_all) {
     CHECK(done);
 }
 
-TEST_MAIN(E(sessions) E(old_models) E(no_memory_at_all) E(nested) E(passed_on) E(selected)
-              E(imports) E(cycles) E(doubling) E(doubling_graphs) E(facts) E(facts_values)
-                  E(facts_doubling) E(facts_deep) E(bodies) E(call) E(attributes) E(graphs)
-                      E(shadows) E(missing) E(results) E(names) E(types) E(refused) E(no_memory))
+TEST_MAIN(E(sessions) E(old_models) E(no_memory_at_all) E(nested) E(passed_on) E(node_names)
+              E(selected) E(imports) E(cycles) E(doubling) E(doubling_graphs) E(facts)
+                  E(facts_values) E(facts_doubling) E(facts_deep) E(bodies) E(call) E(attributes)
+                      E(graphs) E(shadows) E(missing) E(results) E(names) E(types) E(refused)
+                          E(no_memory))

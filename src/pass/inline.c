@@ -11,6 +11,8 @@
 
 #include "ir/edit.h"
 
+#include <stdio.h>
+
 /* What copies may take in a model, unless the caller says: so much, and so many times the model. */
 static const size_t some_bytes = (size_t)320 << 20, times_the_model = 16;
 
@@ -22,6 +24,8 @@ typedef struct inliner {
     onx_map bodies;    /* row to onx_model: bodies that do not depend on the node */
     onx_model **owned; /* these */
     size_t n_owned, cap_owned;
+    onx_map names;    /* of nodes */
+    uint64_t n_names; /* that were made up */
     onx_graph **todo; /* graphs to be gone through */
     size_t n_todo, cap_todo;
     void *root;       /* the model, or the function whose body is gone through */
@@ -113,6 +117,41 @@ static onx_status agree(inliner *in, const onx_function *f) {
     return ONX_OK;
 }
 
+/* ── Names of nodes ──────────────────────────────────────────────────────────────────────────── */
+
+/* They need not differ by the rules of ONNX, but tools expect it: what differed still does. */
+static onx_status list_names(inliner *in) {
+    const onx_msg *msg;
+    for (onx_walk w = onx_walk_begin(in->model); (msg = onx_walk_next(&w));) {
+        onx_node *node = msg->desc == &onx_desc_node ? (onx_node *)(uintptr_t)msg : NULL;
+        if (node && node->name.size && !onx_map_put(&in->names, NULL, node->name, node))
+            return onx_fail_nomem(in->diag);
+        if (msg->desc == &onx_desc_function) onx_walk_skip(&w);
+    }
+    return ONX_OK;
+}
+
+static onx_status name_node(inliner *in, onx_node *node) {
+    char name[256];
+    onx_str wanted = node->name;
+    while (onx_map_get(&in->names, NULL, node->name)) {
+        snprintf(name, sizeof name, "%.*s_%llu", ONX_FMT(wanted),
+                 (unsigned long long)++in->n_names);
+        if (onx_node_set_name(node, name)) return onx_fail_nomem(in->diag);
+    }
+    return onx_map_put(&in->names, NULL, node->name, node) ? ONX_OK : onx_fail_nomem(in->diag);
+}
+
+/* Of a copy, which reaches from `node` to before `end`. */
+static onx_status name_nodes(inliner *in, onx_node *node, const onx_node *end) {
+    onx_msg *msg;
+    for (; node && node != end; node = onx_node_next(node))
+        for (onx_walk w = onx_walk_begin(node); (msg = onx_walk_next(&w));)
+            if (msg->desc == &onx_desc_node && ((onx_node *)msg)->name.size)
+                ONX_TRY(name_node(in, (onx_node *)msg));
+    return ONX_OK;
+}
+
 /* ── Calls ───────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status spend(inliner *in, const onx_node *call, const onx_function *f) {
@@ -122,11 +161,17 @@ static onx_status spend(inliner *in, const onx_node *call, const onx_function *f
     return ONX_OK;
 }
 
+static onx_status put_copy(inliner *in, onx_node *node, const onx_function *f, onx_node **next) {
+    const onx_node *end = onx_node_next(node);
+    ONX_TRY(spend(in, node, f));
+    ONX_TRY(onx_node_inline(node, f, next, in->diag));
+    return name_nodes(in, *next, end);
+}
+
 static onx_status replace_call(inliner *in, onx_node *node, onx_callee *callee, onx_node **next) {
     if (callee->agrees != in->root) ONX_TRY(agree(in, callee->function));
     callee->agrees = in->root;
-    ONX_TRY(spend(in, node, callee->function));
-    return onx_node_inline(node, callee->function, next, in->diag);
+    return put_copy(in, node, callee->function, next);
 }
 
 /* ── Operators ───────────────────────────────────────────────────────────────────────────────── */
@@ -172,8 +217,7 @@ static onx_status learn(inliner *in, const onx_node *node, const onx_node *end) 
 static onx_status put_body(inliner *in, onx_node *node, const onx_function *f, onx_node **next) {
     const onx_node *end = onx_node_next(node);
     ONX_TRY(agree(in, f));
-    ONX_TRY(spend(in, node, f));
-    ONX_TRY(onx_node_inline(node, f, next, in->diag));
+    ONX_TRY(put_copy(in, node, f, next));
     return learn(in, *next, end);
 }
 
@@ -289,6 +333,7 @@ static onx_status run(inliner *in) {
         bytes = SIZE_MAX;
     in->left = in->how->max_bytes ? in->how->max_bytes : bytes;
     if (in->calls.growth > in->left) return fail_limit(in);
+    if (in->calls.growth || in->how->expands) ONX_TRY(list_names(in));
     if (in->calls.growth) ONX_TRY(go_through_all(in));
     if (!in->how->keep) ONX_TRY(remove_functions(in));
     return in->how->expands ? expand_all(in) : ONX_OK;
@@ -302,8 +347,10 @@ onx_status onx_inline_run(onx_model *model, const onx_inline *how, onx_diag *dia
     ONX_TRY(onx_calls_init(&in.calls, model, how, in.diag));
     onx_arena_init(&in.arena, ctx);
     onx_map_init(&in.bodies, ctx);
+    onx_map_init(&in.names, ctx);
     onx_status status = run(&in);
     for (size_t i = 0; i < in.n_owned; i++) onx_model_free(in.owned[i]);
+    onx_map_fini(&in.names);
     onx_map_fini(&in.bodies);
     onx_arena_fini(&in.arena);
     onx_calls_fini(&in.calls);
