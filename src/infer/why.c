@@ -256,6 +256,8 @@ void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, o
     way w = {.facts = facts, .value = value, .out = out};
     if (dim == ONX_LOST_SHAPE && onx_fact_is_open(fact))
         print_loss(facts, onx_map_get(&facts->losses, value, no_name), out);
+    else if (fact->ranked && dim < fact->rank && !fact->dims[dim])
+        onx_buf_puts(out, "  too many sizes are not known for each to be followed\n");
     else if (fact->ranked && dim < fact->rank)
         onx_sym_names(fact->dims[dim], explain_name, &w);
 }
