@@ -89,7 +89,7 @@ static void blame_input(const onx_infer *in, onx_loss *loss) {
             sentence(facts, "it depends on what '%.100s' holds", onx_infer_in_name(in, i));
         return;
     }
-    loss->reason = "it is not followed through this operator";
+    loss->reason = "it is not followed through this operator, or is too long an expression";
 }
 
 static void explain_node(const onx_infer *in, onx_loss *loss) {
