@@ -12,6 +12,7 @@ enum {
     MERGE_PREFIXES,
     MERGE_SHARE,
     MERGE_FIRST_META,
+    MERGE_CONVERT,
     MERGE_INPUTS,
     MERGE_OUTPUTS,
     MERGE_NAME,
@@ -25,6 +26,7 @@ static const cli_option options[] = {
     {"prefixes", 0, "TEXTS", "the same for all models, with commas between them"},
     {"share-inputs", 0, NULL, "inputs of one name that are left are one input"},
     {"first-metadata", 0, NULL, "where metadata differ, keep those of the first model"},
+    {"convert", 0, NULL, "bring older opsets to the newest of any model"},
     {"inputs", 0, "NAMES", "keep only what computes from these inputs, with commas"},
     {"outputs", 0, "NAMES", "keep only what these outputs need"},
     {"name", 0, "TEXT", "name of the new graph"},
@@ -126,6 +128,7 @@ static int merge(merger *m) {
     how.by_name = args->values[MERGE_BY_NAME] != NULL;
     how.share_inputs = args->values[MERGE_SHARE] != NULL;
     how.first_meta = args->values[MERGE_FIRST_META] != NULL;
+    how.convert = args->values[MERGE_CONVERT] != NULL;
     how.prefixes = m->prefixes;
     how.name = args->values[MERGE_NAME];
     how.n_inputs = m->inputs.n;
@@ -178,7 +181,7 @@ const cli_command cli_merge = {
     "several: 1:OUT=3:IN tells which. Inputs and outputs that are not joined are those of OUT. "
     "Names\n"
     "that are in several models need a prefix, or --share-inputs. All must import the same "
-    "opsets.\n"
+    "opsets,\nor --convert makes it so.\n"
     "--inputs and --outputs are names in OUT, and cut it as 'onx extract' does.",
     options,
     2,

@@ -28,6 +28,9 @@ typedef struct onx_facts_options {
     /* Hears of nodes that cannot be right, and of values whose declared types contradict what was
      * inferred; then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
+    /* Hears of nodes in functions, when what goes in and out of them is known: `call` is the node of
+     * the model that leads there. What is reported about them is reported about it. */
+    void (*inside)(void *user, const onx_facts *facts, const onx_node *node, const onx_node *call);
     void *user;
 } onx_facts_options;
 
@@ -51,6 +54,10 @@ bool onx_facts_unknown(const onx_facts *facts, const onx_sym *sym);
  * known. */
 void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, onx_buf *out);
 
+/* As a declared type in `doc`: sizes that are not known stay open. NULL where the type is not
+ * known. */
+onx_status onx_facts_type(const onx_facts *facts, const onx_fact *fact, onx_doc *doc,
+                          onx_type **out, onx_diag *diag) ONX_MUST_CHECK;
 /* As a type in ONNX text: "float[N,3]". */
 void onx_fact_print(const onx_fact *fact, onx_buf *out);
 

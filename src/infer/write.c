@@ -7,8 +7,8 @@
 
 /* ── New types ───────────────────────────────────────────────────────────────────────────────── */
 
-static void *add(onx_doc *doc, void *parent, const onx_field *field) {
-    onx_msg *child = onx_msg_new(doc, field->child);
+static void *add(void *parent, const onx_field *field) {
+    onx_msg *child = onx_msg_new(((onx_msg *)parent)->doc, field->child);
     if (child) onx_msg_append(parent, field, child);
     return child;
 }
@@ -33,10 +33,9 @@ static bool write_dim(const onx_facts *facts, onx_dim *dim, const onx_sym *sym) 
 
 static bool write_shape(const onx_facts *facts, onx_tensor_type *tensor, const onx_field *row,
                         const onx_fact *fact) {
-    onx_doc *doc = facts->model->msg.doc;
-    onx_shape *shape = add(doc, tensor, row);
+    onx_shape *shape = add(tensor, row);
     for (size_t i = 0; shape && i < fact->rank; i++) {
-        onx_dim *dim = add(doc, shape, ONX_ROW(shape, dim));
+        onx_dim *dim = add(shape, ONX_ROW(shape, dim));
         if (!dim || !write_dim(facts, dim, fact->dims[i])) return false;
     }
     return shape != NULL;
@@ -45,8 +44,7 @@ static bool write_shape(const onx_facts *facts, onx_tensor_type *tensor, const o
 static bool write_tensor(const onx_facts *facts, onx_type *type, const onx_fact *fact) {
     bool sparse = fact->kind == ONX_TYPE_SPARSE_TENSOR;
     onx_tensor_type *tensor =
-        add(facts->model->msg.doc, type,
-            sparse ? ONX_ROW(type, sparse_tensor_type) : ONX_ROW(type, tensor_type));
+        add(type, sparse ? ONX_ROW(type, sparse_tensor_type) : ONX_ROW(type, tensor_type));
     if (!tensor) return false;
     onx_i32_set(tensor,
                 sparse ? ONX_ROW(sparse_tensor_type, elem_type) : ONX_ROW(tensor_type, elem_type),
@@ -58,7 +56,7 @@ static bool write_tensor(const onx_facts *facts, onx_type *type, const onx_fact 
 }
 
 /* Types that others are inside of: the message for one, and where its element goes. */
-static onx_type *add_elem(onx_doc *doc, onx_type *type, const onx_fact *fact) {
+static onx_type *add_elem(onx_type *type, const onx_fact *fact) {
     const struct {
         onx_type_kind kind;
         const onx_field *in_type, *elem;
@@ -69,20 +67,13 @@ static onx_type *add_elem(onx_doc *doc, onx_type *type, const onx_fact *fact) {
     };
     for (size_t i = 0; i < ONX_COUNT(rows); i++) {
         if (rows[i].kind != fact->kind) continue;
-        void *holder = add(doc, type, rows[i].in_type);
+        void *holder = add(type, rows[i].in_type);
         if (!holder) return NULL;
         if (fact->kind == ONX_TYPE_MAP)
             onx_i32_set(holder, ONX_ROW(map_type, key_type), (int32_t)fact->dtype);
-        return add(doc, holder, rows[i].elem);
+        return add(holder, rows[i].elem);
     }
     return NULL;
-}
-
-static onx_type *new_type(const onx_facts *facts, const onx_fact *fact) {
-    onx_doc *doc = facts->model->msg.doc;
-    onx_type *type = onx_msg_new(doc, &onx_desc_type), *at = type;
-    for (; at && fact->elem; fact = fact->elem) at = add_elem(doc, at, fact);
-    return at && write_tensor(facts, at, fact) ? type : NULL;
 }
 
 /* Can the fact be written as a type: is it known at every level? */
@@ -90,6 +81,19 @@ static bool is_whole(const onx_fact *fact) {
     while (fact->elem && (fact->dtype || fact->kind != ONX_TYPE_MAP)) fact = fact->elem;
     bool tensor = fact->kind == ONX_TYPE_TENSOR || fact->kind == ONX_TYPE_SPARSE_TENSOR;
     return tensor && fact->dtype;
+}
+
+onx_status onx_facts_type(const onx_facts *facts, const onx_fact *fact, onx_doc *doc,
+                          onx_type **out, onx_diag *diag) {
+    if (!is_whole(fact)) {
+        *out = NULL;
+        return ONX_OK;
+    }
+    onx_type *type = onx_msg_new(doc, &onx_desc_type), *at = type;
+    for (; at && fact->elem; fact = fact->elem) at = add_elem(at, fact);
+    if (!at || !write_tensor(facts, at, fact)) return onx_fail_nomem(diag);
+    *out = type;
+    return ONX_OK;
 }
 
 /* ── Declared types ──────────────────────────────────────────────────────────────────────────── */
@@ -125,8 +129,8 @@ static bool complete_type(onx_facts *facts, onx_type *type, const onx_fact *fact
 
 static onx_status replace_type(onx_facts *facts, onx_value_info *info, const onx_fact *fact,
                                onx_diag *diag) {
-    onx_type *type = new_type(facts, fact);
-    if (!type) return onx_fail_nomem(diag);
+    onx_type *type;
+    ONX_TRY(onx_facts_type(facts, fact, facts->model->msg.doc, &type, diag));
     onx_msg_clear(info, ONX_ROW(value_info, type));
     onx_msg_append(info, ONX_ROW(value_info, type), type);
     onx_msg_touch(info);

@@ -122,29 +122,42 @@ static void describe_way(const cutter *c, const onx_value *missing, char *out, s
     }
 }
 
-static onx_status fail_missing(const cutter *c, const onx_value *missing, size_t count) {
-    char way[250], more[40] = "";
-    describe_way(c, missing, way, sizeof way);
-    if (count > 1) snprintf(more, sizeof more, " and %zu more values", count - 1);
-    onx_fail(c->diag, ONX_NOT_FOUND, "the outputs cannot be computed without '%.*s'%s, %s",
-             ONX_FMT(missing->name), more,
-             onx_value_is_input(missing) ? "an input of the model that is not among those given"
-                                         : "which nothing defines");
-    onx_diag_place(c->diag, "%s", way);
-    onx_diag_hint(c->diag, "add '%.*s' to the inputs, or cut behind it", ONX_FMT(missing->name));
-    return ONX_NOT_FOUND;
+typedef struct missing {
+    const onx_value *first;
+    char names[400]; /* "'a', 'b' and 3 more" */
+    size_t used, count;
+} missing;
+
+static void note_missing(const cutter *c, const onx_value *value, missing *m) {
+    if (value->dead || !is_missing(c, value)) return;
+    if (!m->first) m->first = value;
+    if (m->count++ >= 4) return;
+    int n = snprintf(m->names + m->used, sizeof m->names - m->used, "%s'%.80s'",
+                     m->used ? ", " : "", onx_value_name(value));
+    m->used += n > 0 ? (size_t)n : 0;
 }
 
-/* An input of the model is named rather than something that is not there at all. */
+/* Inputs of the model are told before what is not there at all. */
 static onx_status check_missing(const cutter *c) {
-    const onx_value *missing = NULL;
-    size_t count = 0;
-    for (const onx_value *v = c->graph->values; v; v = v->next) {
-        if (v->dead || !is_missing(c, v)) continue;
-        if (!missing || onx_value_is_input(v)) missing = v;
-        count++;
-    }
-    return missing ? fail_missing(c, missing, count) : ONX_OK;
+    missing inputs = {0}, others = {0};
+    char way[250], more[32] = "";
+    for (size_t i = 0; i < c->graph->ins.n; i++)
+        note_missing(c, c->graph->ins.v[i]->value, &inputs);
+    for (const onx_value *v = c->graph->values; v; v = v->next)
+        if (!v->input) note_missing(c, v, &others);
+    const missing *m = inputs.count ? &inputs : &others;
+    if (!m->count) return ONX_OK;
+    if (m->count > 4) snprintf(more, sizeof more, " and %zu more", m->count - 4);
+    if (inputs.count)
+        onx_fail(c->diag, ONX_NOT_FOUND, "the outputs need inputs that were not given: %s%s",
+                 m->names, more);
+    else
+        onx_fail(c->diag, ONX_NOT_FOUND, "the outputs need what nothing defines: %s%s", m->names,
+                 more);
+    describe_way(c, m->first, way, sizeof way);
+    onx_diag_place(c->diag, "%s", way);
+    onx_diag_hint(c->diag, "add what is missing to the inputs, or cut behind it");
+    return ONX_NOT_FOUND;
 }
 
 /* ─ The copy ─────────────────────────────────────────────────────────────────────────────────── */
@@ -192,6 +205,21 @@ static bool keep(void *user, const onx_msg *m) {
 
 /* ─ Inputs and outputs ───────────────────────────────────────────────────────────────────────── */
 
+static const onx_type *innermost(const onx_type *type) {
+    while (onx_type_elem(type)) type = onx_type_elem(type);
+    return type;
+}
+
+static bool has_elements(const onx_type *type) {
+    type = innermost(type);
+    return onx_type_kind_of(type) == ONX_TYPE_OPAQUE || onx_type_dtype(type);
+}
+
+static bool is_complete(const onx_type *type) {
+    bool opaque = onx_type_kind_of(innermost(type)) == ONX_TYPE_OPAQUE;
+    return opaque || (has_elements(type) && onx_type_has_shape(innermost(type)));
+}
+
 static onx_status fail_type(const cutter *c, const onx_value *value) {
     onx_fail(c->diag, ONX_INVALID, "the type of '%.*s' is neither declared nor can it be inferred",
              ONX_FMT(value->name));
@@ -200,15 +228,21 @@ static onx_status fail_type(const cutter *c, const onx_value *value) {
     return ONX_INVALID;
 }
 
-/* Inference that fails tells nothing, unless memory ran out. */
+/* Mistakes in the model are not looked for here; inference that fails tells nothing. */
+static onx_status infer(cutter *c) {
+    const onx_facts_options options = {.report = onx_facts_ignore};
+    onx_status status = c->facts ? ONX_OK : onx_facts_new(c->model, &options, &c->facts, c->diag);
+    return status == ONX_NO_MEMORY ? status : ONX_OK;
+}
+
 static onx_status add_type(cutter *c, const onx_value *value, onx_value_info *info) {
     onx_type *type = NULL;
-    onx_status status = c->facts ? ONX_OK : onx_facts_try(c->model, &c->facts, c->diag);
-    if (status == ONX_NO_MEMORY) return status;
-    if (!status)
-        ONX_TRY(onx_fact_type(info->msg.doc, onx_facts_of(c->facts, value), &type, c->diag));
+    ONX_TRY(infer(c));
+    if (c->facts)
+        ONX_TRY(
+            onx_facts_type(c->facts, onx_facts_of(c->facts, value), info->msg.doc, &type, c->diag));
     if (type) onx_msg_append(info, ONX_ROW(value_info, type), type);
-    return onx_type_has_dtype(info->type) ? ONX_OK : fail_type(c, value);
+    return has_elements(info->type) ? ONX_OK : fail_type(c, value);
 }
 
 /* The declaration of the value, with a type. */
@@ -218,8 +252,7 @@ static onx_status declare(cutter *c, const onx_value *value, const onx_field *ro
     const onx_value_info *best = NULL;
     onx_value_info *info;
     for (size_t i = 0; i < ONX_COUNT(infos); i++)
-        if (infos[i] && (!best || (!onx_type_is_complete(best->type) && infos[i]->type)))
-            best = infos[i];
+        if (infos[i] && (!best || (!is_complete(best->type) && infos[i]->type))) best = infos[i];
     if (best) {
         ONX_TRY(onx_msg_clone(doc, best, &info, c->diag));
     } else {
@@ -227,7 +260,7 @@ static onx_status declare(cutter *c, const onx_value *value, const onx_field *ro
         if (!info || onx_str_set(info, ONX_ROW(value_info, name), onx_value_name(value)))
             return onx_fail_nomem(c->diag);
     }
-    if (!onx_type_is_complete(info->type)) ONX_TRY(add_type(c, value, info));
+    if (!is_complete(info->type)) ONX_TRY(add_type(c, value, info));
     onx_msg_append(c->copy->graph, row, info);
     return ONX_OK;
 }
@@ -281,9 +314,9 @@ onx_status onx_model_extract(const onx_model *model, const onx_extract_options *
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "onx_model_extract needs a model");
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
     cutter c = {.model = model, .graph = model->graph, .options = &o, .diag = diag};
-    onx_reach_init(&c.reach, model, true);
     onx_map_init(&c.seen, model->msg.doc->ctx);
-    onx_status status = cut(&c);
+    onx_status status = onx_reach_init(&c.reach, model, true, diag);
+    if (!status) status = cut(&c);
     onx_facts_free(c.facts);
     onx_map_fini(&c.seen);
     onx_reach_fini(&c.reach);

@@ -1,6 +1,6 @@
 /* merge.c: several models become one.
  *
- *     parts     copies of the models, with prefixes before their names
+ *     parts     copies of the models, of one version, with prefixes before their names
  *     joins     in a part, a joined input takes the name of the output that goes into it
  *     names     no other name may be in two parts
  *     build     merge_build.c: all messages in one model, linked by their names
@@ -9,6 +9,7 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
+#include "ops/op.h"
 
 #include <stdio.h>
 
@@ -45,14 +46,42 @@ static onx_status check_model(onx_merge *m, size_t i, const onx_model *model) {
     return status;
 }
 
+/* The highest version of each domain, when older ones are to be brought to it. */
+static onx_status find_newest(onx_merge *m, const onx_model *const *models) {
+    for (size_t i = 0; m->options->convert && i < m->n; i++)
+        ONX_EACH (onx_opset, o, models[i]->opset_import) {
+            onx_str domain = onx_domain_plain(o->domain);
+            const onx_opset *there = onx_map_get(&m->newest, NULL, domain);
+            if ((!there || there->version < o->version) &&
+                !onx_map_put(&m->newest, NULL, domain, o))
+                return onx_fail_nomem(m->diag);
+        }
+    return ONX_OK;
+}
+
+static onx_status convert(onx_merge *m, onx_merge_part *part) {
+    const onx_list *opsets = &part->model->opset_import;
+    onx_convert_options how = ONX_INIT(onx_convert_options);
+    onx_opset_target *targets = onx_arena_array(&m->arena, opsets->count + 1, sizeof *targets);
+    if (!targets) return onx_fail_nomem(m->diag);
+    ONX_EACH (onx_opset, o, *opsets) {
+        const onx_opset *newest = onx_map_get(&m->newest, NULL, onx_domain_plain(o->domain));
+        if (newest && newest->version > o->version)
+            targets[how.n_targets++] = (onx_opset_target){onx_opset_domain(o), newest->version};
+    }
+    how.targets = targets;
+    if (how.n_targets) ONX_TRY(onx_model_convert(part->model, &how, &part->own, m->diag));
+    return ONX_OK;
+}
+
+/* The first model is copied anyway; of the others, and of what gets a prefix, a copy is changed. */
 static onx_status take_part(onx_merge *m, size_t i, const onx_model *model) {
     const char *const *prefixes = m->options->prefixes;
     onx_merge_part *part = &m->parts[i];
-    ONX_TRY(check_model(m, i, model));
     *part = (onx_merge_part){.model = model, .prefix = prefixes && prefixes[i] ? prefixes[i] : ""};
-    if (i == 0 && !*part->prefix) return ONX_OK;
-    ONX_TRY(onx_model_clone(model, &part->own, m->diag));
-    part->model = part->own;
+    ONX_TRY(convert(m, part));
+    if (!part->own && (i || *part->prefix)) ONX_TRY(onx_model_clone(model, &part->own, m->diag));
+    if (part->own) part->model = part->own;
     if (!*part->prefix) return ONX_OK;
     onx_rename_options how = ONX_INIT(onx_rename_options);
     how.what = ONX_NAMES_ALL;
@@ -268,6 +297,8 @@ static onx_status cut(onx_merge *m) {
 static onx_status merge(onx_merge *m, const onx_model *const *models) {
     m->parts = onx_arena_array(&m->arena, m->n, sizeof *m->parts);
     if (!m->parts) return onx_fail_nomem(m->diag);
+    for (size_t i = 0; i < m->n; i++) ONX_TRY(check_model(m, i, models[i]));
+    ONX_TRY(find_newest(m, models));
     for (size_t i = 0; i < m->n; i++) ONX_TRY(take_part(m, i, models[i]));
     ONX_TRY(join_all(m));
     for (size_t i = 0; i < m->n; i++) ONX_TRY(enter_names(m, &m->parts[i]));
@@ -288,8 +319,10 @@ onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
     onx_map_init(&m.gone, ctx);
     onx_map_init(&m.given, ctx);
     onx_map_init(&m.names, ctx);
+    onx_map_init(&m.newest, ctx);
     onx_status status = merge(&m, models);
     for (size_t i = 0; m.parts && i < n_models; i++) onx_model_free(m.parts[i].own);
+    onx_map_fini(&m.newest);
     onx_map_fini(&m.names);
     onx_map_fini(&m.given);
     onx_map_fini(&m.gone);

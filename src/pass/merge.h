@@ -21,6 +21,7 @@ typedef struct onx_merge {
                        annotated about them */
     onx_map given; /* outputs that became inputs */
     onx_map names; /* value names in graphs (owner NULL) and subgraphs (owner: the merge) to part */
+    onx_map newest; /* domain to the onx_opset of the highest version */
     onx_model *out;
 } onx_merge;
 

@@ -2,12 +2,17 @@
 $ sh complete.sh onx ''
 |info
 |print
-|convert
 |check
 |infer
+|convert
 |extract
 |merge
+|inline
 |rename
+|dims
+|strip
+|constants
+|code
 |tensor
 |run
 |bench
@@ -19,6 +24,7 @@ $ sh complete.sh onx ''
 |--version
 $ sh complete.sh onx con
 |convert
+|constants
 $ sh complete.sh onx info --
 |--json
 |--from
@@ -72,13 +78,19 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--by-name
 |--color
 |--compare
+|--convert
 |--cpu
 |--dims
+|--docs
 |--dtype
 |--emit-table
+|--except
 |--external
 |--external-many
 |--first-metadata
+|--fix
+|--fixed
+|--free
 |--from
 |--full
 |--functions
@@ -90,14 +102,19 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--input
 |--inputs
 |--json
+|--keep
+|--lang
 |--level
 |--list-options
 |--map
 |--max-elements
+|--metadata
 |--model
 |--name
+|--names
 |--no-color
 |--nodes
+|--only
 |--ops
 |--opset
 |--output
@@ -107,11 +124,13 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefix1
 |--prefix2
 |--prefixes
+|--producer
 |--profile
 |--quiet
 |--random
 |--rtol
 |--rules
+|--schema
 |--seconds
 |--seed
 |--set
@@ -121,8 +140,15 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--threads
 |--threshold
 |--to
+|--to-initializers
+|--to-inputs
+|--to-nodes
 |--touch
+|--training
 |--type
+|--unused
+|--value-info
 |--values
+|--weights
 |--why
 |--width
