@@ -38,7 +38,10 @@ static onx_status append(onx_infer *in, size_t index, size_t axis, size_t rank,
         ONX_TRY(onx_infer_meet(in, &size, next->dims[i]));
         dims[i] = size.size;
     }
-    dims[axis] = onx_sym_add(onx_infer_syms(in), dims[axis], next->dims[axis]);
+    const onx_sym *sum = onx_sym_add(onx_infer_syms(in), dims[axis], next->dims[axis]);
+    if (!sum && dims[axis] && next->dims[axis])
+        onx_infer_lost(in, 0, axis, "the sizes of the inputs add up to too long an expression");
+    dims[axis] = sum;
     return ONX_OK;
 }
 
