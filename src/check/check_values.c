@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { NONE, WORDS, RANGE, DTYPE, PERMUTATION, UNIQUE, SPATIAL, PADS };
+enum { NONE, WORDS, RANGE, DTYPE, PERMUTATION, UNIQUE, SPATIAL, PADS, ELEMENT };
 
 typedef struct onx_value_rule {
     const char *op, *attr;
@@ -66,6 +66,8 @@ static const onx_value_rule rules[] = {
     /* shapes */
     KIND("Transpose", 1, "perm", PERMUTATION),
     KIND("*", 1, "axes", UNIQUE),
+    INTS("*", 1, "keepdims", 0, 1),
+    KIND("ConstantOfShape", 9, "value", ELEMENT),
     INTS("Split", 1, "split", 0, ANY_MORE),
     INTS("Split", 18, "num_outputs", 1, ANY_MORE),
     INTS("*", 1, "blocksize", 1, ANY_MORE),
@@ -285,6 +287,16 @@ static void check_spatial(onx_checker *c, const onx_attr *a, bool pads, size_t *
         *axes = pads ? n / 2 : n;
 }
 
+/* A tensor of one element. ONNX's own inference wants it to be a list. */
+static void check_element(onx_checker *c, const onx_attr *a) {
+    uint64_t count;
+    if (!a->t || onx_tensor_count(a->t, &count, NULL)) return;
+    if (count != 1 || (c->options.full && onx_tensor_rank(a->t) != 1))
+        onx_check_tell(c, ONX_RULE_ATTR_VALUE, a, "it is a list with one element",
+                       "'%.*s' has %llu elements in %zu dimensions", ONX_FMT(a->name),
+                       (unsigned long long)count, onx_tensor_rank(a->t));
+}
+
 /* ── Nodes ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void check_value(onx_checker *c, const onx_attr *a, const onx_value_rule *rule,
@@ -297,6 +309,7 @@ static void check_value(onx_checker *c, const onx_attr *a, const onx_value_rule 
     case UNIQUE: check_unique(c, a, false); break;
     case SPATIAL: check_spatial(c, a, false, axes); break;
     case PADS: check_spatial(c, a, true, axes); break;
+    case ELEMENT: check_element(c, a); break;
     default: break;
     }
 }

@@ -162,6 +162,8 @@ static onx_status infer_optional(onx_infer *in) {
         elem = plain(onx_infer_in(in, 0));
     else if (type && onx_attr_type_value(type))
         ONX_TRY(fact_of_type(in, onx_attr_type_value(type), &elem));
+    else
+        return onx_infer_fail(in, "Optional needs an input, or the attribute type");
     return infer_list(in, ONX_TYPE_OPTIONAL, &elem);
 }
 
