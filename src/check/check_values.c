@@ -251,7 +251,7 @@ static void check_gates(onx_checker *c, const onx_attr *a, const onx_value_rule 
     bool both = direction && onx_str_is(direction->s, "bidirectional");
     size_t wanted = (size_t)rule->least * (both ? 2 : 1);
     check_words(c, a, rule);
-    if (a->strings.n != wanted)
+    if (a->strings.n && a->strings.n != wanted)
         onx_check_tell(c, ONX_RULE_ATTR_VALUE, a, NULL, "'%.*s' has %zu names; %s needs %zu",
                        ONX_FMT(a->name), a->strings.n, rule->op, wanted);
 }
