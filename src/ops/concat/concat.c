@@ -138,6 +138,10 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
 static onx_status infer_split(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     size_t n_out = onx_infer_n_out(in), axis, from = 0;
+    bool given = onx_infer_has_in(in, 1), counted = onx_op_has(onx_infer_node(in), "num_outputs");
+    if (onx_infer_op(in)->since >= 18 && given == counted)
+        return onx_infer_fail(in,
+                              "Split needs either the input split or the attribute num_outputs");
     for (size_t i = 0; i < n_out; i++) ONX_TRY(onx_infer_unranked(in, i, data->dtype));
     if (!data->ranked) return ONX_OK;
     if (!onx_axis(onx_infer_int(in, "axis"), data->rank, &axis))
