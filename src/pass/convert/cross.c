@@ -70,8 +70,7 @@ static onx_status wait_at(onx_convert *c, onx_node *node, int64_t version) {
     return ONX_OK;
 }
 
-/* Was it removed, or something around it? */
-static bool is_gone(const onx_node *node) {
+bool onx_convert_is_gone(const onx_node *node) {
     for (const onx_msg *msg = &node->msg; msg; msg = msg->parent)
         if (msg->dead) return true;
     return false;
@@ -172,7 +171,7 @@ static onx_status settle(onx_convert *c, onx_node *node, int64_t boundary) {
 }
 
 static onx_status cross(onx_convert *c, onx_node *node, int64_t boundary) {
-    if (is_gone(node)) return ONX_OK;
+    if (onx_convert_is_gone(node)) return ONX_OK;
     c->at.node = node;
     c->at.n_made = 0;
     c->at.before = onx_op_find(c->domain, node->op_type, c->at.up ? boundary - 1 : boundary);

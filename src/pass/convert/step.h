@@ -82,6 +82,8 @@ onx_status onx_convert_graph(onx_convert *c, onx_graph *graph, int64_t from, int
 /* The nodes just made are of `version`: take them to the one that is entered. */
 onx_status onx_convert_catch_up(onx_convert *c, int64_t version) ONX_MUST_CHECK;
 
+bool onx_convert_is_gone(const onx_node *node); /* removed, or something around it was */
+
 /* fit.c: does the node, as it is now, fit the row `c->at.after`? Makes it fit, or refuses. */
 onx_status onx_convert_fit(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 onx_status onx_convert_signature(onx_convert *c, const onx_op *op, const onx_signature **out)
