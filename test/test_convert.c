@@ -1,8 +1,9 @@
 /* test_convert.c: models for other versions of their opsets.
  *
- *   cases     test/convert/<name>.txt: models before and after, or what is in the way; each also with
- *             every allocation failing in turn
- *   table     every boundary between versions of an operator has a step; what has no way down is named
+ *   cases     test/convert/<name>.txt: models before and after, or what is in the way; each also
+ *             with every allocation failing in turn
+ *   table     every boundary between versions of an operator has a step; what has no way down is
+ *             named
  *   sweeps    the backend tests up and down, results compared; the zoo to the newest and back
  * What makes no sense goes through the converter in test_every_op.c and test_hostile_models.c. */
 #include "test.h"

@@ -1,11 +1,11 @@
 /* cross.c: nodes cross the boundaries between versions, in the order of the versions.
  *
- *     bucket 13: Pad, Softmax, Add …      every node waits in the bucket of the next boundary of its
- *     bucket 14: Add, Relu …              operator, and goes from there to that of the one after it
+ *     bucket 13: Pad, Softmax, Add …      every node waits in the bucket of the next boundary of
+ *     bucket 14: Add, Relu …              its operator, then in that of the one after it
  *
  * So the work is linear in the steps taken, and at any time all nodes are of the same version: that
- * of the import, which is moved along. Nodes that hold graphs cross after the nodes in these, since a
- * step may copy them. A node that cannot cross is reported and stays behind, so
+ * of the import, which is moved along. Nodes that hold graphs cross after the nodes in these, since
+ * a step may copy them. A node that cannot cross is reported and stays behind, so
  * that all of them are found. */
 #include "pass/convert/step.h"
 

@@ -1,6 +1,6 @@
-/* constants.c: constants that are no floats, in a model for a version before 9, whose Constant is for
- * floats alone. They stay what they are until all nodes have crossed, for steps read them; then they
- * become initializers or, where there can be none, casts. */
+/* kept.c: constants that are no floats, in a model for a version before 9, whose Constant is for
+ * floats alone. They stay what they are until all nodes have crossed, for steps read them; then
+ * they become initializers or, where there can be none, casts. */
 #include "pass/convert/step.h"
 
 onx_status onx_convert_keep(onx_convert *c, onx_node *node) {
