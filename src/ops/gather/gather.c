@@ -233,6 +233,8 @@ static onx_status infer_topk(onx_infer *in) {
     else if (count->elems && count->n_elems == 1)
         k = count->elems[0];
     put_dims(dims, 0, data->dims, data->rank);
+    if (onx_infer_op(in)->since == 1 && onx_infer_int(in, "k") < 1)
+        return onx_infer_fail(in, "k is %lld", (long long)onx_infer_int(in, "k"));
     if (onx_sym_is_int(dims[axis], &size) && onx_sym_is_int(k, &wanted) && wanted > size)
         return onx_infer_fail(in, "the %lld greatest of %lld are asked for", (long long)wanted,
                               (long long)size);

@@ -50,16 +50,6 @@ static onx_status axes_of(onx_infer *in, size_t index, size_t n, size_t rank, co
     return ONX_OK;
 }
 
-/* Axes that are known without the entries for them. */
-static onx_status check_axes(onx_infer *in, size_t index, size_t rank) {
-    size_t n;
-    const int64_t *list;
-    const size_t *ignored;
-    ONX_TRY(onx_infer_check_rank(in, index, 1, 1));
-    if (!onx_infer_list(in, "axes", index, &n, &list)) return ONX_OK;
-    return axes_of(in, index, n, rank, &ignored);
-}
-
 /* The shape of input 0, to be changed; without it, or without axes, only the type is known. */
 static onx_status start_from(onx_infer *in, const onx_sym ***dims) {
     const onx_fact *data = onx_infer_in(in, 0);
@@ -69,11 +59,21 @@ static onx_status start_from(onx_infer *in, const onx_sym ***dims) {
     return ONX_OK;
 }
 
-/* Input 0's rank, with all sizes open. */
-static onx_status open_shape(onx_infer *in) {
+/* Without the entries: the shape of input 0, with the sizes of the axes open, or all. */
+static onx_status open_shape(onx_infer *in, size_t axes_index) {
     const onx_fact *data = onx_infer_in(in, 0);
-    const onx_sym **dims = new_dims(in, data->rank);
-    if (!dims) return ONX_NO_MEMORY;
+    size_t n;
+    const int64_t *list;
+    const size_t *axes;
+    const onx_sym **dims;
+    ONX_TRY(onx_infer_check_rank(in, axes_index, 1, 1));
+    ONX_TRY(start_from(in, &dims));
+    if (!onx_infer_list(in, "axes", axes_index, &n, &list)) {
+        memset(dims, 0, data->rank * sizeof *dims);
+    } else {
+        ONX_TRY(axes_of(in, axes_index, n, data->rank, &axes));
+        for (size_t i = 0; i < n; i++) dims[axes[i]] = NULL;
+    }
     return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
 }
 
@@ -148,15 +148,17 @@ static onx_status infer_slice(onx_infer *in) {
     const size_t *axes;
     const int64_t *steps = NULL;
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    onx_extent count = {"number of starts, ends, axes and steps", NULL};
+    for (size_t i = 1; i < 5; i++) ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&count}));
     if (!data->ranked) return ONX_OK;
     if (!list_of(in, "starts", 1, &n, &starts) || !list_of(in, "ends", 2, &n_ends, &ends))
-        return open_shape(in);
+        return open_shape(in, 3);
     bool paced = onx_infer_has_in(in, 4);
-    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in);
+    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in, 3);
     if (n_ends != n || (paced && n_steps != n))
         return onx_infer_fail(in, "starts, ends and steps differ in length");
     ONX_TRY(axes_of(in, 3, n, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     ONX_TRY(start_from(in, &dims));
     for (size_t i = 0; i < n; i++) {
         int64_t step = paced ? steps[i] : 1;
@@ -179,11 +181,10 @@ static onx_status infer_pad(onx_infer *in) {
     if (!data->ranked) return ONX_OK;
     const char *attribute = onx_infer_op(in)->since == 1 ? "paddings" : "pads";
     ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
-    ONX_TRY(check_axes(in, 3, data->rank));
-    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in);
+    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in, 3);
     if (n % 2) return onx_infer_fail(in, "%zu is no even number of pads", n);
     ONX_TRY(axes_of(in, 3, n / 2, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     if (!onx_infer_has_in(in, 3) && n != 2 * data->rank)
         return onx_infer_fail(in, "%zu pads are listed for rank %zu", n, data->rank);
     ONX_TRY(start_from(in, &dims));
