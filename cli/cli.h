@@ -56,10 +56,9 @@ struct cli_command {
     int (*run)(const cli_args *args);
 };
 
-extern const cli_command cli_info, cli_print, cli_convert, cli_check, cli_infer, cli_tensor,
+extern const cli_command cli_info, cli_print, cli_check, cli_infer, cli_convert, cli_extract,
+    cli_merge, cli_inline, cli_rename, cli_dims_cmd, cli_strip, cli_constants, cli_code, cli_tensor,
     cli_run, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
-extern const cli_command cli_extract, cli_merge, cli_rename, cli_dims_cmd, cli_strip, cli_constants;
-extern const cli_command cli_inline;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 

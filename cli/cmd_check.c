@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "json.h"
 
+#include <string.h>
+
 enum { CHECK_FULL, CHECK_JSON, CHECK_QUIET, CHECK_RULES, CHECK_FROM };
 static const cli_option options[] = {
     {"full", 0, NULL, "also what inference finds: shapes that cannot be, axes out of range"},
@@ -110,8 +112,12 @@ static int put_failure(checking *c, const onx_diag *diag) {
         json_string(c->j, "failure", text);
     } else {
         if (!diag->file[0]) printf("%s: ", c->path);
-        cli_puts(stdout, text);
-        putchar('\n');
+        for (const char *line = text; *line; line += *line == '\n') {
+            size_t n = strcspn(line, "\n");
+            cli_put(stdout, (onx_str){line, n});
+            putchar('\n');
+            line += n;
+        }
     }
     return CLI_BAD;
 }

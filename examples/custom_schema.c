@@ -1,7 +1,7 @@
 /* custom_schema.c: an operator of one's own, known to onx like those of ONNX.
  *
  * "my.ops::Repeat" puts its input `times` times below itself. onx is told its signature and how
- * sizes follow from sizes; then a schema can be asked for, and models that use it are understood. */
+ * sizes follow from sizes; then its schema can be asked for, and models with it are understood. */
 #include <onx.h>
 
 #include <stdio.h>

@@ -316,8 +316,8 @@ ONX_API const onx_opset *onx_opset_next(const onx_opset *opset);
 ONX_API const char *onx_opset_domain(const onx_opset *opset);
 ONX_API int64_t onx_opset_version(const onx_opset *opset);
 ONX_API int64_t onx_model_opset(const onx_model *model, const char *domain); /* 0: not imported */
-ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain,
-                                       int64_t version); /* 0 removes it */
+/* 0 removes it. The default domain may be written as "", "ai.onnx" or, NULL, not at all. */
+ONX_API onx_status onx_model_set_opset(onx_model *model, const char *domain, int64_t version);
 /* Metadata: pairs of strings. Setting NULL removes. Graphs, values, nodes and tensors have it
  * too. */
 ONX_API const onx_entry *onx_model_meta_first(const onx_model *model);
@@ -386,9 +386,9 @@ ONX_API onx_value *onx_graph_add_tensor(onx_graph *graph, const char *name,
                                         const onx_tensor *tensor);
 /* The same for a sparse tensor. */
 ONX_API onx_value *onx_graph_add_sparse(onx_graph *graph, const char *name, const onx_data *sparse);
-/* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu". Values may come from
- * this graph or from one around it; NULL is a missing optional input. Output names that are NULL
- * are generated. */
+/* A node at the end of the graph. `op` is "Relu" or "com.microsoft::Gelu" ("::Relu" writes the
+ * default domain out). Values may come from this graph or from one around it; NULL is a missing
+ * optional input. Output names that are NULL are generated. */
 ONX_API onx_node *onx_graph_add_node(onx_graph *graph, const char *op, size_t n_inputs,
                                      onx_value *const *inputs, size_t n_outputs,
                                      const char *const *outputs);
@@ -594,6 +594,17 @@ ONX_API onx_status onx_function_set_opset(onx_function *function, const char *do
                                           int64_t version);
 ONX_API onx_status onx_function_set_overload(onx_function *function, const char *overload);
 ONX_API onx_status onx_function_remove(onx_function *function);
+
+/* ─ Fields ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Add what has no function of its own, as fields in protobuf text: single fields are set, lists go
+ * on. onx_graph_add_fields(g, "quantization_annotation { tensor_name: \"x\" ... }", NULL). Nothing
+ * is checked, as if it had been read from a file. A failure is also remembered, as builder
+ * functions do. Not for the graph of a model, nor for what a node is called and connects: USAGE.
+ * The body of a function takes the fields of the function. */
+ONX_API onx_status onx_model_add_fields(onx_model *model, const char *fields, onx_diag *diag);
+ONX_API onx_status onx_graph_add_fields(onx_graph *graph, const char *fields, onx_diag *diag);
+ONX_API onx_status onx_node_add_fields(onx_node *node, const char *fields, onx_diag *diag);
 
 /* ─ Training ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -1025,7 +1036,7 @@ typedef struct onx_inline_options {
     const char *const *operators;
     bool all_operators;
     bool keep; /* functions stay in the model, though nothing calls them any more */
-    /* What the copies may take, in bytes (160 MiB, and 16 times the model): past it LIMIT, before
+    /* What the copies may take, in bytes (320 MiB, and 16 times the model): past it LIMIT, before
      * anything is copied. */
     size_t max_bytes;
 } onx_inline_options;
@@ -1130,11 +1141,11 @@ ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *mode
 
 /* What results do not depend on. */
 typedef enum onx_strip {
-    ONX_STRIP_DOCS = 1,     /* doc strings of everything that has one */
-    ONX_STRIP_METADATA = 2, /* pairs of strings, in the same way */
-    ONX_STRIP_NAMES = 4,    /* of nodes */
-    ONX_STRIP_TYPES = 8,    /* declared ones, but for inputs and outputs of graphs */
-    ONX_STRIP_UNUSED = 16,  /* nodes, initializers, functions and opsets that no output needs */
+    ONX_STRIP_DOCS = 1,      /* doc strings of everything that has one */
+    ONX_STRIP_METADATA = 2,  /* pairs of strings, in the same way */
+    ONX_STRIP_NAMES = 4,     /* of nodes */
+    ONX_STRIP_TYPES = 8,     /* declared ones, but for inputs and outputs of graphs */
+    ONX_STRIP_UNUSED = 16,   /* nodes, initializers, functions and opsets that no output needs */
     ONX_STRIP_PRODUCER = 32, /* who made the model, its domain and its version */
     ONX_STRIP_ALL = 63,
     ONX_STRIP_INPUTS = 64,    /* UNUSED, and inputs of the model that no output needs */
@@ -1198,6 +1209,25 @@ ONX_API onx_status onx_model_set_dims(onx_model *model, const onx_dims_options *
                                       onx_diag *diag);
 
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
+
+typedef enum onx_language {
+    ONX_LANGUAGE_C,      /* with this header */
+    ONX_LANGUAGE_PYTHON, /* with the onnx package */
+} onx_language;
+
+typedef struct onx_code_options {
+    size_t size;
+    onx_language language;
+    const char *weights; /* the file that the program reads weights from (model.weights) */
+} onx_code_options;
+
+/* Write the source of a program that builds the model: run with the name of a file, it writes a
+ * model there that onx_model_equal calls the same. All but small tensors go to `weights`, which the
+ * program reads; NULL: they stand in the program. UNSUPPORTED, with the place: the language cannot
+ * say it. */
+ONX_API onx_status onx_model_code(const onx_model *model, const onx_code_options *options,
+                                  const onx_writer *code, const onx_writer *weights,
+                                  onx_diag *diag);
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 

@@ -194,7 +194,7 @@ TEST(others) {
            {"t", "float[6,N,4]"}, {"r", "float[6,4,N]"}, {"c", "float[2,?0 + 4,6]"},
            {"q", "float[N,4,2]"}, {"g", "float[N,K,6]"}, {"u", "int64[3,?1]"},
            {"pd", "float[N + 2,4,7]"}, {"z", "int64[N,4,6]"}, {"range", "int64[4] = 3 5 7 9"},
-           {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[?2]"});
+           {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[1]"});
 }
 
 /* Why is dimension `dim` of the value not known? The lines contain these words, in this order. */

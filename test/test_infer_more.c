@@ -1,12 +1,10 @@
-/* test_infer_more.c: inference of single nodes, one line each: attention, text, ai.onnx.ml, training
- * and com.microsoft. And the backend tests of these operators: what is inferred of their outputs is
- * what was recorded. */
+/* test_infer_more.c: inference of single nodes, one line each: attention, text, ai.onnx.ml,
+ * training and com.microsoft. And the backend tests of these operators: what is inferred of their
+ * outputs is what was recorded. */
 #include "test.h"
 
 #include "infer/infer.h"
 #include "support.h"
-
-#include <dirent.h>
 
 /* ── One node ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -178,7 +176,7 @@ static const line around_attention[] = {
     {27, 0, "float[B,6,L] x, float[6,1,0] w", "y, s = CausalConvWithState (x, w)", NULL,
      "at least 1"},
     {27, 0, "float[B,6,L] x, float[6,1,4] w",
-     "y, s = CausalConvWithState <activation = \"relu\"> (x, w)", NULL, "none, silu or swish"},
+     "y, s = CausalConvWithState <activation = \"relu\"> (x, w)", NULL, "none silu swish"},
     {27, 0, "float16[B,T,32] q, float16[B,T,16] k, float16[B,T,24] v",
      "y, s = LinearAttention <q_num_heads = 4, kv_num_heads = 2, update_rule = \"linear\"> (q, k, "
      "v)",
@@ -301,6 +299,7 @@ static const line features[] = {
      NULL, "default_tensor is of float"},
     {20, 1, "float[N,2] x", "y = " ML "ZipMap <classlabels_strings = [\"a\", \"b\"]> (x)",
      "seq(map(string, float))", NULL},
+    {20, 1, "float[N,3] x", "y = " ML "ZipMap (x)", NULL, "no labels"},
     {20, 1, "float[N,3] x", "y = " ML "ZipMap <classlabels_strings = [\"a\", \"b\"]> (x)", NULL,
      "number of labels and columns is 3 and 2"},
 };
@@ -375,6 +374,8 @@ static const line training[] = {
      "float[A] float[B] float[A] float[B]", NULL},
     {20, 0, "float r, int64 t, double[A] x, double[A] g, double[A] v, double[A] h",
      "a, b, c = " TRAIN "Adam (r, t, x, g, v, h)", "double[A] double[A] double[A]", NULL},
+    {20, 0, "float r, int64 t, double[A] x, double[A] g, double[A] v, double[A] h",
+     "a, b = " TRAIN "Adam (r, t, x, g, v, h)", NULL, "have 3 outputs, not 2"},
     {20, 0, "float r, int64 t, float[A] x, float[A] g", "a, b = " TRAIN "Momentum (r, t, x, g)",
      NULL, "2 inputs after R and T"},
     {20, 0, "float[A] x, float[B] z",
@@ -429,6 +430,12 @@ static const line ms_attention[] = {
     {17, 0, "float[B,S,64] q, int32[B] l, int32 t",
      "y, a, b = " MS "GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, , , , , l, t)",
      "float[B,S,32] float[B,2,S,8] float[B,2,S,8]", NULL},
+    {17, 0, "float[2,S,64] q, int32[B,1] l, int32 t",
+     "y = " MS "GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, , , , , l, t)",
+     "float[2,S,32]", NULL},
+    {17, 0, "float[2,S,64] q, int32[3] l, int32 t",
+     "y = " MS "GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, , , , , l, t)", NULL,
+     "batch size is 2 and 3"},
     {17, 0, "float[B,S,64] q, float[B,S,64] k, int32[B] l, int32 t",
      "y = " MS "GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, , , , l, t)", NULL,
      "go together"},
@@ -554,15 +561,16 @@ static bool describes(const onx_fact *fact, const onx_tensor *tensor, bool open)
     return true;
 }
 
-static bool describes_outputs(const onx_facts *facts, const onx_model *model, const char *folder,
+static bool describes_outputs(const onx_facts *facts, const onx_model *model, const char *path,
                               size_t *n) {
     const onx_graph *graph = onx_model_graph(model);
     bool good = true, open = depends_on_data(onx_node_op(onx_graph_node_first(graph)));
     for (size_t i = 0; i < onx_graph_output_count(graph) && good; i++) {
-        char path[1024];
+        char file[1024];
         onx_data *data;
-        (void)snprintf(path, sizeof path, "%.900s/test_data_set_0/output_%zu.pb", folder, i);
-        if (onx_data_load(NULL, path, ONX_DATA_TENSOR, &data, NULL)) continue;
+        (void)snprintf(file, sizeof file, "%.*stest_data_set_0/output_%zu.pb",
+                       (int)(strlen(path) - strlen("model.onnx")), path, i);
+        if (onx_data_load(NULL, file, ONX_DATA_TENSOR, &data, NULL)) continue;
         good =
             describes(onx_facts_of(facts, onx_graph_output(graph, i)), onx_data_tensor(data), open);
         onx_data_free(data);
@@ -572,11 +580,9 @@ static bool describes_outputs(const onx_facts *facts, const onx_model *model, co
 }
 
 /* The outputs of a model, as inferred without their declared types, against those recorded. */
-static bool infers_recorded(const char *folder, size_t *n) {
-    char path[1024];
+static bool infers_recorded(const char *path, size_t *n) {
     onx_model *model = NULL;
     onx_facts *facts = NULL;
-    (void)snprintf(path, sizeof path, "%.900s/model.onnx", folder);
     if (onx_model_load(NULL, path, NULL, &model, NULL)) return true;
     onx_graph *graph = onx_model_graph(model);
     const onx_node *node = onx_graph_node_first(graph);
@@ -585,26 +591,22 @@ static bool infers_recorded(const char *folder, size_t *n) {
         for (size_t i = 0; i < onx_graph_output_count(graph); i++)
             good = good && !onx_value_set_type(onx_graph_output(graph, i), NULL, NULL);
         good = good && !onx_facts_new(model, NULL, &facts, NULL);
-        if (good) good = describes_outputs(facts, model, folder, n);
+        if (good) good = describes_outputs(facts, model, path, n);
         if (facts) onx_facts_free(facts);
     }
     onx_model_free(model);
-    if (!good) fprintf(stderr, "    %s\n", folder);
+    if (!good) fprintf(stderr, "    %s\n", path);
     return good;
 }
 
 TEST(recorded) {
-    char path[1024];
+    char node[512];
     size_t n = 0;
     if (!test_data()) SKIP("ONX_DATA is not set");
-    (void)snprintf(path, sizeof path, "%.600s/node", test_data());
-    DIR *dir = opendir(path);
-    if (!dir) SKIP("there is no folder node in ONX_DATA");
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        (void)snprintf(path, sizeof path, "%.600s/node/%.200s", test_data(), entry->d_name);
-        if (entry->d_name[0] != '.') CHECK(infers_recorded(path, &n));
-    }
-    closedir(dir);
+    (void)snprintf(node, sizeof node, "%s/node", test_data());
+    test_files files = test_files_find(node, "/model.onnx");
+    for (size_t i = 0; i < files.count; i++) CHECK(infers_recorded(files.paths[i], &n));
+    test_files_free(&files);
     CHECK(n >= 200);
 }
 

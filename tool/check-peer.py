@@ -703,7 +703,9 @@ def main():
             print(f"{title}: {kind}: {len(lines)}")
             for line in lines[:args.show]:
                 print("   ", line)
-    return 1 if accepted else 0
+    failed = both[True, False]
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

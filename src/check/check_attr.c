@@ -107,7 +107,7 @@ static void tell_unknown(onx_checker *c, const onx_attr *a, const onx_callee *ca
     attr_names names = {.signature = &callee->signature};
     char hint[100] = "remove it";
     onx_str near;
-    if (onx_check_nearest(a->name, next_name, &names, &near))
+    if (onx_check_nearest(c, a->name, next_name, &names, &near))
         snprintf(hint, sizeof hint, "did you mean '%.*s'?", ONX_FMT(near));
     onx_check_tell(c, ONX_RULE_ATTR_UNKNOWN, a, hint, "%s %d has no attribute '%.*s'",
                    callee->op->name, (int)callee->op->since, ONX_FMT(a->name));

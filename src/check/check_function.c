@@ -36,6 +36,7 @@ bool onx_check_functions(onx_checker *c, const onx_model *model) {
         if (first) first = enter(c, first, f->name, f);
         if (first) first = enter(c, &first->body, f->overload, f);
         if (!first) return false;
+        ONX_EACH (onx_opset, o, f->opset_import) onx_check_enter_import(c, f, o);
         for (size_t i = 0; i < f->attribute.n; i++)
             onx_check_once(c, &c->names, &f->attribute_proto, f->attribute.v[i]);
         ONX_EACH (onx_attr, a, f->attribute_proto)

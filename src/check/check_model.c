@@ -81,20 +81,25 @@ static void check_opset(onx_checker *c, const onx_opset *o) {
     }
 }
 
+const onx_opset *onx_check_enter_import(onx_checker *c, const void *owner, const onx_opset *o) {
+    onx_str domain = onx_domain_plain(o->domain);
+    const onx_opset *other = onx_map_get(&c->imports, owner, domain);
+    if (other) return other;
+    if (!onx_map_put(&c->imports, owner, domain, (void *)(uintptr_t)o)) c->no_memory = true;
+    return o;
+}
+
 void onx_check_imports(onx_checker *c, const void *owner, const onx_list *imports) {
     ONX_EACH (onx_opset, o, *imports) {
-        onx_str domain = onx_domain_plain(o->domain);
-        const onx_opset *other = onx_map_get(&c->imports, owner, domain);
+        const onx_opset *other = onx_check_enter_import(c, owner, o);
         check_opset(c, o);
-        if (other && other->version != o->version)
+        if (other->version != o->version)
             onx_check_tell(c, ONX_RULE_OPSET_DUPLICATE, o, "keep one of the two",
                            "the opset '%.*s' is imported as version %lld and as version %lld",
                            ONX_FMT(o->domain), (long long)other->version, (long long)o->version);
-        else if (other)
+        else if (other != o)
             onx_check_tell(c, ONX_RULE_OPSET_REPEATED, o, "remove one of the two",
                            "the opset '%.*s' is imported twice", ONX_FMT(o->domain));
-        else if (!onx_map_put(&c->imports, owner, domain, o))
-            c->no_memory = true;
     }
 }
 

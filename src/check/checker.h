@@ -57,7 +57,7 @@ typedef struct onx_checker {
     size_t n_findings;
     struct onx_call *calls; /* between functions */
     size_t n_calls, calls_cap;
-    size_t n_errors, n_told;
+    size_t n_errors, n_told, n_nearest;
     bool no_memory;
 } onx_checker;
 
@@ -72,7 +72,8 @@ bool onx_check_once(onx_checker *c, onx_map *map, const void *owner, onx_str key
 bool onx_check_is_wrong(const onx_checker *c, const onx_node *node);
 /* The nearest to what was typed of the names that `next` gives, up to one without data; false: none
  * is near. */
-bool onx_check_nearest(onx_str typed, onx_str (*next)(void *names), void *names, onx_str *out);
+bool onx_check_nearest(onx_checker *c, onx_str typed, onx_str (*next)(void *names), void *names,
+                       onx_str *out);
 
 /* check_model.c */
 void onx_check_model(onx_checker *c, const onx_model *model);
@@ -82,6 +83,8 @@ void onx_check_metadata(onx_checker *c, const onx_msg *owner, const onx_list *en
 void onx_check_ir(onx_checker *c, onx_rule_id rule, const void *msg, int64_t needed,
                   const char *what);
 void onx_check_imports(onx_checker *c, const void *owner, const onx_list *imports);
+/* What the model or a function imports of that domain: `opset`, if it is the first. */
+const onx_opset *onx_check_enter_import(onx_checker *c, const void *owner, const onx_opset *opset);
 /* The import of a domain where the walk is; NULL: none. */
 const onx_opset *onx_check_import(const onx_checker *c, onx_str domain);
 
@@ -108,6 +111,7 @@ void onx_check_dtype(onx_checker *c, onx_rule_id rule, const void *msg, int32_t 
 /* check_node.c, check_attr.c, check_values.c, check_control.c */
 void onx_check_node(onx_checker *c, const onx_node *node);
 onx_callee *onx_check_callee(onx_checker *c, const onx_node *node); /* NULL: not imported */
+onx_callee *onx_check_row(onx_checker *c, const onx_op *op);        /* NULL: memory ran out */
 void onx_check_attr(onx_checker *c, const onx_attr *attr);
 /* `callee` may be NULL. */
 void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_callee *callee);
@@ -129,8 +133,12 @@ void onx_check_recursion(onx_checker *c);
  * a node on the way. */
 onx_status onx_check_infer(onx_checker *c, onx_facts **out) ONX_MUST_CHECK;
 void onx_check_findings(onx_checker *c, const onx_node *node);
+/* Tell of this when the walk comes to the node. */
+void onx_check_keep(onx_checker *c, const onx_node *node, onx_rule_id rule, const onx_diag *diag);
 
-/* check_edges.c */
+/* check_edges.c: of a node; and of one in a function that was gone into from `call`. */
 void onx_check_edges(onx_checker *c, const onx_node *node);
+void onx_check_inner_edges(onx_checker *c, const onx_facts *facts, const onx_node *node,
+                           const onx_node *call);
 
 #endif

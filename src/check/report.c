@@ -1,5 +1,6 @@
 /* report.c: how problems are told: where they are, once for each cause, and not too many. */
 #include "check/checker.h"
+#include "ir/edit.h"
 
 #include <stdio.h>
 
@@ -17,7 +18,8 @@ const onx_rule *onx_rule_at(size_t index) {
 typedef struct place {
     const onx_node *node;
     const onx_attr *attr;
-    size_t index; /* of the node */
+    const onx_msg *value; /* a declaration or initializer of the graph */
+    size_t index;         /* of the node */
     char graph[256], text[512];
 } place;
 
@@ -67,17 +69,27 @@ static void find_place(const onx_checker *c, const onx_msg *m, place *out) {
     for (; m && !is_body(m); m = m->parent) {
         if (m->desc == &onx_desc_attr) out->attr = (const onx_attr *)m;
         if (m->desc == &onx_desc_node) out->node = (const onx_node *)m;
+        if (m->desc == &onx_desc_value_info || m->desc == &onx_desc_tensor) out->value = m;
     }
     graph_path(c, m, out->graph, sizeof out->graph);
     if (!out->graph[0]) snprintf(out->graph, sizeof out->graph, "model");
     if (out->node) out->index = index_of(c, out->node);
 }
 
+static const char *value_name(const onx_msg *m) {
+    return m->desc == &onx_desc_tensor ? onx_tensor_name((const onx_tensor *)m)
+                                       : onx_str_z(((const onx_value_info *)m)->name);
+}
+
 static void describe(place *p) {
     int n = snprintf(p->text, sizeof p->text, "%s", p->graph);
+    const char *name = p->node ? onx_node_name(p->node) : "", *quote = name[0] ? "'" : "";
     if (p->node)
-        n += snprintf(p->text + n, sizeof p->text - (size_t)n, ".node[%zu] '%.60s' (%.60s)",
-                      p->index, onx_node_name(p->node), onx_node_op(p->node));
+        n += snprintf(p->text + n, sizeof p->text - (size_t)n, ".node[%zu]%s%s%.60s%s (%.60s)",
+                      p->index, name[0] ? " " : "", quote, name, quote, onx_node_op(p->node));
+    else if (p->value)
+        n += snprintf(p->text + n, sizeof p->text - (size_t)n, ", %s '%.60s'",
+                      p->value->parent->desc->fields[p->value->field].name, value_name(p->value));
     if (p->attr)
         snprintf(p->text + n, sizeof p->text - (size_t)n, ", attribute '%.60s'",
                  onx_attr_name(p->attr));
@@ -139,7 +151,10 @@ bool onx_check_is_wrong(const onx_checker *c, const onx_node *node) {
 
 /* ── Suggestions ─────────────────────────────────────────────────────────────────────────────── */
 
-enum { NEAR_LENGTH = 64 }; /* longer names are not compared */
+enum {
+    NEAR_LENGTH = 64, /* longer names are not compared */
+    NEAR_MOST = 100,  /* names that a suggestion is looked for, of one model: it takes time */
+};
 
 static size_t least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
@@ -161,10 +176,11 @@ static size_t distance(onx_str a, onx_str b) {
     return row[b.size];
 }
 
-bool onx_check_nearest(onx_str typed, onx_str (*next)(void *), void *names, onx_str *out) {
+bool onx_check_nearest(onx_checker *c, onx_str typed, onx_str (*next)(void *), void *names,
+                       onx_str *out) {
     size_t least_far = typed.size / 3 + 2;
     bool found = false;
-    if (!typed.size || typed.size > NEAR_LENGTH) return false;
+    if (!typed.size || typed.size > NEAR_LENGTH || c->n_nearest++ >= NEAR_MOST) return false;
     for (onx_str name; (name = next(names)).data;) {
         size_t far = name.size > NEAR_LENGTH ? SIZE_MAX : distance(typed, name);
         if (far >= least_far) continue;

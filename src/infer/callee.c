@@ -19,6 +19,7 @@
 
 enum { CALL_DEPTH = 128 };                         /* of calls in calls, and graphs around them */
 static const size_t walk_bytes = (size_t)96 << 20; /* of all that is copied or gone through */
+static const size_t model_bytes = 8192;            /* that a scratch model takes at least */
 
 typedef struct scratch {
     onx_model *model;
@@ -183,21 +184,21 @@ static onx_status set_imports(onx_model *model, const onx_function *f) {
 static onx_status fill(onx_infer *in, onx_model *model, const onx_function *f) {
     onx_node *call = copy_call(model, in->node);
     if (!call || onx_model_error(model) || set_imports(model, f)) return onx_fail_nomem(in->diag);
-    ONX_EACH (onx_attr, attr, in->node->attribute)
-        if (attr->name.size) ONX_TRY(onx_node_set_attr(call, attr, in->diag));
+    ONX_EACH (onx_attr, attr, in->node->attribute) {
+        onx_attr *copy;
+        ONX_TRY(onx_attr_copy(call->graph, call, attr, &copy, in->diag));
+        onx_msg_append(call, ONX_ROW(node, attribute), copy);
+    }
     return onx_node_inline(call, f, NULL, in->diag);
 }
 
-/* A graph like the call, inlined. */
+/* A graph like the call, inlined; NULL: that is too much. */
 static onx_status make_body(onx_infer *in, const onx_function *f, scratch **out) {
     onx_facts *facts = in->facts;
-    size_t bytes = onx_node_inline_bytes(in->node, f);
-    if (bytes > facts->callees->left) {
-        facts->callees->left = 0;
-        *out = NULL;
-        return ONX_OK;
-    }
-    facts->callees->left -= bytes;
+    size_t bytes = onx_node_inline_bytes(in->node, f), all;
+    *out = NULL;
+    if (!onx_add_size(bytes, model_bytes, &all) || all > facts->callees->left) return ONX_OK;
+    facts->callees->left -= all;
     onx_model *model = onx_model_new(facts->ctx, onx_function_name(f), 1);
     scratch *s = model ? hold(facts, model) : NULL;
     if (!s) return onx_fail_nomem(in->diag);
@@ -322,7 +323,7 @@ onx_status onx_infer_call(onx_infer *in, const onx_function *function) {
     ONX_TRY(get_body(in, function, &body));
     if (body && recall(in, body)) return ONX_OK;
     if (!body || body->bytes > c->left)
-        return give_up(in, "it takes too long, because calls multiply");
+        return give_up(in, "all calls together take too much");
     c->left -= body->bytes;
     ONX_TRY(walk(in, function, body));
     return memorize(in, body);

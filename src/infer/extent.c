@@ -1,5 +1,5 @@
-/* extent.c: sizes that several inputs of a node share, each known by a name: what one input tells of
- * them holds for all, and where two disagree the node cannot be right. */
+/* extent.c: sizes that several inputs of a node share, each known by a name: what one input tells
+ * holds for all, and where two disagree the node cannot be right. */
 #include "infer/infer_internal.h"
 
 /* How much a size says: not known, a name for what is not known, an expression, a number. */

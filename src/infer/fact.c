@@ -106,13 +106,33 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
     return true;
 }
 
+enum { FLOATS = 16 }; /* elements of a float tensor that are followed */
+
+static onx_status read_floats(onx_facts *facts, const onx_tensor *tensor, size_t n, onx_fact *out) {
+    double values[FLOATS];
+    size_t known = 0;
+    bool away = onx_tensor_is_external(tensor) && !tensor->external.data;
+    if (away || n > FLOATS ||
+        onx_tensor_read_as(tensor, ONX_DTYPE_F64, values, n * sizeof *values, NULL))
+        return ONX_OK;
+    const onx_sym **elems = onx_arena_array(&facts->arena, n + 1, sizeof *elems);
+    if (!elems) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        known += (elems[i] = onx_sym_real(facts->syms, values[i])) != NULL;
+    out->n_elems = known ? n : 0;
+    out->elems = known ? elems : NULL;
+    return ONX_OK;
+}
+
 static onx_status read_elems(onx_facts *facts, const onx_tensor *tensor, onx_fact *out) {
     uint64_t count;
     size_t n;
     const int64_t *values;
-    if (out->rank > 1 || onx_tensor_count(tensor, &count, NULL) || count > ONX_INFER_ELEMS ||
-        !onx_fact_ints(facts, tensor, &n, &values))
-        return ONX_OK;
+    if (onx_tensor_count(tensor, &count, NULL) || count > ONX_INFER_ELEMS) return ONX_OK;
+    if (out->dtype == ONX_DTYPE_F32 || out->dtype == ONX_DTYPE_F64 ||
+        out->dtype == ONX_DTYPE_F16 || out->dtype == ONX_DTYPE_BF16)
+        return read_floats(facts, tensor, (size_t)count, out);
+    if (!onx_fact_ints(facts, tensor, &n, &values)) return ONX_OK;
     const onx_sym **elems = onx_arena_array(&facts->arena, n + 1, sizeof *elems);
     if (!elems) return ONX_NO_MEMORY;
     for (size_t i = 0; i < n; i++) elems[i] = onx_sym_int(facts->syms, values[i]);

@@ -37,8 +37,13 @@ void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
     (void)user, (void)node, (void)value, (void)diag;
 }
 
+static bool is_of_model(const onx_facts *facts, const onx_graph *graph) {
+    return graph->model == facts->model;
+}
+
 static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
                  const onx_diag *diag) {
+    if (!is_of_model(facts, node ? node->graph : value->graph)) node = facts->at, value = NULL;
     facts->options.report(facts->options.user, node, value, diag);
 }
 
@@ -126,12 +131,20 @@ static onx_status visit_graphs(onx_infer *in) {
     return ONX_OK;
 }
 
-/* The function that the node calls; NULL: none. Most names are those of one function. */
+static bool is_call(const onx_node *node, const onx_function *f) {
+    return f && onx_str_eq(onx_domain_plain(f->domain), onx_domain_plain(node->domain)) &&
+           onx_str_eq(f->overload, node->overload);
+}
+
+/* The function that the node calls; NULL: none. Functions of one name differ by their overloads, or
+ * else must be searched. */
 static const onx_function *called(const onx_infer *in) {
     const onx_node *node = in->node;
-    const onx_function *f = onx_map_get(&in->facts->functions, NULL, node->op_type);
-    if (!f) return NULL;
-    if (onx_str_eq(f->domain, node->domain) && onx_str_eq(f->overload, node->overload)) return f;
+    const onx_map *functions = &in->facts->functions;
+    const onx_function *f = onx_map_get(functions, NULL, node->op_type);
+    if (!f || is_call(node, f)) return f;
+    const onx_function *other = onx_map_get(functions, f, node->overload);
+    if (is_call(node, other)) return other;
     return onx_model_function_find(in->facts->model, onx_node_domain(node), onx_node_op(node),
                                    onx_node_overload(node));
 }
@@ -168,12 +181,15 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
     in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
     in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
     if (!in.ins || !in.outs) return onx_fail_nomem(diag);
+    if (is_of_model(facts, node->graph)) facts->at = node;
     for (size_t i = 0; i < n_in; i++) in.ins[i] = onx_facts_of(facts, onx_node_input(node, i));
     onx_status status = ask(&in);
     if (!status) status = visit_graphs(&in);
     if (status && diag && diag != in.diag) *diag = *in.diag;
     for (size_t i = 0; i < n_out && !status; i++)
         if (keep(facts, &in, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
+    if (!status && facts->options.inside && !is_of_model(facts, node->graph))
+        facts->options.inside(facts->options.user, facts, node, facts->at);
     return status;
 }
 
@@ -267,13 +283,18 @@ static bool copy_options(onx_facts *facts, const onx_facts_options *options) {
     return sizes != NULL;
 }
 
+/* By its name or, if another has that, beside it by its overload; the first one counts. */
+static bool list_function(onx_map *functions, onx_function *f) {
+    const onx_function *first = onx_map_get(functions, NULL, f->name);
+    onx_str key = first ? f->overload : f->name;
+    return (first && onx_map_get(functions, first, key)) || onx_map_put(functions, first, key, f);
+}
+
 static bool prepare(onx_facts *facts, const onx_facts_options *options) {
     facts->syms = onx_syms_new(facts->ctx);
     if (!facts->syms || !copy_options(facts, options)) return false;
     ONX_EACH (onx_function, f, facts->model->functions)
-        if (!onx_map_get(&facts->functions, NULL, f->name) &&
-            !onx_map_put(&facts->functions, NULL, f->name, f))
-            return false;
+        if (!list_function(&facts->functions, f)) return false;
     return true;
 }
 

@@ -113,6 +113,21 @@ onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
     return ONX_OK;
 }
 
+static void ignore(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
+    (void)user;
+    (void)node;
+    (void)value;
+    (void)diag;
+}
+
+onx_status onx_infer_unreached(onx_infer *in, const onx_graph *graph) {
+    onx_facts_options *options = &in->facts->options, kept = *options;
+    options->report = ignore;
+    onx_status status = onx_facts_graph(in->facts, graph, 0, NULL, in->diag);
+    *options = kept;
+    return status;
+}
+
 onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) {
     char sentence[400];
     va_list args;

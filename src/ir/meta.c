@@ -35,7 +35,7 @@ static onx_status opset_set(void *owner, const onx_field *row, const char *domai
     if (!opset) {
         opset = onx_msg_new(((onx_msg *)owner)->doc, &onx_desc_opset);
         if (!opset) return ONX_NO_MEMORY;
-        ONX_TRY(onx_str_set(opset, ONX_ROW(opset, domain), domain ? domain : ""));
+        ONX_TRY(onx_str_set(opset, ONX_ROW(opset, domain), domain));
         onx_msg_append(owner, row, opset);
     }
     onx_i64_set(opset, ONX_ROW(opset, version), version);

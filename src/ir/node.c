@@ -48,7 +48,7 @@ onx_status onx_node_set_overload(onx_node *node, const char *overload) {
     return onx_str_set(node, ONX_ROW(node, overload), overload);
 }
 
-/* "domain::Op" or "Op". */
+/* "domain::Op" or "Op"; "::Op" writes the default domain out. */
 onx_status onx_node_set_op(onx_node *node, const char *op) {
     if (!op || !*op || node->msg.dead) return ONX_USAGE;
     const char *colons = strstr(op, "::");
@@ -62,7 +62,7 @@ onx_status onx_node_set_op(onx_node *node, const char *op) {
     node->op_type = type;
     node->domain = domain;
     onx_msg_set_has(node, ONX_ROW(node, op_type));
-    if (domain.size)
+    if (colons)
         onx_msg_set_has(node, ONX_ROW(node, domain));
     else if (before.domain.size)
         onx_msg_clear(node, ONX_ROW(node, domain));

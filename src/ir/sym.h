@@ -26,7 +26,7 @@
 
 enum {
     ONX_SYM_TERMS = 32,
-    ONX_SYM_FACTORS = 8,
+    ONX_SYM_FACTORS = 32,
     ONX_SYM_DEPTH = 16,       /* of atoms in atoms */
     ONX_SYM_SIZE = 256,       /* atoms, and those in them, and so on */
     ONX_SYM_BYTES = 64 << 20, /* of a table: then only numbers and names are still added */
@@ -56,6 +56,22 @@ const onx_sym *onx_sym_max(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 const onx_sym *onx_sym_broadcast(onx_syms *syms, const onx_sym *a, const onx_sym *b);
 /* Is a >= b, whatever the names stand for? False: it is not, or cannot be told. */
 bool onx_sym_at_least(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+
+/* Numbers that are not whole, on the way from one size to another: exporters compute in floats. A
+ * ratio is exact, a/b as it is; only these functions, sums, products, minimum and maximum may be
+ * given one. Rounding makes a size of it. */
+const onx_sym *onx_sym_ratio(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+const onx_sym *onx_sym_floor(onx_syms *syms, const onx_sym *a);
+const onx_sym *onx_sym_ceil(onx_syms *syms, const onx_sym *a);
+/* As one fraction, both of which are whole; false: it cannot be. */
+bool onx_sym_fraction(onx_syms *syms, const onx_sym *a, const onx_sym **num, const onx_sym **den);
+bool onx_sym_is_whole(const onx_sym *sym);
+/* A number as floating point has it: a whole number of at most 24 bits over a power of 2; NULL where
+ * it is not that. And back: false where there are names in it. */
+const onx_sym *onx_sym_real(onx_syms *syms, double value);
+bool onx_sym_is_real(onx_syms *syms, const onx_sym *sym, double *value);
+/* Is it whole, or has it only small powers of 2 below, so that float arithmetic is exact on it? */
+bool onx_sym_is_binary(const onx_sym *sym);
 
 /* Is it a plain number? Then `*value` is that. */
 bool onx_sym_is_int(const onx_sym *sym, int64_t *value);

@@ -4,6 +4,8 @@
  * coefficients lie below it, the first one at most half of it, and no factor is common to all. */
 #include "ir/sym_internal.h"
 
+#include <math.h>
+
 static const onx_str no_name = {NULL, 0};
 
 static const onx_sym *negated(onx_syms *syms, const onx_sym *a) {
@@ -225,4 +227,118 @@ const onx_sym *onx_sym_floordiv(onx_syms *syms, const onx_sym *a, const onx_sym 
 /* Rounded up is rounded down from the other side. */
 const onx_sym *onx_sym_ceildiv(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
     return negated(syms, onx_sym_floordiv(syms, negated(syms, a), b));
+}
+
+/* ── Not rounded ─────────────────────────────────────────────────────────────────────────────── */
+
+const onx_sym *onx_sym_ratio(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *whole = onx_sym_int(syms, 0), *rest = a, *quotient;
+    int64_t by;
+    if (!a || !b || b->n == 0) return NULL;
+    if (a->n == 0) return a;
+    onx_term common = common_term(a, b);
+    a = divide_all(syms, a, &common);
+    b = divide_all(syms, b, &common);
+    if (!a || !b) return NULL;
+    if (onx_sym_is_int(b, &by) && by < 0) {
+        a = negated(syms, a);
+        b = negated(syms, b);
+        by = -by;
+    }
+    if (!a || !b) return NULL;
+    if (onx_sym_is_int(b, &by)) {
+        if (!reduce(syms, a, by, &whole, &rest)) return NULL;
+    } else {
+        rest = a;
+        if ((quotient = exact(syms, a, b))) return quotient;
+    }
+    if (rest->n == 0) return whole;
+    return onx_sym_add(syms, whole, onx_sym_atom(syms, ONX_ATOM_RATIO, no_name, rest, b));
+}
+
+/* One term as a fraction: its ratios multiplied out. */
+static bool fraction_of(onx_syms *syms, const onx_term *t, const onx_sym **num,
+                        const onx_sym **den) {
+    onx_term whole = {.coef = t->coef};
+    *num = *den = onx_sym_int(syms, 1);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const onx_atom *atom = t->factors[i];
+        if (atom->kind == ONX_ATOM_RATIO) {
+            *num = onx_sym_mul(syms, *num, atom->a);
+            *den = onx_sym_mul(syms, *den, atom->b);
+        } else if (onx_sym_is_whole(atom->self)) {
+            whole.factors[whole.n++] = atom;
+        } else {
+            return false;
+        }
+    }
+    *num = onx_sym_mul(syms, *num, onx_sym_intern(syms, &whole, 1));
+    return *num && *den;
+}
+
+bool onx_sym_fraction(onx_syms *syms, const onx_sym *a, const onx_sym **num, const onx_sym **den) {
+    const onx_sym *n, *d;
+    *num = onx_sym_int(syms, 0);
+    *den = onx_sym_int(syms, 1);
+    for (uint32_t i = 0; a && i < a->n; i++) {
+        if (!fraction_of(syms, &a->terms[i], &n, &d)) return false;
+        bool same = d == *den;
+        *num = same ? *num : onx_sym_mul(syms, *num, d);
+        *num = onx_sym_add(syms, *num, same ? n : onx_sym_mul(syms, n, *den));
+        *den = same ? *den : onx_sym_mul(syms, *den, d);
+    }
+    return a && *num && *den;
+}
+
+const onx_sym *onx_sym_floor(onx_syms *syms, const onx_sym *a) {
+    const onx_sym *num, *den;
+    if (!a || onx_sym_is_whole(a)) return a;
+    return onx_sym_fraction(syms, a, &num, &den) ? onx_sym_floordiv(syms, num, den) : NULL;
+}
+
+const onx_sym *onx_sym_ceil(onx_syms *syms, const onx_sym *a) {
+    if (!a || onx_sym_is_whole(a)) return a;
+    return negated(syms, onx_sym_floor(syms, negated(syms, a)));
+}
+
+/* Have all ratios in it a power of 2 below, or, without `binary`, are there none? */
+static bool is_plain(const onx_sym *sym, bool binary) {
+    for (uint32_t i = 0; sym && i < sym->n; i++)
+        for (uint32_t j = 0; j < sym->terms[i].n; j++) {
+            const onx_atom *atom = sym->terms[i].factors[j];
+            int64_t by;
+            if (atom->kind == ONX_ATOM_NAME || atom->kind == ONX_ATOM_FLOOR) continue;
+            bool ratio = atom->kind == ONX_ATOM_RATIO;
+            bool power =
+                ratio && binary && onx_sym_is_int(atom->b, &by) && by <= 4096 && !(by & (by - 1));
+            if (ratio ? !power : !is_plain(atom->a, binary) || !is_plain(atom->b, binary))
+                return false;
+        }
+    return true;
+}
+
+bool onx_sym_is_whole(const onx_sym *sym) {
+    return is_plain(sym, false);
+}
+
+bool onx_sym_is_binary(const onx_sym *sym) {
+    return is_plain(sym, true);
+}
+
+const onx_sym *onx_sym_real(onx_syms *syms, double value) {
+    int below;
+    double above = ldexp(frexp(value, &below), 24); /* value = above / 2^(24 - below) */
+    if (!isfinite(value) || above != floor(above) || below > 24 || below < -36) return NULL;
+    return onx_sym_ratio(syms, onx_sym_int(syms, (int64_t)above),
+                         onx_sym_int(syms, (int64_t)1 << (24 - below)));
+}
+
+bool onx_sym_is_real(onx_syms *syms, const onx_sym *sym, double *value) {
+    const onx_sym *num, *den;
+    int64_t n, d;
+    if (!sym || !onx_sym_fraction(syms, sym, &num, &den) || !onx_sym_is_int(num, &n) ||
+        !onx_sym_is_int(den, &d) || d == 0 || n > (int64_t)1 << 53 || n < -((int64_t)1 << 53))
+        return false;
+    *value = (double)n / (double)d;
+    return true;
 }

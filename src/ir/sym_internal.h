@@ -10,6 +10,7 @@ typedef enum onx_atom_kind {
     ONX_ATOM_MIN,
     ONX_ATOM_MAX,
     ONX_ATOM_BROADCAST,
+    ONX_ATOM_RATIO, /* not rounded: no integer */
 } onx_atom_kind;
 
 /* Between which numbers something lies; INT64_MIN and INT64_MAX: not bounded. */
@@ -25,7 +26,7 @@ typedef struct onx_atom {
     onx_range range;
     onx_str name;
     const onx_sym *self;  /* the atom alone as an expression */
-    const onx_sym *a, *b; /* a / b, min(a, b), max(a, b), broadcast(a, b) */
+    const onx_sym *a, *b; /* a / b, min(a, b), max(a, b), broadcast(a, b), a / b */
 } onx_atom;
 
 /* coef * factors[0] * factors[1] … ; factors sorted, repeated for powers. */

@@ -56,6 +56,7 @@ static bool eval_atom(const onx_atom *atom, onx_sym_lookup *lookup, void *user, 
     if (!onx_sym_eval(atom->a, lookup, user, &a) || !onx_sym_eval(atom->b, lookup, user, &b))
         return false;
     switch (atom->kind) {
+    case ONX_ATOM_RATIO: return b && a % b == 0 && onx_divide_ints(a, b, out);
     case ONX_ATOM_FLOOR: return onx_divide_ints(a, b, out);
     case ONX_ATOM_MIN: *out = a < b ? a : b; return true;
     case ONX_ATOM_MAX: *out = a > b ? a : b; return true;

@@ -64,9 +64,17 @@ static onx_range quotient_range(onx_range a, const onx_sym *b) {
     return r;
 }
 
+/* Whole numbers around it. */
+static onx_range ratio_range(onx_range a, const onx_sym *b) {
+    onx_range r = quotient_range(a, b);
+    if (r.hi != INT64_MAX) r.hi++;
+    return r;
+}
+
 onx_range onx_atom_range(onx_atom_kind kind, const onx_sym *a, const onx_sym *b) {
     if (kind == ONX_ATOM_NAME) return (onx_range){0, INT64_MAX};
     if (kind == ONX_ATOM_FLOOR) return quotient_range(a->range, b);
+    if (kind == ONX_ATOM_RATIO) return ratio_range(a->range, b);
     int64_t lo = least(a->range.lo, b->range.lo), hi = most(a->range.hi, b->range.hi);
     if (kind == ONX_ATOM_MIN) hi = least(a->range.hi, b->range.hi);
     if (kind == ONX_ATOM_MAX) lo = most(a->range.lo, b->range.lo);
@@ -96,6 +104,7 @@ static bool proves_by(onx_syms *syms, const onx_sym *s, const onx_term *t, uint3
                       int *effort) {
     const onx_atom *atom = t->factors[at];
     int64_t by;
+    if (atom->kind == ONX_ATOM_RATIO) return false;
     if (atom->kind == ONX_ATOM_FLOOR) {
         if (!onx_sym_is_int(atom->b, &by)) return false;
         const onx_sym *low = onx_sym_sub(syms, atom->a, onx_sym_int(syms, by - 1));
@@ -146,9 +155,11 @@ static const onx_atom *alone(const onx_sym *s, onx_atom_kind kind) {
     return one && s->terms[0].factors[0]->kind == kind ? s->terms[0].factors[0] : NULL;
 }
 
-/* Of two sizes that broadcast, is one never less than the other, and this one 0 only if that is?
- * Then it is what they broadcast to: seq, of seq and min(seq, 512). */
+/* Is a the size that a and b broadcast to, if they do? So it is if it is a multiple of b, or never
+ * less than b where b is 0 only if a is: of batch*seq and seq; of seq and min(seq, 512). */
 static bool covers(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *times = onx_sym_floordiv(syms, a, b);
+    if (times && onx_sym_mul(syms, times, b) == a) return true;
     return onx_sym_at_least(syms, a, b) &&
            onx_sym_at_least(syms, b, onx_sym_min(syms, a, onx_sym_int(syms, 1)));
 }

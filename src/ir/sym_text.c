@@ -275,7 +275,7 @@ static void print_quotient(const onx_atom *atom, onx_buf *out) {
 }
 
 static void print_atom(const onx_atom *atom, onx_buf *out) {
-    static const char *const names[] = {"", "", "min", "max", "broadcast"};
+    static const char *const names[] = {"", "", "min", "max", "broadcast", "ratio"};
     if (atom->kind == ONX_ATOM_NAME) {
         onx_buf_put(out, atom->name.data, atom->name.size);
         return;

@@ -144,8 +144,8 @@ struct onx_fact {
     bool ranked;
     size_t rank;
     const onx_sym *const *dims; /* of a ranked tensor; an element NULL: not known */
-    /* The elements, of integer (and bool) tensors of rank 0 and 1 where at least one is known;
-     * NULL: not known. */
+    /* The elements of small tensors, in order, where at least one is known: of integers and bools,
+     * and of floats, which may be ratios (ir/sym.h). NULL: not known. */
     size_t n_elems;
     const onx_sym *const *elems;
     const onx_tensor *constant; /* it always has this value: a Constant, or an initializer that the
@@ -175,6 +175,19 @@ onx_status onx_infer_unranked(onx_infer *in, size_t index, onx_dtype dtype) ONX_
 /* Its elements (copied). */
 onx_status onx_infer_elems(onx_infer *in, size_t index, size_t n, const onx_sym *const *elems)
     ONX_MUST_CHECK;
+/* ─ element by element (infer/elems.c). What one element is computed from: operands[i] of input i,
+ * NULL: not known. */
+typedef const onx_sym *onx_elem_fn(onx_infer *in, size_t n, const onx_sym *const *operands);
+/* The elements of output 0, whose shape is set: from those of all inputs, which broadcast to it. */
+onx_status onx_infer_elementwise(onx_infer *in, onx_elem_fn *fn) ONX_MUST_CHECK;
+/* Those of input 0, repeated to fill the shape of output 0, which is set. */
+onx_status onx_infer_expanded_elems(onx_infer *in) ONX_MUST_CHECK;
+/* Those of input 0 in the same order; and with dimensions that have changed places. */
+onx_status onx_infer_same_elems(onx_infer *in) ONX_MUST_CHECK;
+onx_status onx_infer_permuted_elems(onx_infer *in, const size_t *perm) ONX_MUST_CHECK;
+/* Are all sizes numbers, and are there few enough elements to follow? How many, and the sizes. */
+bool onx_fact_counts(const onx_fact *fact, size_t *count, int64_t dims[ONX_RANK_MAX]);
+bool onx_fact_has_elems(const onx_fact *fact); /* is one of them known? */
 /* The elements of an input as plain integers: n of them into an array of the arena, or false when
  * not all are known. Works for constants of any integer type and for propagated values. */
 bool onx_infer_ints(onx_infer *in, size_t index, size_t *n, const int64_t **values);
@@ -195,6 +208,8 @@ onx_str onx_infer_string(const onx_infer *in, const char *attribute);
  * `outs`. Captured values keep what is known about them. */
 onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
                            const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
+/* The same for a graph that never runs: what is wrong in it does no harm. */
+onx_status onx_infer_unreached(onx_infer *in, const onx_graph *graph) ONX_MUST_CHECK;
 /* Leave in `into` what is also true of `other`: a value that is one of the two. Sets `*changed`
  * (which may be NULL) when that is less than before. */
 onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other, bool *changed)
@@ -237,8 +252,8 @@ onx_status onx_infer_choice(onx_infer *in, const char *attribute, const char *wo
 onx_status onx_infer_elem_type(onx_infer *in, const char *attribute, onx_dtype *out) ONX_MUST_CHECK;
 /* An integer input that must be a scalar; NULL: it is absent, or not known. */
 onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) ONX_MUST_CHECK;
-/* The elements of a constant input of floats; false: it is none. */
-bool onx_infer_floats(onx_infer *in, size_t index, size_t *n, const float **values);
+/* Input `index`, if its rank is known, has from `least` to `most` dimensions. */
+onx_status onx_infer_check_rank(onx_infer *in, size_t index, size_t least, size_t most) ONX_MUST_CHECK;
 /* An output with the shape of another value, as far as that is known. */
 onx_status onx_infer_like(onx_infer *in, size_t output, onx_dtype dtype, const onx_fact *shape)
     ONX_MUST_CHECK;

@@ -12,7 +12,7 @@
 #include "ir/edit.h"
 
 /* What copies may take in a model, unless the caller says: so much, and so many times the model. */
-static const size_t some_bytes = (size_t)160 << 20, times_the_model = 16;
+static const size_t some_bytes = (size_t)320 << 20, times_the_model = 16;
 
 typedef struct inliner {
     onx_model *model;

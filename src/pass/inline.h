@@ -18,7 +18,7 @@ typedef struct onx_inline {
     /* Must they be expanded? Then a node that cannot be is a failure: UNSUPPORTED. */
     bool must_expand;
     bool keep;                      /* functions that were inlined stay in the model */
-    size_t max_bytes;               /* that copies may take together; 0: see ONX_INLINE_BYTES */
+    size_t max_bytes;               /* that copies may take together; 0: see inline.c */
     const onx_facts_options *infer; /* for bodies that depend on types; NULL: no sizes are known */
 } onx_inline;
 

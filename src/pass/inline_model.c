@@ -89,10 +89,39 @@ static onx_status check_operators(const onx_model *model, const onx_inline_optio
     return ONX_OK;
 }
 
+/* The model with its functions brought to the opset versions that it imports itself. */
+static onx_status align(const onx_model *model, onx_model **out, onx_diag *diag) {
+    onx_convert_options options = ONX_INIT(onx_convert_options);
+    onx_arena arena;
+    onx_arena_init(&arena, model->msg.doc->ctx);
+    onx_opset_target *targets =
+        onx_arena_array(&arena, model->opset_import.count + 1, sizeof *targets);
+    onx_status status = ONX_NO_MEMORY;
+    ONX_EACH (onx_opset, o, model->opset_import)
+        if (targets)
+            targets[options.n_targets++] = (onx_opset_target){onx_opset_domain(o), o->version};
+    options.targets = targets;
+    if (targets) status = onx_model_convert(model, &options, out, diag);
+    onx_arena_fini(&arena);
+    return status;
+}
+
+static onx_status inline_copy(const onx_model *model, const onx_inline *how, onx_model **out,
+                              onx_diag *diag) {
+    onx_model *copy;
+    ONX_TRY(onx_model_clone(model, &copy, diag));
+    onx_status status = onx_inline_run(copy, how, diag);
+    if (status)
+        onx_model_free(copy);
+    else
+        *out = copy;
+    return status;
+}
+
 onx_status onx_model_inline(const onx_model *model, const onx_inline_options *options,
                             onx_model **out, onx_diag *diag) {
     onx_inline_options o;
-    onx_model *copy;
+    onx_model *same;
     ONX_TRY(ONX_OPTIONS(&o, options, diag));
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "onx_model_inline needs a model");
     ONX_TRY(check_names(model, o.n_only, o.only, diag));
@@ -101,11 +130,11 @@ onx_status onx_model_inline(const onx_model *model, const onx_inline_options *op
     onx_inline how = {.user = &o, .wants = wants, .keep = o.keep, .max_bytes = o.max_bytes};
     if (o.n_operators || o.all_operators) how.expands = expands;
     how.must_expand = !o.all_operators;
-    ONX_TRY(onx_model_clone(model, &copy, diag));
-    onx_status status = onx_inline_run(copy, &how, diag);
-    if (status)
-        onx_model_free(copy);
-    else
-        *out = copy;
+    onx_status status = inline_copy(model, &how, out, diag);
+    if (status != ONX_UNSUPPORTED || !model->functions.count) return status;
+    onx_status aligned = align(model, &same, NULL);
+    if (aligned) return aligned == ONX_NO_MEMORY ? onx_fail_nomem(diag) : status;
+    status = inline_copy(same, &how, out, diag);
+    onx_model_free(same);
     return status;
 }

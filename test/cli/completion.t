@@ -2,16 +2,17 @@
 $ sh complete.sh onx ''
 |info
 |print
-|convert
 |check
 |infer
+|convert
 |extract
 |merge
+|inline
 |rename
 |dims
 |strip
 |constants
-|inline
+|code
 |tensor
 |run
 |bench
@@ -102,6 +103,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--inputs
 |--json
 |--keep
+|--lang
 |--level
 |--list-options
 |--map
@@ -147,5 +149,6 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--unused
 |--value-info
 |--values
+|--weights
 |--why
 |--width

@@ -7,16 +7,17 @@ $ onx
 |commands:
 |  info      what is in a model: versions, inputs and outputs, operators, parameters
 |  print     a listing of a model, to be read by people
-|  convert   a model from any format to any other, with its data inside or beside it
 |  check     whether models follow the rules of ONNX, and where they do not
 |  infer     types and shapes of a model's values, with symbolic sizes, and why one is not known
+|  convert   a model from any format to any other, with its data inside or beside it
 |  extract   the part of a model between some of its values, as a model
 |  merge     models that become one, outputs of the ones as inputs of the others
+|  inline    calls of functions replaced by what the functions compute
 |  rename    new names for values, nodes, functions and dimensions of a model
 |  dims      the dimensions of a model: listed, fixed, freed
 |  strip     a model without what its results do not depend on
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
-|  inline    calls of functions replaced by what the functions compute
+|  code      a model as the program, in C or Python, that builds it
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
 |  bench     a model, measured: time to load it, time of a run, memory

@@ -7,17 +7,65 @@ static onx_status infer_test(onx_infer *in) {
     return ONX_OK;
 }
 
-/* Sizes are negated to count from the end. */
-static onx_status infer_neg(onx_infer *in) {
-    const onx_fact *x = onx_infer_in(in, 0);
+/* ── Elements ────────────────────────────────────────────────────────────────────────────────── */
+
+static const onx_sym *zero(const onx_infer *in) {
+    return onx_sym_int(onx_infer_syms(in), 0);
+}
+static const onx_sym *negated(onx_infer *in, size_t n, const onx_sym *const *x) {
+    (void)n;
+    return onx_sym_sub(onx_infer_syms(in), zero(in), x[0]);
+}
+static const onx_sym *absolute(onx_infer *in, size_t n, const onx_sym *const *x) {
+    return onx_sym_max(onx_infer_syms(in), x[0], negated(in, n, x));
+}
+static const onx_sym *positive(onx_infer *in, size_t n, const onx_sym *const *x) {
+    (void)n;
+    return onx_sym_max(onx_infer_syms(in), x[0], zero(in));
+}
+static const onx_sym *down(onx_infer *in, size_t n, const onx_sym *const *x) {
+    (void)n;
+    return onx_sym_floor(onx_infer_syms(in), x[0]);
+}
+static const onx_sym *up(onx_infer *in, size_t n, const onx_sym *const *x) {
+    (void)n;
+    return onx_sym_ceil(onx_infer_syms(in), x[0]);
+}
+static const onx_sym *inverted(onx_infer *in, size_t n, const onx_sym *const *x) {
+    (void)n;
+    return onx_sym_sub(onx_infer_syms(in), onx_sym_int(onx_infer_syms(in), 1), x[0]);
+}
+static const onx_sym *reciprocal(onx_infer *in, size_t n, const onx_sym *const *x) {
+    double value;
+    (void)n;
+    if (!onx_sym_is_real(onx_infer_syms(in), x[0], &value) || value == 0) return NULL;
+    bool single = onx_infer_in(in, 0)->dtype == ONX_DTYPE_F32;
+    return onx_sym_real(onx_infer_syms(in), single ? (double)(float)(1 / value) : 1 / value);
+}
+/* A bound that is absent is not known, and none is needed. */
+static const onx_sym *clipped(onx_infer *in, size_t n, const onx_sym *const *x) {
+    const onx_sym *value = x[0];
+    if (onx_infer_has_in(in, 1)) value = onx_sym_max(onx_infer_syms(in), value, x[1]);
+    if (n > 2 && onx_infer_has_in(in, 2)) value = onx_sym_min(onx_infer_syms(in), value, x[2]);
+    return value;
+}
+
+/* Functions that sizes go through, on their way to other sizes. */
+static onx_status infer_followed(onx_infer *in) {
+    static const struct {
+        const char *op;
+        onx_elem_fn *fn;
+    } rows[] = {
+        {"Neg", negated}, {"Abs", absolute}, {"Relu", positive}, {"Floor", down},
+        {"Ceil", up},     {"Not", inverted}, {"Clip", clipped},  {"Reciprocal", reciprocal}};
+    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
     ONX_TRY(onx_infer_same(in));
-    if (!x->elems || x->n_elems == 0 || x->dtype != ONX_DTYPE_I64) return ONX_OK;
-    const onx_sym *zero = onx_sym_int(onx_infer_syms(in), 0);
-    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), x->n_elems, sizeof *elems);
-    if (!elems) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < x->n_elems; i++)
-        elems[i] = onx_sym_sub(onx_infer_syms(in), zero, x->elems[i]);
-    return onx_infer_elems(in, 0, x->n_elems, elems);
+    bool exact = dtype == ONX_DTYPE_I64 || dtype == ONX_DTYPE_I32 || dtype == ONX_DTYPE_BOOL ||
+                 dtype == ONX_DTYPE_F32 || dtype == ONX_DTYPE_F64;
+    for (size_t i = 0; exact && i < ONX_COUNT(rows); i++)
+        if (strcmp(rows[i].op, onx_infer_op(in)->name) == 0)
+            return onx_infer_elementwise(in, rows[i].fn);
+    return ONX_OK;
 }
 
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
@@ -209,9 +257,9 @@ static onx_status write_gelu(const onx_op *op, const onx_node *node, size_t n_in
     { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_activation;
 onx_op_rows onx_ops_activation = {
-    OP("Abs", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
-    OP("Abs", 6, "(X:T) -> (Y:T) [T:n0]", onx_infer_same),
-    OP("Abs", 13, "(X:T) -> (Y:T) [T:n]", onx_infer_same),
+    OP("Abs", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Abs", 6, "(X:T) -> (Y:T) [T:n0]", infer_followed),
+    OP("Abs", 13, "(X:T) -> (Y:T) [T:n]", infer_followed),
     OP("Acos", 7, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
     OP("Acos", 22, "(input:T) -> (output:T) [T:f]", onx_infer_same),
     OP("Acosh", 9, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
@@ -225,9 +273,9 @@ onx_op_rows onx_ops_activation = {
     OP("Atanh", 9, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
     OP("Atanh", 22, "(input:T) -> (output:T) [T:f]", onx_infer_same),
     OP("BitwiseNot", 18, "(X:T) -> (Y:T) [T:i]", onx_infer_same),
-    OP("Ceil", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
-    OP("Ceil", 6, "(X:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("Ceil", 13, "(X:T) -> (Y:T) [T:f]", onx_infer_same),
+    OP("Ceil", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Ceil", 6, "(X:T) -> (Y:T) [T:f0]", infer_followed),
+    OP("Ceil", 13, "(X:T) -> (Y:T) [T:f]", infer_followed),
     BY("Celu", 12, "(X:T) -> (Y:T) {alpha:float=1.0} [T:float]", onx_infer_same, write_celu),
     FN("Celu", 28, "(X:T) -> (Y:T) {alpha:float=1.0} [T:f]", onx_infer_same, celu_body),
     OP("Clip", 1, "(input:T) -> (output:T) {consumed_inputs?:ints, max?:float, min?:float} [T:f0]",
@@ -235,9 +283,9 @@ onx_op_rows onx_ops_activation = {
     OP("Clip", 6,
        "(input:T) -> (output:T) {max:float=3.4028235e+38, min:float=-3.4028235e+38} [T:f0]",
        onx_infer_same),
-    OP("Clip", 11, "(input:T, min?:T, max?:T) -> (output:T) [T:f0]", onx_infer_same),
-    OP("Clip", 12, "(input:T, min?:T, max?:T) -> (output:T) [T:n0]", onx_infer_same),
-    BY("Clip", 13, "(input:T, min?:T, max?:T) -> (output:T) [T:n]", onx_infer_same, write_clip),
+    OP("Clip", 11, "(input:T, min?:T, max?:T) -> (output:T) [T:f0]", infer_followed),
+    OP("Clip", 12, "(input:T, min?:T, max?:T) -> (output:T) [T:n0]", infer_followed),
+    BY("Clip", 13, "(input:T, min?:T, max?:T) -> (output:T) [T:n]", infer_followed, write_clip),
     OP("Cos", 7, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
     OP("Cos", 22, "(input:T) -> (output:T) [T:f]", onx_infer_same),
     OP("Cosh", 9, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
@@ -250,9 +298,9 @@ onx_op_rows onx_ops_activation = {
     OP("Exp", 1, "(input:T) -> (output:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
     OP("Exp", 6, "(input:T) -> (output:T) [T:f0]", onx_infer_same),
     OP("Exp", 13, "(input:T) -> (output:T) [T:f]", onx_infer_same),
-    OP("Floor", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
-    OP("Floor", 6, "(X:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("Floor", 13, "(X:T) -> (Y:T) [T:f]", onx_infer_same),
+    OP("Floor", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Floor", 6, "(X:T) -> (Y:T) [T:f0]", infer_followed),
+    OP("Floor", 13, "(X:T) -> (Y:T) [T:f]", infer_followed),
     BY("Gelu", 20, "(X:T) -> (Y:T) {approximate:string=\"none\"} [T:f]", onx_infer_same,
        write_gelu),
     OP("HardSigmoid", 1,
@@ -282,17 +330,17 @@ onx_op_rows onx_ops_activation = {
     OP("Log", 13, "(input:T) -> (output:T) [T:f]", onx_infer_same),
     FN("Mish", 18, "(X:T) -> (Y:T) [T:f0]", onx_infer_same, mish_body),
     FN("Mish", 22, "(X:T) -> (Y:T) [T:f]", onx_infer_same, mish_body),
-    OP("Neg", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_neg),
-    OP("Neg", 6, "(X:T) -> (Y:T) [T:f0|s]", infer_neg),
-    OP("Neg", 13, "(X:T) -> (Y:T) [T:f|s]", infer_neg),
-    OP("Not", 1, "(X:T) -> (Y:T) [T:bool]", onx_infer_same),
-    OP("Reciprocal", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
-    OP("Reciprocal", 6, "(X:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("Reciprocal", 13, "(X:T) -> (Y:T) [T:f]", onx_infer_same),
-    OP("Relu", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
-    OP("Relu", 6, "(X:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("Relu", 13, "(X:T) -> (Y:T) [T:f]", onx_infer_same),
-    FN("Relu", 14, "(X:T) -> (Y:T) [T:f|s]", onx_infer_same, relu_body),
+    OP("Neg", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Neg", 6, "(X:T) -> (Y:T) [T:f0|s]", infer_followed),
+    OP("Neg", 13, "(X:T) -> (Y:T) [T:f|s]", infer_followed),
+    OP("Not", 1, "(X:T) -> (Y:T) [T:bool]", infer_followed),
+    OP("Reciprocal", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Reciprocal", 6, "(X:T) -> (Y:T) [T:f0]", infer_followed),
+    OP("Reciprocal", 13, "(X:T) -> (Y:T) [T:f]", infer_followed),
+    OP("Relu", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),
+    OP("Relu", 6, "(X:T) -> (Y:T) [T:f0]", infer_followed),
+    OP("Relu", 13, "(X:T) -> (Y:T) [T:f]", infer_followed),
+    FN("Relu", 14, "(X:T) -> (Y:T) [T:f|s]", infer_followed, relu_body),
     OP("Round", 11, "(X:T) -> (Y:T) [T:f0]", onx_infer_same),
     OP("Round", 22, "(X:T) -> (Y:T) [T:f]", onx_infer_same),
     OP("Selu", 1,

@@ -19,22 +19,55 @@ onx_dtype onx_cast_to(const onx_op *op, const onx_node *node) {
     return to > 0 && to < ONX_DTYPE_COUNT ? (onx_dtype)to : ONX_DTYPE_NONE;
 }
 
-/* A known integer survives where it fits. A size that is not known yet fits in int32, for
+/* Rounded to zero; NULL: its sign is not known. */
+static const onx_sym *truncated(onx_syms *syms, const onx_sym *elem) {
+    const onx_sym *zero = onx_sym_int(syms, 0);
+    if (!elem || onx_sym_is_whole(elem)) return elem;
+    if (onx_sym_at_least(syms, elem, zero)) return onx_sym_floor(syms, elem);
+    return onx_sym_at_least(syms, zero, elem) ? onx_sym_ceil(syms, elem) : NULL;
+}
+
+/* The least and the greatest number of a type that elements are followed in; false: of no such. */
+static bool limits_of(onx_dtype to, int64_t *least, int64_t *most) {
+    static const struct {
+        onx_dtype dtype;
+        int64_t least, most;
+    } rows[] = {
+        {ONX_DTYPE_I64, -INT64_MAX, INT64_MAX}, {ONX_DTYPE_I32, INT32_MIN, INT32_MAX},
+        {ONX_DTYPE_I16, INT16_MIN, INT16_MAX},  {ONX_DTYPE_I8, INT8_MIN, INT8_MAX},
+        {ONX_DTYPE_U8, 0, UINT8_MAX},           {ONX_DTYPE_U16, 0, UINT16_MAX},
+        {ONX_DTYPE_U32, 0, UINT32_MAX},         {ONX_DTYPE_F32, -(1 << 24), 1 << 24},
+        {ONX_DTYPE_F64, -(1 << 24), 1 << 24},
+    };
+    for (size_t i = 0; i < ONX_COUNT(rows); i++) {
+        if (rows[i].dtype != to) continue;
+        *least = rows[i].least;
+        *most = rows[i].most;
+        return true;
+    }
+    return false;
+}
+
+/* A known number survives where it fits. A size that is not known yet fits in int32 and float, for
  * dimensions that large cannot be computed with anyway. */
 static const onx_sym *cast_elem(onx_infer *in, const onx_sym *elem, onx_dtype to) {
-    int64_t value;
-    if (!elem || to == ONX_DTYPE_I64) return elem;
-    bool known = onx_sym_is_int(elem, &value);
-    if (to == ONX_DTYPE_BOOL) return known ? onx_sym_int(onx_infer_syms(in), value != 0) : NULL;
-    return !known || (value >= INT32_MIN && value <= INT32_MAX) ? elem : NULL;
+    onx_syms *syms = onx_infer_syms(in);
+    int64_t value, least, most;
+    bool large = to == ONX_DTYPE_I64 || to == ONX_DTYPE_I32;
+    bool real = to == ONX_DTYPE_F32 || to == ONX_DTYPE_F64;
+    if (to == ONX_DTYPE_BOOL)
+        return onx_sym_is_int(elem, &value) ? onx_sym_int(syms, value != 0) : NULL;
+    if (!elem || !limits_of(to, &least, &most)) return NULL;
+    if (!real) elem = truncated(syms, elem);
+    if (!onx_sym_is_int(elem, &value)) return large || real ? elem : NULL;
+    return value >= least && value <= most ? elem : NULL;
 }
 
 static onx_status cast_to(onx_infer *in, onx_dtype to) {
     const onx_fact *x = onx_infer_in(in, 0);
     ONX_TRY(onx_infer_same(in));
     onx_infer_out(in, 0)->dtype = to;
-    bool small = to == ONX_DTYPE_I64 || to == ONX_DTYPE_I32 || to == ONX_DTYPE_BOOL;
-    if (!small || !x->elems || x->n_elems == 0) return ONX_OK;
+    if (!onx_fact_has_elems(x)) return ONX_OK;
     const onx_sym **elems = onx_arena_array(onx_infer_arena(in), x->n_elems, sizeof *elems);
     if (!elems) return ONX_NO_MEMORY;
     for (size_t i = 0; i < x->n_elems; i++) elems[i] = cast_elem(in, x->elems[i], to);
@@ -48,7 +81,12 @@ static onx_status infer_cast(onx_infer *in) {
 }
 static onx_status infer_bit_cast(onx_infer *in) {
     onx_dtype to = onx_cast_to(onx_infer_op(in), onx_infer_node(in));
+    onx_dtype from = onx_infer_in(in, 0)->dtype;
     if (to == ONX_DTYPE_NONE) return onx_infer_fail(in, "the attribute 'to' names no type");
+    if (from && onx_dtype_bits(from) != onx_dtype_bits(to))
+        return onx_infer_fail(in, "%s has %u bits, %s has %u: they must be as many",
+                              onx_dtype_name(from), onx_dtype_bits(from), onx_dtype_name(to),
+                              onx_dtype_bits(to));
     ONX_TRY(onx_infer_same(in));
     onx_infer_out(in, 0)->dtype = to;
     return ONX_OK;

@@ -41,27 +41,25 @@ static onx_status append(onx_infer *in, size_t index, size_t axis, size_t rank,
     return ONX_OK;
 }
 
-/* The elements of all inputs, one after the other, as far as they are known. */
-static onx_status concat_elems(onx_infer *in) {
-    size_t n = 0;
-    for (size_t i = 0; i < onx_infer_n_in(in); i++) {
-        const onx_fact *fact = onx_infer_in(in, i);
-        int64_t size;
-        if (!fact->ranked || !onx_sym_is_int(fact->dims[0], &size) || size > 1024 || n > 1024)
-            return ONX_OK;
-        n += (size_t)size;
-    }
+/* The elements of all inputs, as far as they are known: input after input within each of the steps
+ * before the axis. */
+static onx_status concat_elems(onx_infer *in, size_t axis) {
+    const onx_fact *out = onx_infer_out(in, 0);
+    int64_t all[ONX_RANK_MAX], dims[ONX_RANK_MAX];
+    size_t n, count, outer = 1, at = 0;
+    if (!onx_fact_counts(out, &n, all)) return ONX_OK;
     const onx_sym **elems = new_dims(in, n);
     if (!elems) return ONX_NO_MEMORY;
-    size_t at = 0;
-    for (size_t i = 0; i < onx_infer_n_in(in); i++) {
-        const onx_fact *fact = onx_infer_in(in, i);
-        int64_t size = 0;
-        if (!onx_sym_is_int(fact->dims[0], &size)) return ONX_OK;
-        for (size_t j = 0; j < (size_t)size; j++)
-            elems[at + j] = fact->elems && j < fact->n_elems ? fact->elems[j] : NULL;
-        at += (size_t)size;
-    }
+    for (size_t d = 0; d < axis; d++) outer *= (size_t)all[d];
+    for (size_t step = 0; step < outer; step++)
+        for (size_t i = 0; i < onx_infer_n_in(in); i++) {
+            const onx_fact *fact = onx_infer_in(in, i);
+            if (!onx_fact_counts(fact, &count, dims) || count % outer || n - at < count / outer)
+                return ONX_OK;
+            bool known = fact->elems && fact->n_elems == count;
+            for (size_t k = 0; k < count / outer; k++)
+                elems[at++] = known ? fact->elems[step * (count / outer) + k] : NULL;
+        }
     return onx_infer_elems(in, 0, n, elems);
 }
 
@@ -79,7 +77,9 @@ static onx_status infer_concat(onx_infer *in) {
     dims[axis] = onx_sym_int(onx_infer_syms(in), 0);
     for (size_t i = 0; i < n_in; i++) ONX_TRY(append(in, i, axis, rank, dims));
     ONX_TRY(onx_infer_tensor(in, 0, first->dtype, rank, dims));
-    return rank == 1 ? concat_elems(in) : ONX_OK;
+    for (size_t i = 0; i < n_in; i++)
+        if (onx_fact_has_elems(onx_infer_in(in, i))) return concat_elems(in, axis);
+    return ONX_OK;
 }
 
 /* ── Split ───────────────────────────────────────────────────────────────────────────────────── */
@@ -90,6 +90,8 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
     size_t n_out = onx_infer_n_out(in), n;
     const int64_t *sizes;
     int64_t size, sum = 0;
+    if (onx_infer_has_in(in, 1) && onx_op_has(onx_infer_node(in), "num_outputs"))
+        return onx_infer_fail(in, "the input split and the attribute num_outputs exclude another");
     if (onx_infer_list(in, "split", 1, &n, &sizes)) {
         if (n != n_out) return onx_infer_fail(in, "%zu sizes are listed for %zu outputs", n, n_out);
         for (size_t i = 0; i < n; i++) {
@@ -101,7 +103,19 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
         return onx_infer_fail(in, "the sizes in 'split' add up to %lld, but the dimension is %lld",
                               (long long)sum, (long long)size);
     }
-    if (onx_infer_has_in(in, 1) || !n_out) return ONX_OK;
+    if (onx_infer_has_in(in, 1)) {
+        const onx_fact *list = onx_infer_in(in, 1);
+        bool listed = onx_fact_has_elems(list) && list->n_elems == n_out;
+        for (size_t i = 0; listed && i < n_out; i++) parts[i] = list->elems[i];
+        return ONX_OK;
+    }
+    if (!n_out) return ONX_OK;
+    bool counted = onx_op_has(onx_infer_node(in), "num_outputs");
+    if (onx_infer_op(in)->since >= 18 && !counted)
+        return onx_infer_fail(in, "there is neither the input split nor the attribute num_outputs");
+    if (counted && onx_infer_int(in, "num_outputs") != (int64_t)n_out)
+        return onx_infer_fail(in, "num_outputs is %lld; the node has %zu outputs",
+                              (long long)onx_infer_int(in, "num_outputs"), n_out);
     const onx_sym *count = onx_sym_int(syms, (int64_t)n_out);
     const onx_sym *even = onx_sym_ceildiv(syms, whole, count), *left = whole;
     bool whole_known = onx_sym_is_int(whole, &size);
@@ -144,28 +158,28 @@ static onx_status infer_split(onx_infer *in) {
 
 static onx_status infer_expand(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *shape = onx_infer_in(in, 1);
+    int64_t n = 0;
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
-    if (!data->ranked || !shape->elems) return ONX_OK;
+    if (!data->ranked) return ONX_OK;
+    const onx_sym *open[ONX_RANK_MAX] = {NULL};
+    bool counted = shape->ranked && onx_sym_is_int(shape->dims[0], &n) && n >= 0;
+    if (!shape->elems && (!counted || n > ONX_RANK_MAX)) return ONX_OK;
     onx_fact target = {.rank = shape->n_elems, .dims = shape->elems};
+    if (!shape->elems) target = (onx_fact){.rank = (size_t)n, .dims = open};
     size_t rank;
     const onx_sym *const *dims;
     if (!onx_infer_broadcast_dims(in, data, &target, &rank, &dims))
         return onx_infer_fail(in, "the tensor does not broadcast to the shape it is to have");
     if (!dims) return ONX_NO_MEMORY;
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, rank, dims));
-    int64_t size;
-    if (rank != 1 || !data->elems || data->n_elems != 1 || !onx_sym_is_int(dims[0], &size) ||
-        size > 1024)
-        return ONX_OK;
-    const onx_sym **elems = new_dims(in, (size_t)size);
-    if (!elems) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < (size_t)size; i++) elems[i] = data->elems[0];
-    return onx_infer_elems(in, 0, (size_t)size, elems);
+    return onx_infer_expanded_elems(in);
 }
 
 /* In opset 1: `tiles` and `axis`, numbers of the type of the data. Only the rank is known then. */
 static onx_status infer_tile(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *repeats = onx_infer_in(in, 1);
+    if (onx_infer_op(in)->since > 1) ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     bool known = onx_infer_op(in)->since > 1 && repeats->elems;
@@ -176,7 +190,8 @@ static onx_status infer_tile(onx_infer *in) {
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < data->rank; i++)
         dims[i] = known ? onx_sym_mul(onx_infer_syms(in), data->dims[i], repeats->elems[i]) : NULL;
-    return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
+    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
+    return onx_infer_expanded_elems(in);
 }
 
 #define CONCAT_4 "(inputs*:T) -> (concat_result:T) {axis:int} "

@@ -100,16 +100,27 @@ static onx_status infer_constantofshape(onx_infer *in) {
     const onx_attr *attr = onx_node_attr(onx_infer_node(in), "value");
     const onx_tensor *value = attr ? attr->t : NULL;
     onx_dtype dtype = value ? onx_tensor_dtype(value) : ONX_DTYPE_F32;
-    int64_t size, fill = 0;
-    if (!shape->elems) return onx_infer_unranked(in, 0, dtype);
+    int64_t rank;
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, 1));
+    if (!shape->elems) {
+        const onx_sym *unknown[ONX_RANK_MAX] = {NULL};
+        bool ranked = shape->ranked && onx_sym_is_int(shape->dims[0], &rank) && rank >= 0 &&
+                      rank <= ONX_RANK_MAX;
+        return ranked ? onx_infer_tensor(in, 0, dtype, (size_t)rank, unknown)
+                      : onx_infer_unranked(in, 0, dtype);
+    }
     ONX_TRY(onx_infer_tensor(in, 0, dtype, shape->n_elems, shape->elems));
-    bool one = shape->n_elems == 1 && onx_sym_is_int(shape->elems[0], &size) && size <= 1024;
-    if (!one || dtype != ONX_DTYPE_I64 || onx_tensor_read(value, &fill, sizeof fill, NULL))
+    int64_t dims[ONX_RANK_MAX];
+    size_t n;
+    double fill = 0;
+    if (!onx_fact_counts(onx_infer_out(in, 0), &n, dims) || dtype == ONX_DTYPE_STRING ||
+        (value && onx_tensor_read_as(value, ONX_DTYPE_F64, &fill, sizeof fill, NULL)))
         return ONX_OK;
-    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), (size_t)size + 1, sizeof *elems);
+    if (!(fill > -0x1p24 && fill < 0x1p24) || fill != (double)(int64_t)fill) return ONX_OK;
+    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), n + 1, sizeof *elems);
     if (!elems) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < (size_t)size; i++) elems[i] = onx_sym_int(onx_infer_syms(in), fill);
-    return onx_infer_elems(in, 0, (size_t)size, elems);
+    for (size_t i = 0; i < n; i++) elems[i] = onx_sym_int(onx_infer_syms(in), (int64_t)fill);
+    return onx_infer_elems(in, 0, n, elems);
 }
 
 /* ── Range ───────────────────────────────────────────────────────────────────────────────────── */
@@ -137,9 +148,9 @@ static onx_status infer_range(onx_infer *in) {
     }
     bool stepped = onx_sym_is_int(part[2], &step);
     if (stepped && step == 0) return onx_infer_fail(in, "delta is 0");
-    if (stepped)
-        size = onx_sym_max(
-            syms, onx_sym_ceildiv(syms, onx_sym_sub(syms, part[1], part[0]), part[2]), zero);
+    const onx_sym *distance = onx_sym_sub(syms, part[1], part[0]);
+    if (stepped && distance && onx_sym_is_binary(distance))
+        size = onx_sym_max(syms, onx_sym_ceil(syms, onx_sym_ratio(syms, distance, part[2])), zero);
     ONX_TRY(onx_infer_tensor(in, 0, onx_infer_in(in, 0)->dtype, 1, &size));
     return onx_sym_is_int(size, &n) ? range_elems(in, n, part[0], part[2]) : ONX_OK;
 }
@@ -148,6 +159,7 @@ static onx_status infer_range(onx_infer *in) {
 
 static onx_status infer_eyelike(onx_infer *in) {
     int64_t dtype = onx_infer_int(in, "dtype");
+    ONX_TRY(onx_infer_check_rank(in, 0, 2, 2));
     if (!onx_op_has(onx_infer_node(in), "dtype")) return onx_infer_same(in);
     if (dtype <= 0 || dtype >= ONX_DTYPE_COUNT)
         return onx_infer_fail(in, "there is no element type %lld", (long long)dtype);

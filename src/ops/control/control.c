@@ -47,10 +47,25 @@ static onx_status branch_facts(onx_infer *in, const char *name, onx_fact **out) 
     return onx_infer_graph(in, body.graph, 0, NULL, n, *out);
 }
 
+/* The branch that is always taken. */
+static onx_status infer_chosen(onx_infer *in, const char *taken, const char *other) {
+    onx_fact *facts = NULL;
+    onx_body body;
+    ONX_TRY(branch_facts(in, taken, &facts));
+    for (size_t i = 0; i < onx_infer_n_out(in); i++) *onx_infer_out(in, i) = facts[i];
+    return onx_body_find(onx_infer_node(in), other, &body) ? onx_infer_unreached(in, body.graph)
+                                                           : ONX_OK;
+}
+
 static onx_status infer_if(onx_infer *in) {
+    static const char yes_name[] = "then_branch", no_name[] = "else_branch";
+    const onx_fact *condition = onx_infer_in(in, 0);
     onx_fact *yes = NULL, *no = NULL;
-    ONX_TRY(branch_facts(in, "then_branch", &yes));
-    ONX_TRY(branch_facts(in, "else_branch", &no));
+    int64_t taken;
+    if (condition->n_elems == 1 && onx_sym_is_int(condition->elems[0], &taken))
+        return taken ? infer_chosen(in, yes_name, no_name) : infer_chosen(in, no_name, yes_name);
+    ONX_TRY(branch_facts(in, yes_name, &yes));
+    ONX_TRY(branch_facts(in, no_name, &no));
     for (size_t i = 0; i < onx_infer_n_out(in); i++) {
         onx_infer_lost(in, i, ONX_LOST_SHAPE, "the branches do not give the same");
         ONX_TRY(onx_infer_union(in, &yes[i], &no[i], NULL));

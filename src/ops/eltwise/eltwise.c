@@ -5,63 +5,111 @@
 
 typedef const onx_sym *rule(onx_infer *in, const onx_sym *a, const onx_sym *b);
 
+static bool is_float(const onx_infer *in) {
+    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
+    return dtype == ONX_DTYPE_F32 || dtype == ONX_DTYPE_F64;
+}
+/* Is the result of float arithmetic on them exact? */
+static bool is_exact(const onx_sym *a, const onx_sym *b) {
+    return a && b && onx_sym_is_binary(a) && onx_sym_is_binary(b);
+}
+
 static const onx_sym *add(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    return onx_sym_add(onx_infer_syms(in), a, b);
+    return is_exact(a, b) ? onx_sym_add(onx_infer_syms(in), a, b) : NULL;
 }
 static const onx_sym *sub(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    return onx_sym_sub(onx_infer_syms(in), a, b);
+    return is_exact(a, b) ? onx_sym_sub(onx_infer_syms(in), a, b) : NULL;
 }
 static const onx_sym *mul(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    return onx_sym_mul(onx_infer_syms(in), a, b);
+    return is_exact(a, b) ? onx_sym_mul(onx_infer_syms(in), a, b) : NULL;
 }
 static const onx_sym *max(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    return a && b ? onx_sym_max(onx_infer_syms(in), a, b) : NULL;
+    return onx_sym_max(onx_infer_syms(in), a, b);
 }
 static const onx_sym *min(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    return a && b ? onx_sym_min(onx_infer_syms(in), a, b) : NULL;
+    return onx_sym_min(onx_infer_syms(in), a, b);
 }
 
-/* Rounding down and rounding to zero are the same for what is not negative. */
 static bool never_negative(onx_infer *in, const onx_sym *a) {
-    return max(in, a, onx_sym_int(onx_infer_syms(in), 0)) == a;
+    return onx_sym_at_least(onx_infer_syms(in), a, onx_sym_int(onx_infer_syms(in), 0));
 }
+/* Rounding down and rounding to zero are the same for what is not negative. */
 static const onx_sym *divide(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    onx_syms *syms = onx_infer_syms(in);
+    const onx_sym *an, *ad, *bn, *bd;
     int64_t x, y;
-    if (!a || !b || !onx_sym_is_int(b, &y) || y == 0) return NULL;
-    if (onx_sym_is_int(a, &x) && y != -1) return onx_sym_int(onx_infer_syms(in), x / y);
-    if (y < 0 || !never_negative(in, a)) return NULL;
-    return onx_sym_floordiv(onx_infer_syms(in), a, b);
+    if (is_float(in)) {
+        if (!is_exact(a, b) || !onx_sym_fraction(syms, a, &an, &ad) ||
+            !onx_sym_fraction(syms, b, &bn, &bd))
+            return NULL;
+        return onx_sym_ratio(syms, onx_sym_mul(syms, an, bd), onx_sym_mul(syms, ad, bn));
+    }
+    if (onx_sym_is_int(a, &x) && onx_sym_is_int(b, &y))
+        return y && y != -1 ? onx_sym_int(syms, x / y) : NULL;
+    return never_negative(in, a) && never_negative(in, b) ? onx_sym_floordiv(syms, a, b) : NULL;
 }
+/* With the sign of the divisor or, as fmod, of the dividend. */
 static const onx_sym *mod(onx_infer *in, const onx_sym *a, const onx_sym *b) {
-    int64_t y;
-    if (!a || !b || !onx_sym_is_int(b, &y) || y <= 0 || !never_negative(in, a)) return NULL;
-    const onx_sym *whole = onx_sym_floordiv(onx_infer_syms(in), a, b);
-    return sub(in, a, mul(in, whole, b));
+    if (!a || !b || !onx_sym_is_whole(a) || !onx_sym_is_whole(b)) return NULL;
+    bool sign = onx_infer_int(in, "fmod") != 0;
+    if (sign && (!never_negative(in, a) || !never_negative(in, b))) return NULL;
+    return sub(in, a, mul(in, onx_sym_floordiv(onx_infer_syms(in), a, b), b));
+}
+static const onx_sym *power(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *result = onx_sym_int(onx_infer_syms(in), 1);
+    int64_t n;
+    if (!onx_sym_is_int(b, &n) || n < 0 || n > 4) return NULL;
+    while (n-- > 0) result = mul(in, result, a);
+    return result;
 }
 
-/* Comparisons follow from the difference, where that is a number. */
-#define COMPARE(name, condition)                                                                   \
-    static const onx_sym *name(onx_infer *in, const onx_sym *a, const onx_sym *b) {                \
-        int64_t d;                                                                                 \
-        const onx_sym *difference = sub(in, a, b);                                                 \
-        if (!difference || !onx_sym_is_int(difference, &d)) return NULL;                           \
-        return onx_sym_int(onx_infer_syms(in), condition);                                         \
-    }
-COMPARE(equal, d == 0)
-COMPARE(greater, d > 0)
-COMPARE(greater_equal, d >= 0)
-COMPARE(less, d < 0)
-COMPARE(less_equal, d <= 0)
+/* Is a - b at least `least`, or surely less? NULL: it cannot be told. */
+static const onx_sym *differs_by(onx_infer *in, const onx_sym *a, const onx_sym *b, int64_t least) {
+    onx_syms *syms = onx_infer_syms(in);
+    const onx_sym *one = onx_sym_int(syms, 1);
+    const onx_sym *bound = onx_sym_add(syms, b, onx_sym_int(syms, least));
+    if (onx_sym_at_least(syms, a, bound)) return one;
+    bool whole = a && b && onx_sym_is_whole(a) && onx_sym_is_whole(b);
+    bool below = whole && onx_sym_at_least(syms, onx_sym_sub(syms, bound, one), a);
+    return below ? onx_sym_int(syms, 0) : NULL;
+}
+static const onx_sym *inverted(onx_infer *in, const onx_sym *truth) {
+    return onx_sym_sub(onx_infer_syms(in), onx_sym_int(onx_infer_syms(in), 1), truth);
+}
+static const onx_sym *greater(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    return differs_by(in, a, b, 1);
+}
+static const onx_sym *greater_equal(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    return differs_by(in, a, b, 0);
+}
+static const onx_sym *less(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    return differs_by(in, b, a, 1);
+}
+static const onx_sym *less_equal(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    return differs_by(in, b, a, 0);
+}
+static const onx_sym *equal(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *one = onx_sym_int(onx_infer_syms(in), 1);
+    if (a && a == b) return one;
+    bool differ = greater(in, a, b) == one || less(in, a, b) == one;
+    return differ ? onx_sym_int(onx_infer_syms(in), 0) : NULL;
+}
 
-#define LOGIC(name, condition)                                                                     \
-    static const onx_sym *name(onx_infer *in, const onx_sym *a, const onx_sym *b) {                \
-        int64_t x, y;                                                                              \
-        if (!a || !b || !onx_sym_is_int(a, &x) || !onx_sym_is_int(b, &y)) return NULL;             \
-        return onx_sym_int(onx_infer_syms(in), condition);                                         \
-    }
-LOGIC(and, x &&y)
-LOGIC(or, x || y)
-LOGIC(xor, !x != !y)
+/* Of truth values, one may be enough. */
+static const onx_sym *logic_and(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *no = onx_sym_int(onx_infer_syms(in), 0);
+    return a == no || b == no ? no : a && b ? min(in, a, b) : NULL;
+}
+static const onx_sym *logic_or(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *yes = onx_sym_int(onx_infer_syms(in), 1);
+    return a == yes || b == yes ? yes : a && b ? max(in, a, b) : NULL;
+}
+static const onx_sym *logic_xor(onx_infer *in, const onx_sym *a, const onx_sym *b) {
+    int64_t x, y;
+    if (!onx_sym_is_int(a, &x) || !onx_sym_is_int(b, &y)) return NULL;
+    const onx_sym *yes = onx_sym_int(onx_infer_syms(in), 1);
+    return x != y ? yes : inverted(in, yes);
+}
 
 static rule *rule_of(const onx_infer *in) {
     static const struct {
@@ -71,51 +119,59 @@ static rule *rule_of(const onx_infer *in) {
         {"Add", add},         {"Sub", sub},
         {"Mul", mul},         {"Div", divide},
         {"Mod", mod},         {"Max", max},
-        {"Min", min},         {"Equal", equal},
+        {"Min", min},         {"Sum", add},
+        {"Pow", power},       {"Equal", equal},
         {"Greater", greater}, {"GreaterOrEqual", greater_equal},
         {"Less", less},       {"LessOrEqual", less_equal},
-        {"And", and},         {"Or", or },
-        {"Xor", xor},
+        {"And", logic_and},   {"Or", logic_or},
+        {"Xor", logic_xor},
     };
     for (size_t i = 0; i < ONX_COUNT(rules); i++)
         if (strcmp(rules[i].op, onx_infer_op(in)->name) == 0) return rules[i].rule;
     return NULL;
 }
 
-static bool has_elems(const onx_fact *f) {
-    return f->elems && f->ranked && f->rank <= 1 &&
-           (f->dtype == ONX_DTYPE_I64 || f->dtype == ONX_DTYPE_I32 || f->dtype == ONX_DTYPE_BOOL);
-}
-static const onx_sym *elem(const onx_fact *f, size_t i) {
-    return f->elems[f->n_elems == 1 ? 0 : i];
-}
 /* int32 wraps around: what may not fit is not known. */
-static const onx_sym *fitting(onx_dtype dtype, const onx_sym *value) {
+static const onx_sym *fitting(const onx_infer *in, const onx_sym *value) {
     int64_t x;
-    if (dtype != ONX_DTYPE_I32 || !value || !onx_sym_is_int(value, &x)) return value;
+    if (onx_infer_in(in, 0)->dtype != ONX_DTYPE_I32 || !onx_sym_is_int(value, &x)) return value;
     return x >= INT32_MIN && x <= INT32_MAX ? value : NULL;
 }
 
-/* The elements of all inputs, one after the other; unknown when the shapes do not fit. */
-static onx_status infer_elems(onx_infer *in) {
-    const onx_fact *first = onx_infer_in(in, 0);
-    size_t n = has_elems(first) ? first->n_elems : 0;
-    for (size_t i = 1; i < onx_infer_n_in(in); i++) {
-        const onx_fact *next = onx_infer_in(in, i);
-        if (!has_elems(next) || n == 0) return ONX_OK;
-        if (n == 1) n = next->n_elems;
-        if (next->n_elems != n && next->n_elems != 1) return ONX_OK;
-    }
-    if (n == 0) return ONX_OK;
-    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), n, sizeof *elems);
+/* Floats that are known are computed with as floats, rounding and all. False: one is not known. */
+static bool compute(onx_infer *in, rule *apply, const onx_sym *a, const onx_sym *b,
+                    const onx_sym **out) {
+    onx_syms *syms = onx_infer_syms(in);
+    double x, y, z;
+    bool arithmetic = apply == add || apply == sub || apply == mul || apply == divide;
+    if (!arithmetic || !is_float(in) || !onx_sym_is_real(syms, a, &x) ||
+        !onx_sym_is_real(syms, b, &y))
+        return false;
+    z = apply == add ? x + y : apply == sub ? x - y : apply == mul ? x * y : y == 0 ? 0 : x / y;
+    bool single =
+        onx_infer_in(in, 0)->dtype == ONX_DTYPE_F32; /* a double is wide enough to round */
+    *out = apply == divide && y == 0 ? NULL : onx_sym_real(syms, single ? (double)(float)z : z);
+    return true;
+}
+
+static const onx_sym *fold(onx_infer *in, size_t n, const onx_sym *const *operands) {
     rule *apply = rule_of(in);
-    if (!elems) return ONX_NO_MEMORY;
-    for (size_t e = 0; e < n; e++) {
-        elems[e] = elem(first, e);
-        for (size_t i = 1; i < onx_infer_n_in(in); i++)
-            elems[e] = fitting(first->dtype, apply(in, elems[e], elem(onx_infer_in(in, i), e)));
+    const onx_sym *all = apply ? operands[0] : NULL;
+    for (size_t i = 1; apply && i < n; i++)
+        if (!compute(in, apply, all, operands[i], &all))
+            all = fitting(in, apply(in, all, operands[i]));
+    return all;
+}
+
+static onx_status infer_elems(onx_infer *in) {
+    switch (onx_infer_in(in, 0)->dtype) {
+    case ONX_DTYPE_I64:
+    case ONX_DTYPE_I32:
+    case ONX_DTYPE_BOOL:
+    case ONX_DTYPE_F32:
+    case ONX_DTYPE_F64: return onx_infer_elementwise(in, fold);
+    default: return ONX_OK;
     }
-    return onx_infer_elems(in, 0, n, elems);
 }
 
 /* Before opset 7 the result has the shape of input 0. */
@@ -125,6 +181,21 @@ static bool is_old(const onx_infer *in) {
 
 static onx_status infer_plain(onx_infer *in) {
     return is_old(in) ? onx_infer_same(in) : onx_infer_broadcast(in);
+}
+
+/* SwiGLU: two of one shape, which do not broadcast. */
+static onx_status infer_gated(onx_infer *in) {
+    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
+    if (!a->ranked || !b->ranked) return onx_infer_like(in, 0, a->dtype, a->ranked ? a : b);
+    ONX_TRY(onx_infer_check_rank(in, 1, a->rank, a->rank));
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), a->rank + 1, sizeof *dims);
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < a->rank; i++) {
+        onx_extent size = {"size of A and B", a->dims[i]};
+        ONX_TRY(onx_infer_meet(in, &size, b->dims[i]));
+        dims[i] = size.size;
+    }
+    return onx_infer_tensor(in, 0, a->dtype, a->rank, dims);
 }
 
 static onx_status infer_arithmetic(onx_infer *in) {
@@ -142,31 +213,17 @@ static onx_status infer_compare(onx_infer *in) {
     return infer_elems(in);
 }
 
-static onx_status where_elems(onx_infer *in) {
-    const onx_fact *facts[3];
-    size_t n = 1;
-    for (size_t i = 0; i < 3; i++) {
-        facts[i] = onx_infer_in(in, i);
-        if (!has_elems(facts[i])) return ONX_OK;
-        if (n == 1) n = facts[i]->n_elems;
-        if (facts[i]->n_elems != n && facts[i]->n_elems != 1) return ONX_OK;
-    }
-    if (n == 0) return ONX_OK;
-    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), n, sizeof *elems);
-    if (!elems) return ONX_NO_MEMORY;
-    for (size_t e = 0; e < n; e++) {
-        int64_t which;
-        const onx_sym *condition = elem(facts[0], e);
-        if (condition && onx_sym_is_int(condition, &which))
-            elems[e] = elem(facts[which ? 1 : 2], e);
-    }
-    return onx_infer_elems(in, 0, n, elems);
+static const onx_sym *choose(onx_infer *in, size_t n, const onx_sym *const *operands) {
+    int64_t which;
+    (void)in;
+    if (n != 3 || operands[1] == operands[2]) return operands[n - 1];
+    return onx_sym_is_int(operands[0], &which) ? operands[which ? 1 : 2] : NULL;
 }
 
 static onx_status infer_where(onx_infer *in) {
     ONX_TRY(onx_infer_broadcast(in));
     onx_infer_out(in, 0)->dtype = onx_infer_in(in, 1)->dtype;
-    return where_elems(in);
+    return onx_infer_elementwise(in, choose);
 }
 
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
@@ -270,10 +327,10 @@ onx_op_rows onx_ops_eltwise = {
     OP("PRelu", 9, "(X:T, slope:T) -> (Y:T) [T:f0|w]", onx_infer_same),
     FN("PRelu", 16, "(X:T, slope:T) -> (Y:T) [T:f|w]", onx_infer_same, prelu_body),
     OP("Pow", 1, "(X:T, Y:T) -> (Z:T) {axis?:int, broadcast:int=0} [T:f0]", infer_plain),
-    OP("Pow", 7, "(X:T, Y:T) -> (Z:T) [T:f0]", infer_plain),
-    OP("Pow", 12, "(X:T, Y:T1) -> (Z:T) [T:f0|int32|int64, T1:n0]", infer_plain),
-    OP("Pow", 13, "(X:T, Y:T1) -> (Z:T) [T:f|int32|int64, T1:n0]", infer_plain),
-    OP("Pow", 15, "(X:T, Y:T1) -> (Z:T) [T:f|int32|int64, T1:n]", infer_plain),
+    OP("Pow", 7, "(X:T, Y:T) -> (Z:T) [T:f0]", infer_arithmetic),
+    OP("Pow", 12, "(X:T, Y:T1) -> (Z:T) [T:f0|int32|int64, T1:n0]", infer_arithmetic),
+    OP("Pow", 13, "(X:T, Y:T1) -> (Z:T) [T:f|int32|int64, T1:n0]", infer_arithmetic),
+    OP("Pow", 15, "(X:T, Y:T1) -> (Z:T) [T:f|int32|int64, T1:n]", infer_arithmetic),
     OP("Sub", 1, "(A:T, B:T) -> (C:T) {axis?:int, consumed_inputs?:ints, broadcast:int=0} [T:f0]",
        infer_arithmetic),
     OP("Sub", 6, "(A:T, B:T) -> (C:T) {axis?:int, broadcast:int=0} [T:f0|w]", infer_arithmetic),
@@ -282,9 +339,9 @@ onx_op_rows onx_ops_eltwise = {
     OP("Sub", 14, "(A:T, B:T) -> (C:T) [T:n]", infer_arithmetic),
     OP("Sum", 1, "(data_0*:T) -> (sum:T) {consumed_inputs?:ints} [T:f0]", infer_plain),
     OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
-    OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
-    OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_plain),
-    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_plain, swi_glu_body),
+    OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_arithmetic),
+    OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_arithmetic),
+    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_gated, swi_glu_body),
     OP("Where", 9, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all1]", infer_where),
     OP("Where", 16, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all13]", infer_where),
     OP("Xor", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:bool, T1:bool]",

@@ -17,24 +17,44 @@ static onx_status axis_of(onx_infer *in, size_t rank, size_t *out) {
     return onx_infer_fail(in, "axis %lld is out of range for rank %zu", (long long)axis, rank);
 }
 
-/* Known elements of a list, at known indices. */
-static onx_status gather_elems(onx_infer *in) {
+/* Known elements at known indices. */
+static onx_status gather_elems(onx_infer *in, size_t axis) {
     const onx_fact *data = onx_infer_in(in, 0);
-    size_t n;
+    int64_t dims[ONX_RANK_MAX], ignored[ONX_RANK_MAX];
+    size_t n, count, n_out, inner = 1, at = 0;
     const int64_t *indices;
-    if (data->rank != 1 || !data->elems || onx_infer_in(in, 1)->rank > 1 ||
-        !onx_infer_ints(in, 1, &n, &indices))
+    if (!onx_fact_has_elems(data) || !onx_fact_counts(data, &count, dims) ||
+        count != data->n_elems || !onx_fact_counts(onx_infer_out(in, 0), &n_out, ignored) ||
+        !onx_infer_ints(in, 1, &n, &indices) || data->dtype == ONX_DTYPE_F32 ||
+        data->dtype == ONX_DTYPE_F64)
         return ONX_OK;
-    const onx_sym **elems = new_dims(in, n);
+    const onx_sym **elems = new_dims(in, n_out);
     if (!elems) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        size_t at;
-        if (!onx_axis(indices[i], data->n_elems, &at))
-            return onx_infer_fail(in, "index %lld is out of range for %zu elements",
-                                  (long long)indices[i], data->n_elems);
-        elems[i] = data->elems[at];
-    }
-    return onx_infer_elems(in, 0, n, elems);
+    for (size_t d = axis + 1; d < data->rank; d++) inner *= (size_t)dims[d];
+    size_t block = inner * (size_t)dims[axis];
+    for (size_t from = 0; block && from < count; from += block)
+        for (size_t i = 0; i < n; i++) {
+            size_t index;
+            if (!onx_axis(indices[i], (size_t)dims[axis], &index))
+                return onx_infer_fail(in, "index %lld is out of range for %lld elements",
+                                      (long long)indices[i], (long long)dims[axis]);
+            for (size_t k = 0; k < inner && at < n_out; k++)
+                elems[at++] = data->elems[from + index * inner + k];
+        }
+    return onx_infer_elems(in, 0, at, elems);
+}
+
+/* Known indices, into a dimension of this size. */
+static onx_status check_indices(onx_infer *in, const onx_sym *size) {
+    size_t n, ignored;
+    int64_t most;
+    const int64_t *indices;
+    if (!onx_sym_is_int(size, &most) || !onx_infer_ints(in, 1, &n, &indices)) return ONX_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!onx_axis(indices[i], (size_t)most, &ignored))
+            return onx_infer_fail(in, "index %lld is out of range for %lld elements",
+                                  (long long)indices[i], (long long)most);
+    return ONX_OK;
 }
 
 static onx_status infer_gather(onx_infer *in) {
@@ -50,7 +70,8 @@ static onx_status infer_gather(onx_infer *in) {
     n = put_dims(dims, n, indices->dims, indices->rank);
     n = put_dims(dims, n, data->dims + axis + 1, data->rank - axis - 1);
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, n, dims));
-    return gather_elems(in);
+    ONX_TRY(check_indices(in, data->dims[axis]));
+    return gather_elems(in, axis);
 }
 
 static onx_status infer_gatherelements(onx_infer *in) {
@@ -60,7 +81,8 @@ static onx_status infer_gatherelements(onx_infer *in) {
     if (data->ranked) ONX_TRY(axis_of(in, data->rank, &axis));
     if (data->ranked && data->rank != indices->rank)
         return onx_infer_fail(in, "data has rank %zu, indices rank %zu", data->rank, indices->rank);
-    return onx_infer_tensor(in, 0, data->dtype, indices->rank, indices->dims);
+    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, indices->rank, indices->dims));
+    return data->ranked && data->rank == 1 ? gather_elems(in, 0) : ONX_OK;
 }
 
 static onx_status infer_gathernd(onx_infer *in) {
@@ -80,57 +102,127 @@ static onx_status infer_gathernd(onx_infer *in) {
     size_t n = put_dims(dims, 0, indices->dims, indices->rank - 1);
     size_t used = (size_t)(batch + depth);
     n = put_dims(dims, n, data->dims + used, data->rank - used);
-    return onx_infer_tensor(in, 0, data->dtype, n, dims);
+    ONX_TRY(onx_infer_tensor(in, 0, data->dtype, n, dims));
+    return data->rank == 1 && !batch ? gather_elems(in, 0) : ONX_OK;
 }
 
 static onx_status infer_onehot(onx_infer *in) {
     const onx_fact *indices = onx_infer_in(in, 0);
     onx_dtype dtype = onx_infer_in(in, 2)->dtype;
-    size_t axis, n;
-    const int64_t *depth;
+    onx_extent one = {"number of depths", onx_sym_int(onx_infer_syms(in), 1)};
+    onx_extent two = {"number of values, off and on", onx_sym_int(onx_infer_syms(in), 2)};
+    size_t axis;
+    ONX_TRY(onx_infer_check_rank(in, 1, 0, 1));
+    if (onx_infer_in(in, 1)->rank) ONX_TRY(onx_infer_unify(in, 1, 1, (onx_extent *[]){&one}));
+    ONX_TRY(onx_infer_unify(in, 2, 1, (onx_extent *[]){&two}));
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
     if (!indices->ranked) return onx_infer_unranked(in, 0, dtype);
     ONX_TRY(axis_of(in, indices->rank + 1, &axis));
     const onx_sym **dims = new_dims(in, indices->rank + 1);
     if (!dims) return ONX_NO_MEMORY;
     put_dims(dims, 0, indices->dims, axis);
     put_dims(dims, axis + 1, indices->dims + axis, indices->rank - axis);
-    bool known = onx_infer_ints(in, 1, &n, &depth) && n == 1;
-    if (known) dims[axis] = onx_sym_int(onx_infer_syms(in), depth[0]);
+    const onx_fact *depth = onx_infer_in(in, 1);
+    if (onx_fact_has_elems(depth) && depth->n_elems == 1)
+        dims[axis] = onx_sym_floor(onx_infer_syms(in), depth->elems[0]);
     return onx_infer_tensor(in, 0, dtype, indices->rank + 1, dims);
+}
+
+/* As many as there are ones among the elements of an input; NULL: not known. */
+static const onx_sym *count_ones(onx_infer *in, size_t index) {
+    size_t n;
+    int64_t ones = 0;
+    const int64_t *values;
+    if (!onx_infer_ints(in, index, &n, &values)) return NULL;
+    for (size_t i = 0; i < n; i++) ones += values[i] != 0;
+    return onx_sym_int(onx_infer_syms(in), ones);
 }
 
 static onx_status infer_compress(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
-    const onx_sym *unknown = NULL;
+    const onx_sym *chosen = count_ones(in, 1);
     size_t axis = 0;
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     onx_infer_lost(in, 0, ONX_LOST_SHAPE, "it is as many as '%s' chooses",
                    onx_infer_in_name(in, 1));
     if (!onx_op_has(onx_infer_node(in), "axis"))
-        return onx_infer_tensor(in, 0, data->dtype, 1, &unknown);
+        return onx_infer_tensor(in, 0, data->dtype, 1, &chosen);
     if (!data->ranked) return onx_infer_unranked(in, 0, data->dtype);
     ONX_TRY(axis_of(in, data->rank, &axis));
     const onx_sym **dims = new_dims(in, data->rank);
     if (!dims) return ONX_NO_MEMORY;
     put_dims(dims, 0, data->dims, data->rank);
-    dims[axis] = NULL;
+    dims[axis] = chosen;
     return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
+}
+
+/* The places of what is not 0, one column each; all elements are known. */
+static onx_status nonzero_elems(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0);
+    int64_t dims[ONX_RANK_MAX], n_out;
+    size_t count, n, column = 0;
+    const int64_t *values;
+    if (!onx_sym_is_int(count_ones(in, 0), &n_out) || !onx_infer_ints(in, 0, &n, &values) ||
+        !onx_fact_counts(data, &count, dims) || n != count)
+        return ONX_OK;
+    const onx_sym **elems = new_dims(in, data->rank * (size_t)n_out);
+    if (!elems) return ONX_NO_MEMORY;
+    for (size_t e = 0; e < n; e++) {
+        if (values[e] == 0) continue;
+        for (size_t d = data->rank, rest = e; d-- > 0; rest /= (size_t)dims[d])
+            elems[d * (size_t)n_out + column] =
+                onx_sym_int(onx_infer_syms(in), (int64_t)(rest % (size_t)dims[d]));
+        column++;
+    }
+    return onx_infer_elems(in, 0, data->rank * (size_t)n_out, elems);
 }
 
 static onx_status infer_nonzero(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
-    const onx_sym *dims[2] = {NULL, NULL};
+    const onx_sym *dims[2] = {NULL, count_ones(in, 0)};
     if (data->ranked) dims[0] = onx_sym_int(onx_infer_syms(in), (int64_t)data->rank);
     onx_infer_lost(in, 0, 1, "it is as many as there are elements of '%s' that are not 0",
                    onx_infer_in_name(in, 0));
-    return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 2, dims);
+    ONX_TRY(onx_infer_tensor(in, 0, ONX_DTYPE_I64, 2, dims));
+    return dims[1] && data->ranked ? nonzero_elems(in) : ONX_OK;
+}
+
+/* A list with some elements replaced, at known places. */
+static onx_status infer_scatter(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *updates = onx_infer_in(in, 2);
+    size_t n;
+    const int64_t *indices;
+    bool plain = onx_op_has(onx_infer_node(in), "reduction")
+                     ? onx_str_is(onx_infer_string(in, "reduction"), "none")
+                     : true;
+    ONX_TRY(onx_infer_same(in));
+    if (!plain || !onx_fact_has_elems(data) || data->rank != 1 ||
+        !onx_infer_ints(in, 1, &n, &indices))
+        return ONX_OK;
+    const onx_sym **elems = new_dims(in, data->n_elems);
+    if (!elems) return ONX_NO_MEMORY;
+    put_dims(elems, 0, data->elems, data->n_elems);
+    for (size_t i = 0; i < n; i++) {
+        size_t at;
+        if (!onx_axis(indices[i], data->n_elems, &at))
+            return onx_infer_fail(in, "index %lld is out of range for %zu elements",
+                                  (long long)indices[i], data->n_elems);
+        bool known = onx_fact_has_elems(updates) && updates->n_elems == n;
+        elems[at] = known ? updates->elems[i] : NULL;
+    }
+    return onx_infer_elems(in, 0, data->n_elems, elems);
 }
 
 static onx_status infer_topk(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     const onx_sym *k = NULL;
+    onx_extent one = {"number of elements of K", onx_sym_int(onx_infer_syms(in), 1)};
+    int64_t size, wanted;
     size_t axis;
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     ONX_TRY(onx_infer_unranked(in, 1, ONX_DTYPE_I64));
+    ONX_TRY(onx_infer_unify(in, 1, 1, (onx_extent *[]){&one}));
     if (!data->ranked) return ONX_OK;
     ONX_TRY(axis_of(in, data->rank, &axis));
     const onx_sym **dims = new_dims(in, data->rank);
@@ -141,6 +233,11 @@ static onx_status infer_topk(onx_infer *in) {
     else if (count->elems && count->n_elems == 1)
         k = count->elems[0];
     put_dims(dims, 0, data->dims, data->rank);
+    if (onx_infer_op(in)->since == 1 && onx_infer_int(in, "k") < 1)
+        return onx_infer_fail(in, "k is %lld", (long long)onx_infer_int(in, "k"));
+    if (onx_sym_is_int(dims[axis], &size) && onx_sym_is_int(k, &wanted) && wanted > size)
+        return onx_infer_fail(in, "the %lld greatest of %lld are asked for", (long long)wanted,
+                              (long long)size);
     dims[axis] = k;
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
     return onx_infer_tensor(in, 1, ONX_DTYPE_I64, data->rank, dims);
@@ -236,17 +333,17 @@ onx_op_rows onx_ops_gather = {
     {"GatherND", 12, GATHER_ND_12 "[T:all1]", .infer = infer_gathernd},
     {"GatherND", 13, GATHER_ND_12 "[T:all13]", .infer = infer_gathernd},
     {"ScatterElements", 11, SCATTER_ELEMENTS_11 "[T:all1, Tind:int32|int64]",
-     .infer = onx_infer_same},
+     .infer = infer_scatter},
     {"ScatterElements", 13, SCATTER_ELEMENTS_11 "[T:all13, Tind:int32|int64]",
-     .infer = onx_infer_same},
+     .infer = infer_scatter},
     {"ScatterElements", 16, SCATTER_ELEMENTS_16 "[T:all13, Tind:int32|int64]",
-     .infer = onx_infer_same},
+     .infer = infer_scatter},
     {"ScatterElements", 18, SCATTER_ELEMENTS_16 "[T:all13, Tind:int32|int64]",
-     .infer = onx_infer_same},
-    {"ScatterND", 11, SCATTER_ND_11 "[T:all1]", .infer = onx_infer_same},
-    {"ScatterND", 13, SCATTER_ND_11 "[T:all13]", .infer = onx_infer_same},
-    {"ScatterND", 16, SCATTER_ND_16 "[T:all13]", .infer = onx_infer_same},
-    {"ScatterND", 18, SCATTER_ND_16 "[T:all13]", .infer = onx_infer_same},
+     .infer = infer_scatter},
+    {"ScatterND", 11, SCATTER_ND_11 "[T:all1]", .infer = infer_scatter},
+    {"ScatterND", 13, SCATTER_ND_11 "[T:all13]", .infer = infer_scatter},
+    {"ScatterND", 16, SCATTER_ND_16 "[T:all13]", .infer = infer_scatter},
+    {"ScatterND", 18, SCATTER_ND_16 "[T:all13]", .infer = infer_scatter},
     {"OneHot", 9, ONE_HOT_9 "[T1:n0, T2:n0, T3:all1]", .infer = infer_onehot},
     {"OneHot", 11, ONE_HOT_9 "[T1:n0, T2:n0, T3:all1]", .infer = infer_onehot},
     {"OneHot", 28, ONE_HOT_9 "[T1:n0, T2:n0, T3:all13]", .infer = infer_onehot},
@@ -255,8 +352,8 @@ onx_op_rows onx_ops_gather = {
     {"Compress", 28, COMPRESS_9 "[T:all13, T1:bool]", .infer = infer_compress},
     {"NonZero", 9, NON_ZERO_9 "[T:all1]", .infer = infer_nonzero},
     {"NonZero", 13, NON_ZERO_9 "[T:all13]", .infer = infer_nonzero},
-    {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same},
-    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = onx_infer_same,
+    {"Scatter", 9, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = infer_scatter},
+    {"Scatter", 11, SCATTER_9 "[T:all1, Tind:int32|int64]", .infer = infer_scatter,
      .deprecated = true},
     {"TensorScatter", 24, TENSOR_SCATTER "[T:all24]", .infer = infer_tensorscatter},
     {"Unique", 11, UNIQUE "[T:all1]", .infer = infer_unique},

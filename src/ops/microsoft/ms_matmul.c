@@ -1,4 +1,4 @@
-/* ms_matmul.c: products in com.microsoft, fused with what follows, or of small integers: inference. */
+/* ms_matmul.c: products in com.microsoft, fused with more, or of small integers: inference. */
 #include "ops/matmul/matmul.h"
 #include "ops/microsoft/microsoft.h"
 

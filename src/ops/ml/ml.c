@@ -4,15 +4,8 @@
 
 /* ── Tables ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The same shape, of another type. */
-static onx_status put_like(onx_infer *in, onx_dtype dtype) {
-    const onx_fact *x = onx_infer_in(in, 0);
-    if (!x->ranked) return onx_infer_unranked(in, 0, dtype);
-    return onx_infer_tensor(in, 0, dtype, x->rank, x->dims);
-}
-
 static onx_status infer_floats(onx_infer *in) {
-    return put_like(in, ONX_DTYPE_F32);
+    return onx_infer_like(in, 0, ONX_DTYPE_F32, onx_infer_in(in, 0));
 }
 
 /* Columns, as many as there are indices. A row alone becomes a table. */
@@ -70,10 +63,11 @@ static onx_status infer_one_hot(onx_infer *in) {
 
 /* Strings to integers, and integers to strings. */
 static onx_status infer_swap(onx_infer *in) {
-    onx_dtype dtype = onx_infer_in(in, 0)->dtype;
-    return put_like(in, dtype == ONX_DTYPE_STRING ? ONX_DTYPE_I64
-                        : dtype == ONX_DTYPE_I64  ? ONX_DTYPE_STRING
-                                                  : ONX_DTYPE_NONE);
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_dtype dtype = x->dtype == ONX_DTYPE_STRING ? ONX_DTYPE_I64
+                      : x->dtype == ONX_DTYPE_I64  ? ONX_DTYPE_STRING
+                                                   : ONX_DTYPE_NONE;
+    return onx_infer_like(in, 0, dtype, x);
 }
 
 static onx_status infer_category(onx_infer *in) {
@@ -121,7 +115,7 @@ static onx_status infer_encoder(onx_infer *in) {
         return onx_infer_fail(in, "%s has %lld elements, %s %lld", from.name, (long long)from.n,
                               to.name, (long long)to.n);
     ONX_TRY(check_default(in, to.dtype));
-    return put_like(in, to.dtype);
+    return onx_infer_like(in, 0, to.dtype, onx_infer_in(in, 0));
 }
 
 /* ── Maps ────────────────────────────────────────────────────────────────────────────────────── */
@@ -133,6 +127,8 @@ static onx_status infer_cast_map(onx_infer *in) {
     } targets[] = {
         {"TO_FLOAT", ONX_DTYPE_F32}, {"TO_INT64", ONX_DTYPE_I64}, {"TO_STRING", ONX_DTYPE_STRING}};
     onx_str to = onx_infer_string(in, "cast_to");
+    onx_infer_lost(in, 0, ONX_LOST_SHAPE, "it is as long as the map in '%s'",
+                   onx_infer_in_name(in, 0));
     for (size_t i = 0; i < ONX_COUNT(targets); i++)
         if (onx_str_is(to, targets[i].name)) return onx_infer_unranked(in, 0, targets[i].dtype);
     return onx_infer_fail(in, "cast_to is '%.*s'; it can be TO_FLOAT, TO_INT64 or TO_STRING",
@@ -142,6 +138,7 @@ static onx_status infer_cast_map(onx_infer *in) {
 static onx_status infer_dict(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     bool is_map = x->kind == ONX_TYPE_MAP && x->elem;
+    onx_infer_lost(in, 0, ONX_LOST_SHAPE, "a vector or a table of one row, as runtimes have it");
     return onx_infer_unranked(in, 0, is_map ? x->elem->dtype : ONX_DTYPE_NONE);
 }
 
@@ -153,11 +150,13 @@ static onx_status infer_zip_map(onx_infer *in) {
     ONX_TRY(onx_ml_labels(in, "classlabels_int64s", &labels));
     ONX_TRY(onx_ml_rows(in, &rows, &width.size));
     if (labels.n > 0) ONX_TRY(onx_infer_meet(in, &width, onx_ml_count(in, &labels)));
+    if (!labels.name)
+        return onx_infer_fail(in, "there are no labels: give classlabels_int64s or"
+                                  " classlabels_strings");
     onx_fact *parts = onx_arena_array(onx_infer_arena(in), 2, sizeof *parts);
     if (!parts) return ONX_NO_MEMORY;
     parts[0] = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = ONX_DTYPE_F32, .ranked = true};
-    parts[1] = (onx_fact){.kind = ONX_TYPE_MAP, .elem = &parts[0]};
-    if (labels.name) parts[1].dtype = labels.dtype;
+    parts[1] = (onx_fact){.kind = ONX_TYPE_MAP, .dtype = labels.dtype, .elem = &parts[0]};
     *onx_infer_out(in, 0) = (onx_fact){.kind = ONX_TYPE_SEQUENCE, .elem = &parts[1]};
     return ONX_OK;
 }

@@ -13,8 +13,8 @@ typedef struct onx_ml_list {
 
 /* The list that one of these attributes has (names end with NULL). INVALID: more than one has. */
 onx_status onx_ml_one_of(onx_infer *in, const char *const *names, onx_ml_list *out) ONX_MUST_CHECK;
-/* The labels of classes, in classlabels_strings or `ints`; without any, integers that nobody named. An
- * empty list is none. */
+/* The labels of classes, in classlabels_strings or `ints`; without any, integers that nobody named.
+ * An empty list is none. */
 onx_status onx_ml_labels(onx_infer *in, const char *ints, onx_ml_list *out) ONX_MUST_CHECK;
 /* As a size; NULL: not known. */
 const onx_sym *onx_ml_count(const onx_infer *in, const onx_ml_list *list);

@@ -114,6 +114,9 @@ onx_status onx_infer_svm_classifier(onx_infer *in) {
     onx_ml_list labels;
     ONX_TRY(onx_ml_rows(in, &rows, &columns));
     ONX_TRY(onx_ml_labels(in, "classlabels_ints", &labels));
+    onx_infer_lost(in, 1, 1,
+                   "a score for each class, or for each pair of classes, by the kind of"
+                   " model");
     return put_classes(in, labels.dtype, rows, NULL);
 }
 
@@ -153,8 +156,9 @@ onx_status onx_infer_tree_classifier(onx_infer *in) {
     return put_classes(in, labels.dtype, rows, labels.name ? onx_ml_count(in, &labels) : NULL);
 }
 
-static const onx_sym *targets_of(const onx_infer *in) {
+static const onx_sym *targets_of(onx_infer *in) {
     const onx_attr *attr = onx_node_attr(onx_infer_node(in), "n_targets");
+    if (!attr) onx_infer_lost(in, 0, 1, "the attribute n_targets is not there");
     if (!attr || attr->ref_attr_name.size) return NULL;
     return onx_sym_int(onx_infer_syms(in), onx_infer_int(in, "n_targets"));
 }

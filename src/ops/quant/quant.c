@@ -8,7 +8,7 @@
 /* A scalar; in files also written as a list of one. */
 static bool is_single(const onx_fact *fact) {
     int64_t n;
-    return fact->rank == 0 || (fact->rank == 1 && onx_sym_is_int(fact->dims[0], &n) && n == 1);
+    return fact->rank == 0 || (fact->rank == 1 && (!onx_sym_is_int(fact->dims[0], &n) || n == 1));
 }
 
 /* One scale for each block of block_size along the axis. */

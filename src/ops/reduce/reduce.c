@@ -21,28 +21,45 @@ static onx_status infer_shape(onx_infer *in, onx_dtype dtype, const bool *gone, 
     return onx_infer_tensor(in, 0, dtype, rank, dims);
 }
 
+typedef const onx_sym *combine(onx_syms *syms, const onx_sym *a, const onx_sym *b);
+
+static combine *combine_of(const onx_infer *in) {
+    static const struct {
+        const char *op;
+        combine *fn;
+    } rows[] = {{"ReduceProd", onx_sym_mul},
+                {"ReduceSum", onx_sym_add},
+                {"ReduceMax", onx_sym_max},
+                {"ReduceMin", onx_sym_min}};
+    for (size_t i = 0; i < ONX_COUNT(rows); i++)
+        if (strcmp(onx_infer_op(in)->name, rows[i].op) == 0) return rows[i].fn;
+    return NULL;
+}
+
 /* Sizes of a shape are multiplied (and more) to make others. */
 static onx_status infer_elems(onx_infer *in, const bool *gone) {
     const onx_fact *x = onx_infer_in(in, 0);
-    onx_syms *syms = onx_infer_syms(in);
-    const char *op = onx_infer_op(in)->name;
-    if (!x->elems || x->n_elems == 0 || x->rank != 1 || !gone[0] || x->dtype != ONX_DTYPE_I64)
+    combine *fn = combine_of(in);
+    int64_t dims[ONX_RANK_MAX];
+    size_t n, n_out = 1;
+    bool whole = x->dtype == ONX_DTYPE_I64 || x->dtype == ONX_DTYPE_BOOL;
+    if (fn == onx_sym_max || fn == onx_sym_min) whole |= x->dtype == ONX_DTYPE_F32;
+    if (!fn || !whole || !onx_fact_has_elems(x) || !onx_fact_counts(x, &n, dims) || !n)
         return ONX_OK;
-    const onx_sym *all = x->elems[0];
-    for (size_t i = 1; i < x->n_elems && all; i++) {
-        const onx_sym *next = x->elems[i];
-        if (strcmp(op, "ReduceProd") == 0)
-            all = onx_sym_mul(syms, all, next);
-        else if (strcmp(op, "ReduceSum") == 0)
-            all = onx_sym_add(syms, all, next);
-        else if (strcmp(op, "ReduceMax") == 0)
-            all = next ? onx_sym_max(syms, all, next) : NULL;
-        else if (strcmp(op, "ReduceMin") == 0)
-            all = next ? onx_sym_min(syms, all, next) : NULL;
-        else
-            return ONX_OK;
+    for (size_t d = 0; d < x->rank; d++) n_out *= gone[d] ? 1 : (size_t)dims[d];
+    const onx_sym **elems = onx_arena_array(onx_infer_arena(in), n_out, sizeof *elems);
+    bool *begun = onx_arena_array(onx_infer_arena(in), n_out, sizeof *begun);
+    if (!elems || !begun) return ONX_NO_MEMORY;
+    for (size_t e = 0; e < n && e < x->n_elems; e++) {
+        size_t rest = e, at = 0, stride = 1;
+        for (size_t d = x->rank; d-- > 0; rest /= (size_t)dims[d]) {
+            at += gone[d] ? 0 : rest % (size_t)dims[d] * stride;
+            stride *= gone[d] ? 1 : (size_t)dims[d];
+        }
+        elems[at] = begun[at] ? fn(onx_infer_syms(in), elems[at], x->elems[e]) : x->elems[e];
+        begun[at] = true;
     }
-    return all && x->n_elems > 1 ? onx_infer_elems(in, 0, 1, &all) : ONX_OK;
+    return onx_infer_elems(in, 0, n_out, elems);
 }
 
 static onx_status infer_reduce(onx_infer *in) {
@@ -77,7 +94,9 @@ static onx_status infer_arg(onx_infer *in) {
     int64_t axis = onx_infer_int(in, "axis");
     size_t d;
     ONX_TRY(onx_infer_unranked(in, 0, ONX_DTYPE_I64));
-    if (!x->ranked || x->rank == 0) return ONX_OK;
+    if (!x->ranked) return ONX_OK;
+    if (x->rank == 0 && !onx_op_has(onx_infer_node(in), "axis"))
+        return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 0, NULL);
     if (!onx_axis(axis, x->rank, &d))
         return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu", (long long)axis,
                               x->rank);

@@ -59,11 +59,21 @@ static onx_status start_from(onx_infer *in, const onx_sym ***dims) {
     return ONX_OK;
 }
 
-/* Input 0's rank, with all sizes open. */
-static onx_status open_shape(onx_infer *in) {
+/* Without the entries: the shape of input 0, with the sizes of the axes open, or all. */
+static onx_status open_shape(onx_infer *in, size_t axes_index) {
     const onx_fact *data = onx_infer_in(in, 0);
-    const onx_sym **dims = new_dims(in, data->rank);
-    if (!dims) return ONX_NO_MEMORY;
+    size_t n;
+    const int64_t *list;
+    const size_t *axes;
+    const onx_sym **dims;
+    ONX_TRY(onx_infer_check_rank(in, axes_index, 1, 1));
+    ONX_TRY(start_from(in, &dims));
+    if (!onx_infer_list(in, "axes", axes_index, &n, &list)) {
+        memset(dims, 0, data->rank * sizeof *dims);
+    } else {
+        ONX_TRY(axes_of(in, axes_index, n, data->rank, &axes));
+        for (size_t i = 0; i < n; i++) dims[axes[i]] = NULL;
+    }
     return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
 }
 
@@ -101,14 +111,34 @@ static const onx_sym *sliced(onx_syms *syms, const onx_sym *size, const onx_sym 
     return step == 1 ? distance : onx_sym_ceildiv(syms, distance, onx_sym_int(syms, step));
 }
 
-/* Known elements of a list, sliced like it. */
-static onx_status slice_elems(onx_infer *in, int64_t start, int64_t end, int64_t step) {
+/* Known elements, sliced at known places. */
+static onx_status slice_elems(onx_infer *in, size_t n, const size_t *axes,
+                              const onx_sym *const *starts, const onx_sym *const *ends,
+                              const int64_t *steps) {
     const onx_fact *data = onx_infer_in(in, 0);
-    int64_t first, n = onx_slice_range((int64_t)data->n_elems, start, end, step, &first);
-    const onx_sym **elems = new_dims(in, (size_t)n);
+    int64_t dims[ONX_RANK_MAX], out[ONX_RANK_MAX], first[ONX_RANK_MAX], step[ONX_RANK_MAX];
+    size_t count, n_out = 1;
+    if (!onx_fact_has_elems(data) || !onx_fact_counts(data, &count, dims)) return ONX_OK;
+    for (size_t d = 0; d < data->rank; d++) out[d] = dims[d], first[d] = 0, step[d] = 1;
+    for (size_t i = 0; i < n; i++) {
+        int64_t start, end;
+        size_t d = axes[i];
+        if (!onx_sym_is_int(starts[i], &start) || !onx_sym_is_int(ends[i], &end)) return ONX_OK;
+        step[d] = steps ? steps[i] : 1;
+        out[d] = onx_slice_range(dims[d], start, end, step[d], &first[d]);
+    }
+    for (size_t d = 0; d < data->rank; d++) n_out *= (size_t)out[d];
+    const onx_sym **elems = new_dims(in, n_out);
     if (!elems) return ONX_NO_MEMORY;
-    for (int64_t i = 0; i < n; i++) elems[i] = data->elems[first + i * step];
-    return onx_infer_elems(in, 0, (size_t)n, elems);
+    for (size_t e = 0; e < n_out; e++) {
+        size_t rest = e, stride = 1, at = 0;
+        for (size_t d = data->rank; d-- > 0; rest /= (size_t)out[d]) {
+            at += (size_t)(first[d] + (int64_t)(rest % (size_t)out[d]) * step[d]) * stride;
+            stride *= (size_t)dims[d];
+        }
+        elems[e] = at < data->n_elems ? data->elems[at] : NULL;
+    }
+    return onx_infer_elems(in, 0, n_out, elems);
 }
 
 static onx_status infer_slice(onx_infer *in) {
@@ -118,15 +148,17 @@ static onx_status infer_slice(onx_infer *in) {
     const size_t *axes;
     const int64_t *steps = NULL;
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    onx_extent count = {"number of starts, ends, axes and steps", NULL};
+    for (size_t i = 1; i < 5; i++) ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&count}));
     if (!data->ranked) return ONX_OK;
     if (!list_of(in, "starts", 1, &n, &starts) || !list_of(in, "ends", 2, &n_ends, &ends))
-        return open_shape(in);
+        return open_shape(in, 3);
     bool paced = onx_infer_has_in(in, 4);
-    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in);
+    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in, 3);
     if (n_ends != n || (paced && n_steps != n))
         return onx_infer_fail(in, "starts, ends and steps differ in length");
     ONX_TRY(axes_of(in, 3, n, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     ONX_TRY(start_from(in, &dims));
     for (size_t i = 0; i < n; i++) {
         int64_t step = paced ? steps[i] : 1;
@@ -134,11 +166,7 @@ static onx_status infer_slice(onx_infer *in) {
         dims[axes[i]] = sliced(onx_infer_syms(in), dims[axes[i]], starts[i], ends[i], step);
     }
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
-    int64_t start, end;
-    if (n != 1 || data->rank != 1 || !data->elems || !onx_sym_is_int(starts[0], &start) ||
-        !onx_sym_is_int(ends[0], &end))
-        return ONX_OK;
-    return slice_elems(in, start, end, paced ? steps[0] : 1);
+    return slice_elems(in, n, axes, starts, ends, paced ? steps : NULL);
 }
 
 /* ── Pad ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -152,10 +180,11 @@ static onx_status infer_pad(onx_infer *in) {
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     const char *attribute = onx_infer_op(in)->since == 1 ? "paddings" : "pads";
-    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in);
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
+    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in, 3);
     if (n % 2) return onx_infer_fail(in, "%zu is no even number of pads", n);
     ONX_TRY(axes_of(in, 3, n / 2, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     if (!onx_infer_has_in(in, 3) && n != 2 * data->rank)
         return onx_infer_fail(in, "%zu pads are listed for rank %zu", n, data->rank);
     ONX_TRY(start_from(in, &dims));
@@ -183,6 +212,11 @@ static onx_status infer_reverse(onx_infer *in) {
         onx_sym_is_int(lens->dims[0], &m) && n != m)
         return onx_infer_fail(in, "sequence_lens has %lld elements for a batch of %lld",
                               (long long)m, (long long)n);
+    return onx_infer_same(in);
+}
+
+static onx_status infer_trilu(onx_infer *in) {
+    ONX_TRY(onx_infer_check_rank(in, 0, 2, SIZE_MAX));
     return onx_infer_same(in);
 }
 
@@ -217,6 +251,6 @@ onx_op_rows onx_ops_slice = {
     {"ReverseSequence", 10, REVERSE "[T:all1]", .infer = infer_reverse},
     {"ReverseSequence", 28, REVERSE "[T:all13]", .infer = infer_reverse},
     {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
-     .infer = onx_infer_same},
+     .infer = infer_trilu},
     {0},
 };

@@ -2,9 +2,7 @@
 #include "ops/op.h"
 
 static onx_status infer_match(onx_infer *in) {
-    const onx_fact *x = onx_infer_in(in, 0);
-    if (!x->ranked) return onx_infer_unranked(in, 0, ONX_DTYPE_BOOL);
-    return onx_infer_tensor(in, 0, ONX_DTYPE_BOOL, x->rank, x->dims);
+    return onx_infer_like(in, 0, ONX_DTYPE_BOOL, onx_infer_in(in, 0));
 }
 
 /* As many parts as the element with the most of them has; and how many each has. */
@@ -17,6 +15,8 @@ static onx_status infer_split(onx_infer *in) {
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
     dims[x->rank] = NULL;
+    onx_infer_lost(in, 0, x->rank, "it is as many parts as an element of '%s' has at most",
+                   onx_infer_in_name(in, 0));
     ONX_TRY(onx_infer_tensor(in, 0, ONX_DTYPE_STRING, x->rank + 1, dims));
     return onx_infer_tensor(in, 1, ONX_DTYPE_I64, x->rank, x->dims);
 }
@@ -27,11 +27,14 @@ static onx_status infer_normalizer(onx_infer *in) {
     const onx_attr *stop = onx_node_attr(onx_infer_node(in), "stopwords");
     int64_t rows = 1, n;
     if (!x->ranked) return onx_infer_unranked(in, 0, ONX_DTYPE_STRING);
-    bool fits = x->rank == 1 || (x->rank == 2 && onx_sym_is_int(x->dims[0], &rows) && rows == 1);
+    bool fits = x->rank == 1 || (x->rank == 2 && (!onx_sym_is_int(x->dims[0], &rows) || rows == 1));
     if (!fits) return onx_infer_fail(in, "the input must be [C] or [1,C]");
     const onx_sym *last = x->dims[x->rank - 1], *dims[2] = {x->dims[0], NULL};
     bool all = !stop || (!stop->ref_attr_name.size && !onx_attr_count(stop));
     dims[x->rank - 1] = all && onx_sym_is_int(last, &n) && n > 0 ? last : NULL;
+    if (!dims[x->rank - 1])
+        onx_infer_lost(in, 0, x->rank - 1, "it is as many words as are left of '%s', at least 1",
+                       onx_infer_in_name(in, 0));
     return onx_infer_tensor(in, 0, ONX_DTYPE_STRING, x->rank, dims);
 }
 

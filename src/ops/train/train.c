@@ -17,6 +17,11 @@ static onx_status infer_optimizer(onx_infer *in) {
     if (all % lists)
         return onx_infer_fail(in, "%zu inputs after R and T are not %zu for each optimized tensor",
                               all, lists);
+    for (size_t i = 0; i < all; i++)
+        if (!onx_infer_has_in(in, 2 + i)) return onx_infer_fail(in, "input %zu is missing", 2 + i);
+    if (onx_infer_n_out(in) != n * (lists - 1))
+        return onx_infer_fail(in, "%zu optimized tensors have %zu outputs, not %zu", n,
+                              n * (lists - 1), onx_infer_n_out(in));
     for (size_t i = 0; i < n * (lists - 1); i++) put_same(in, i, i < n ? 2 + i : 2 + n + i);
     return ONX_OK;
 }

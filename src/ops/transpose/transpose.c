@@ -11,17 +11,18 @@ static onx_status infer_transpose(onx_infer *in) {
         return onx_infer_fail(in, "perm has %zu entries for rank %zu", n, data->rank);
     const onx_sym **dims = onx_arena_array(onx_infer_arena(in), data->rank + 1, sizeof *dims);
     bool *seen = onx_arena_array(onx_infer_arena(in), data->rank + 1, sizeof *seen);
-    if (!dims || !seen) return ONX_NO_MEMORY;
+    size_t *order = onx_arena_array(onx_infer_arena(in), data->rank + 1, sizeof *order);
+    if (!dims || !seen || !order) return ONX_NO_MEMORY;
     for (size_t i = 0; i < data->rank; i++) {
         size_t from = data->rank - 1 - i;
         if (perm && (!onx_axis(perm[i], data->rank, &from) || seen[from]))
             return onx_infer_fail(in, "perm is no permutation of %zu dimensions", data->rank);
         seen[from] = true;
+        order[i] = from;
         dims[i] = data->dims[from];
     }
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
-    bool known = data->elems && data->rank < 2;
-    return known ? onx_infer_elems(in, 0, data->n_elems, data->elems) : ONX_OK;
+    return onx_infer_permuted_elems(in, order);
 }
 
 /* in: [N][C][H][W]; blocks of channels become blocks of pixels, or the other way round. */

@@ -45,13 +45,12 @@ static onx_status isinf_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-/* "rounded" is "exact" to the nearest even integer: up from its floor where it is past the middle,
- * or on it, and the floor is odd. */
-static void put_round(onx_buf *text, onx_dtype dtype) {
+/* Up from its floor where it is past the middle, or on it, and the floor is odd. */
+void onx_convert_put_round(onx_buf *text, const char *out, const char *in, onx_dtype dtype) {
     onx_convert_put_number(text, "half", "0.5", dtype);
     onx_buf_printf(text,
-                   "floor = Floor (exact)\n"
-                   "rest = Sub (exact, floor)\n"
+                   "floor = Floor (%s)\n"
+                   "rest = Sub (%s, floor)\n"
                    "past = Greater (rest, half)\n"
                    "before = Less (rest, half)\n"
                    "off = Or (past, before)\n"
@@ -62,17 +61,15 @@ static void put_round(onx_buf *text, onx_dtype dtype) {
                    "to_even = And (middle, odd)\n"
                    "is_up = Or (past, to_even)\n"
                    "up = Cast <to: int = %d> (is_up)\n"
-                   "rounded = Add (floor, up)\n",
-                   (int)dtype);
+                   "%s = Add (floor, up)\n",
+                   in, in, (int)dtype, out);
 }
 
 static onx_status round_down(onx_convert *c, onx_node *node) {
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
     if (!onx_convert_is_float(dtype)) return onx_convert_refuse(c, "the type of 'X' is not known");
     onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, "exact = Identity (X)\n");
-    put_round(&text, dtype);
-    onx_buf_puts(&text, "Y = Identity (rounded)\n");
+    onx_convert_put_round(&text, "Y", "X", dtype);
     return onx_convert_expand_buf(c, node, &text);
 }
 
@@ -103,69 +100,6 @@ static onx_status mod_down(onx_convert *c, onx_node *node) {
                        "C = Add (rest, move)\n",
                        (int)dtype);
     }
-    return onx_convert_expand_buf(c, node, &text);
-}
-
-/* ─ Quantization, with one scale for all elements ────────────────────────────────────────────── */
-
-static onx_status dequantize_down(onx_convert *c, onx_node *node) {
-    bool zero = onx_convert_has(node, 2);
-    return onx_convert_expand(c, node,
-                              zero ? "number = Cast <to: int = 1> (x)\n"
-                                     "zero = Cast <to: int = 1> (x_zero_point)\n"
-                                     "moved = Sub (number, zero)\n"
-                                     "y = Mul (moved, x_scale)\n"
-                                   : "number = Cast <to: int = 1> (x)\n"
-                                     "y = Mul (number, x_scale)\n");
-}
-
-static onx_status quantize_down(onx_convert *c, onx_node *node) {
-    onx_dtype dtype = onx_convert_has(node, 2) ? onx_convert_in(c, node, 2)->dtype : ONX_DTYPE_U8;
-    if (dtype != ONX_DTYPE_U8 && dtype != ONX_DTYPE_I8)
-        return onx_convert_refuse(c, "the type of 'y_zero_point' is not known");
-    onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, "number = Cast <to: int = 1> (x)\n"
-                        "exact = Div (number, y_scale)\n");
-    put_round(&text, ONX_DTYPE_F32);
-    onx_buf_puts(&text, onx_convert_has(node, 2) ? "zero = Cast <to: int = 1> (y_zero_point)\n"
-                                                   "moved = Add (rounded, zero)\n"
-                                                 : "moved = Identity (rounded)\n");
-    onx_buf_printf(&text,
-                   "low = Constant <value: tensor = float {%s}> ()\n"
-                   "high = Constant <value: tensor = float {%s}> ()\n"
-                   "not_less = Max (moved, low)\n"
-                   "kept = Min (not_less, high)\n"
-                   "y = Cast <to: int = %d> (kept)\n",
-                   dtype == ONX_DTYPE_U8 ? "0" : "-128", dtype == ONX_DTYPE_U8 ? "255" : "127",
-                   (int)dtype);
-    return onx_convert_expand_buf(c, node, &text);
-}
-
-/* Is there no zero point, or one for all elements? */
-static bool is_single(const onx_convert *c, const onx_node *node, size_t index) {
-    const onx_fact *fact = onx_convert_in(c, node, index);
-    int64_t size;
-    return !onx_convert_has(node, index) || (fact->ranked && fact->rank == 0) ||
-           (fact->rank == 1 && onx_convert_dim(c, node, index, 0, &size) && size == 1);
-}
-
-static onx_status matmul_integer_down(onx_convert *c, onx_node *node) {
-    static const char *const names[] = {"A", "B", "a_zero_point", "b_zero_point"};
-    if (!is_single(c, node, 2) || !is_single(c, node, 3))
-        return onx_convert_refuse(c, "there is more than one zero point");
-    onx_buf text = onx_convert_text(c);
-    for (size_t i = 0; i < 2; i++) {
-        bool zero = onx_convert_has(node, i + 2);
-        onx_buf_printf(&text, "wide%zu = Cast <to: int = 6> (%s)\n", i, names[i]);
-        if (zero)
-            onx_buf_printf(&text,
-                           "zero%zu = Cast <to: int = 6> (%s)\n"
-                           "in%zu = Sub (wide%zu, zero%zu)\n",
-                           i, names[i + 2], i, i, i);
-        else
-            onx_buf_printf(&text, "in%zu = Identity (wide%zu)\n", i, i);
-    }
-    onx_buf_puts(&text, "Y = MatMul (in0, in1)\n");
     return onx_convert_expand_buf(c, node, &text);
 }
 
@@ -229,8 +163,5 @@ const onx_step onx_step_isnan = {NULL, isnan_down, NULL};
 const onx_step onx_step_isinf = {NULL, isinf_down, NULL};
 const onx_step onx_step_round = {NULL, round_down, NULL};
 const onx_step onx_step_mod_integer = {NULL, mod_down, NULL};
-const onx_step onx_step_dequantize = {NULL, dequantize_down, NULL};
-const onx_step onx_step_quantize = {NULL, quantize_down, NULL};
-const onx_step onx_step_matmul_integer = {NULL, matmul_integer_down, NULL};
 const onx_step onx_step_expand = {NULL, expand_down, NULL};
 const onx_step onx_step_trilu = {NULL, trilu_down, NULL};
