@@ -276,6 +276,35 @@ static onx_status enter_names(onx_merge *m, onx_merge_part *part) {
     return ONX_OK;
 }
 
+/* ─ Names of nodes ───────────────────────────────────────────────────────────────────────────── */
+
+static onx_status enter_nodes(onx_merge *m, onx_merge_part *part) {
+    ONX_EACH (onx_node, n, part->model->graph->node)
+        if (n->name.size && !onx_map_get(&m->names, m->parts, n->name) &&
+            !onx_map_put(&m->names, m->parts, n->name, part))
+            return onx_fail_nomem(m->diag);
+    return ONX_OK;
+}
+
+static onx_status rename_node(onx_merge *m, onx_merge_part *part, onx_node *node) {
+    char name[256];
+    do snprintf(name, sizeof name, "%.200s_%zu", onx_node_name(node), ++m->n_renamed);
+    while (onx_map_get(&m->names, m->parts, onx_str_of(name)));
+    if (onx_node_set_name(node, name) || !onx_map_put(&m->names, m->parts, node->name, part))
+        return onx_fail_nomem(m->diag);
+    return ONX_OK;
+}
+
+/* Nothing refers to nodes by name, but people: one that an earlier model has gets a number. */
+static onx_status rename_nodes(onx_merge *m) {
+    for (size_t i = 0; i < m->n; i++) ONX_TRY(enter_nodes(m, &m->parts[i]));
+    for (onx_merge_part *part = m->parts + 1; part < m->parts + m->n; part++)
+        ONX_EACH (onx_node, n, part->own->graph->node)
+            if (n->name.size && onx_map_get(&m->names, m->parts, n->name) != part)
+                ONX_TRY(rename_node(m, part, n));
+    return ONX_OK;
+}
+
 /* ─ All of it ────────────────────────────────────────────────────────────────────────────────── */
 
 /* Only what was asked for. */
@@ -302,6 +331,7 @@ static onx_status merge(onx_merge *m, const onx_model *const *models) {
     for (size_t i = 0; i < m->n; i++) ONX_TRY(take_part(m, i, models[i]));
     ONX_TRY(join_all(m));
     for (size_t i = 0; i < m->n; i++) ONX_TRY(enter_names(m, &m->parts[i]));
+    ONX_TRY(rename_nodes(m));
     ONX_TRY(onx_merge_build(m));
     ONX_TRY(onx_model_link(m->out, m->diag));
     return cut(m);
