@@ -297,7 +297,8 @@ static onx_status enter_nodes(onx_merge *m, onx_merge_part *part) {
 
 static onx_status rename_node(onx_merge *m, onx_merge_part *part, onx_node *node) {
     char name[256];
-    do snprintf(name, sizeof name, "%.200s_%zu", onx_node_name(node), ++m->n_renamed);
+    int n = node->name.size <= 200 ? (int)node->name.size : 0;
+    do snprintf(name, sizeof name, "%.*s_%zu", n, onx_node_name(node), ++m->n_renamed);
     while (onx_map_get(&m->names, m->parts, onx_str_of(name)));
     if (onx_node_set_name(node, name) || !onx_map_put(&m->names, m->parts, node->name, part))
         return onx_fail_nomem(m->diag);
