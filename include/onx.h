@@ -1175,7 +1175,8 @@ typedef enum onx_constants {
 /* Move constants; values keep their names, and payloads are not copied. Subgraphs are gone into,
  * bodies of functions, which cannot have initializers, are not. A Constant that is an output of its
  * graph stays, and so does an initializer that training changes. `*count` (which may be NULL): how
- * many were moved. UNSUPPORTED before IR version 4, where every initializer is an input. */
+ * many were moved. Before IR version 4 every initializer is an input: as nodes they are none, and
+ * where initializers are to be no inputs, the IR version becomes 4. */
 ONX_API onx_status onx_model_move_constants(onx_model *model, onx_constants where, size_t *count,
                                             onx_diag *diag);
 

@@ -142,6 +142,38 @@ static onx_status prepare(onx_model *model, onx_diag *diag) {
     return status;
 }
 
+static onx_status strip(onx_model *model, onx_diag *diag) {
+    return onx_model_strip(model, ONX_STRIP_ALL | ONX_STRIP_INPUTS | ONX_STRIP_TRAINING, NULL,
+                           diag);
+}
+
+/* All the ways there are, one after the other. */
+static onx_status move_constants(onx_model *model, onx_diag *diag) {
+    static const onx_constants ways[] = {ONX_CONSTANTS_INPUTS, ONX_CONSTANTS_FIXED,
+                                         ONX_CONSTANTS_NODES, ONX_CONSTANTS_INITIALIZERS};
+    onx_status status = ONX_OK;
+    for (size_t i = 0; i < ONX_COUNT(ways) && !status; i++)
+        status = onx_model_move_constants(model, ways[i], NULL, diag);
+    return status;
+}
+
+/* Every dimension of the first inputs is another one. */
+static onx_status free_dims(onx_model *model, onx_diag *diag) {
+    const onx_graph *graph = onx_model_graph(model);
+    onx_dim_change changes[16];
+    onx_dims_options options = ONX_INIT(onx_dims_options);
+    for (size_t i = 0; graph && i < onx_graph_input_count(graph) && i < 16; i++) {
+        const onx_value *value = onx_graph_input(graph, i);
+        const onx_type *type = onx_value_type(value);
+        bool found = onx_type_kind_of(type) == ONX_TYPE_TENSOR &&
+                     onx_graph_find(graph, onx_value_name(value)) == value;
+        for (size_t k = 0; found && k < onx_type_rank(type) && options.n_changes < 16; k++)
+            changes[options.n_changes++] = (onx_dim_change){onx_value_name(value), k, "other", 0};
+    }
+    options.changes = changes;
+    return onx_model_set_dims(model, &options, diag);
+}
+
 static const struct {
     const char *name;
     tool_fn *run;
@@ -160,6 +192,9 @@ static const struct {
     {"extract", extract, false},
     {"rename", rename_all, true},
     {"merge", merge_two, false},
+    {"strip", strip, true},
+    {"constants", move_constants, true},
+    {"dims", free_dims, true},
     {"session", prepare, false},
 };
 

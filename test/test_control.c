@@ -394,9 +394,9 @@ TEST(splits) {
                     {"2,3", {1, 2, 3, 4, 5, 6}}});
     static const char *const wrong[][2] = {{"int64[2] {2, 2}", "fit"},
                                            {"int64[2] {2, 0}", "together"},
-                                           {"int64[2] {-1, 4}", "fit"},
-                                           {"int64 {0}", "positive"},
-                                           {"int64 {-9223372036854775808}", "positive"}};
+                                           {"int64[2] {-1, 4}", "out of range"},
+                                           {"int64 {0}", "out of range"},
+                                           {"int64 {-9223372036854775808}", "out of range"}};
     for (size_t i = 0; i < ONX_COUNT(wrong); i++) {
         char text[600];
         snprintf(text, sizeof text,

@@ -519,7 +519,53 @@ TEST(bodies) {
     CHECK(n >= 37);
 }
 
-TEST_MAIN(E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling) E(doubling_graphs)
-              E(facts) E(facts_values) E(facts_doubling) E(facts_deep) E(bodies) E(call)
-                  E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
+/* ── Failing memory, all the way ─────────────────────────────────────────────────────────────── */
+
+static const char everything[] =
+    HEAD "g (float[N,4] x, bool c) => (y) {\n"
+         " t = d.F <a = 2.0, e = ge () => (s) { s = Neg (x) }> (x, c)\n"
+         " u = d.F <e = ge () => (s) { s = Neg (x) }> (t, c)\n"
+         " v = LayerNormalization (u, w)\n y = Celu (v) }\n" FUNCTION
+         "F <a: float = 1.0, e> (p, c) => (q) <float[3] t> { t = d.G (p)\n"
+         " q = If (c) <then_branch = gt () => (s) { u = Elu <alpha: float = @a> (t)"
+         " s = Add (u, p) }, else_branch: graph = @e> }\n"
+         "<domain: \"d\", opset_import: [\"\": 12]>\n"
+         "G (p) => (q) { q = Squeeze <axes = [0]> (p) }";
+
+static onx_status use_all(onx_context *ctx) {
+    onx_load_options load = {.size = sizeof load, .format = ONX_FORMAT_TEXT};
+    onx_inline_options how = ONX_INIT(onx_inline_options);
+    onx_facts_options infer = {.report = onx_facts_ignore};
+    onx_model *model = NULL, *out = NULL;
+    onx_facts *facts = NULL;
+    how.all_operators = true;
+    onx_status status =
+        onx_model_load_memory(ctx, everything, strlen(everything), &load, &model, NULL);
+    if (!status) status = onx_facts_new(model, &infer, &facts, NULL);
+    if (!status) status = onx_model_inline(model, &how, &out, NULL);
+    CHECK(!out || test_links(out));
+    onx_facts_free(facts);
+    onx_model_free(out);
+    onx_model_free(model);
+    return status;
+}
+
+TEST(no_memory_at_all) {
+    bool done = false;
+    for (size_t at = 1; !done && at < 20000; at++) {
+        test_heap heap = {.fail_count = 1};
+        onx_context *ctx = test_context(&heap, NULL);
+        heap.fail_at = heap.calls + at;
+        onx_status status = use_all(ctx);
+        CHECK(status == ONX_OK || status == ONX_NO_MEMORY);
+        done = status == ONX_OK && !heap.failed;
+        onx_context_free(ctx);
+        CHECK_EQ(heap.bytes, 0);
+    }
+    CHECK(done);
+}
+
+TEST_MAIN(E(no_memory_at_all) E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling)
+              E(doubling_graphs) E(facts) E(facts_values) E(facts_doubling) E(facts_deep) E(bodies)
+                  E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
                       E(refused) E(no_memory))

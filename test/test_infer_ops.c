@@ -1,5 +1,5 @@
 /* test_infer_ops.c: inference of single operators: nodes as text and what is known about their
- * outputs, or why they cannot be; the bodies of those that are functions; and all node models of the
+ * outputs, or why they cannot be; bodies of those that are functions; and all node models of the
  * backend tests against their recorded outputs. */
 #include "test.h"
 
@@ -282,6 +282,10 @@ TEST(resize_scales) {
          "float[N,3,?0,6]"},
         {18, "float[N,3,H,W] a", BY("2.0, 3.0") "y = Resize <axes = [-1, 2]> (a, , s)",
          "float[N,3,3*H,2*W]"},
+        {19, "float[N,3,H,10] a",
+         BY("1.0, 1.0") "t = Constant <value_floats = [2.0, 0.7]> () "
+                        "u = Concat <axis = 0> (s, t) y = Resize (a, , u)",
+         "float[N,3,2*H,6]"},
         {19, "float[N,3,H,W] a, float[4] s", "y = Resize (a, , s)", "float[?0,?1,?2,?3]"},
         {19, "float[N,3,H,W] a, float[2] s", "y = Resize <axes = [2, 3]> (a, , s)",
          "float[N,3,?0,?1]"},
@@ -600,6 +604,63 @@ TEST(others) {
     ALL_HOLD(cases);
 }
 
+/* What other operators refuse: ranks of lists and shapes, indices, sizes that differ. */
+TEST(refused) {
+#define LIST(name, list) name " = Constant <value_ints = [" list "]> () "
+    static const op_case cases[] = {
+        {9, "int64[2,2] s", "y = ConstantOfShape (s)", "!input 0 has 2 dimensions; it needs 1"},
+        {9, "int64[3] s", "y = ConstantOfShape (s)", "float[?0,?1,?2]"},
+        {9, "float[3] a", "y = EyeLike (a)", "!it needs 2"},
+        {14, "float[3] a", "y = Trilu (a)", "!it needs at least 2"},
+        {8, "float[2,1,N] a, int64[3] s", "y = Expand (a, s)", "float[2,?0,?1]"},
+        {8, "float[2,3] a, int64[1] s", "y = Expand (a, s)", "float[2,3]"},
+        {8, "float[2,3] a, int64[1,3] s", "y = Expand (a, s)", "!it needs 1"},
+        {13, "float[2,3] a, int64[1,2] s", "y = Reshape (a, s)", "!it needs 1"},
+        {14, "float[0,3] a", LIST("s", "0, -1") "y = Reshape <allowzero = 1> (a, s)",
+         "!-1 can be any size"},
+        {9, "float[2,3] a", "y = Flatten <axis = -1> (a)", "!axis -1 is out of range"},
+        {13, "float[2,3] a", "y = Flatten <axis = -1> (a)", "float[2,3]"},
+        {13, "float[2,3] a, int64[2,1] s", "y = Tile (a, s)", "!it needs 1"},
+        {11, "float[3] a", "y = Softmax (a)", "!axis 1 is not a dimension"},
+        {1, "float[3] a", "y = Softmax (a)", "float[3]"},
+        {13, "float a", "y = LogSoftmax (a)", "!it needs at least 1"},
+        {26, "int64[N] a", "y = BitCast <to = 1> (a)", "!int64 has 64 bits, float has 32"},
+        {26, "int32[N] a", "y = BitCast <to = 1> (a)", "float[N]"},
+        {28, "float[N,3] a, float[M,3] b", "y = SwiGLU (a, b)", "float[N,3]"},
+        {28, "float[N,3] a, float[N,1] b", "y = SwiGLU (a, b)", "!is 3 and 1"},
+        {28, "float[N,3] a, float[3] b", "y = SwiGLU (a, b)", "!it needs 2"},
+        {15, "float[N,3,H] a, float[4] s, float[3] b, float[3] m, float[3] v",
+         "y = BatchNormalization (a, s, b, m, v)", "!number of channels is 3 and 4"},
+        {15, "float[N,3,H] a, float[3] s, float[3] b, float[3] m, float[3,1] v",
+         "y = BatchNormalization (a, s, b, m, v)", "!input 4 has 2 dimensions"},
+        {13, "float[3] a", "i = Constant <value_int = 3> () y = Gather (a, i)",
+         "!index 3 is out of range for 3 elements"},
+        {13, "int64[N] a, int64[2] d, float[2] v", "y = OneHot (a, d, v)", "!depths is 1 and 2"},
+        {13, "int64[N] a, int64 d, float[3] v", "y = OneHot (a, d, v)", "!off and on is 2 and 3"},
+        {11, "float a, bool[N] c", "y = Compress (a, c)", "!it needs at least 1"},
+        {11, "float[N] a, bool[N,2] c", "y = Compress (a, c)", "!input 1 has 2 dimensions"},
+        {11, "float[2,4] a", LIST("k", "5") "y, y1 = TopK (a, k)", "!the 5 greatest of 4"},
+        {11, "float[2,4] a, int64 k", "y, y1 = TopK (a, k)", "!it needs 1"},
+        {1, "float[2,4] a", "y, y1 = TopK <k = 0> (a)", "!k is 0"},
+        {18, "float[4] a", "y, y1 = Split (a)", "!neither the input split nor"},
+        {18, "float[4] a", "y, y1 = Split <num_outputs = 3> (a)", "!the node has 2 outputs"},
+        {18, "float[4] a, int64[2] s", "y, y1 = Split <num_outputs = 2> (a, s)", "!exclude"},
+        {11, "float[4,M] a", LIST("s", "1, 2") "y = SplitToSequence (a, s)", "!add up to 3"},
+        {11, "float[4,M] a", "s = Constant <value_int = 0> () y = SplitToSequence (a, s)",
+         "!the size 0"},
+        {18, "float[N,3] a, int64[2] p", LIST("x", "2") "y = Pad (a, p, , x)", "!axis 2 is out"},
+        {18, "float[N,3] a, int64[2] p", LIST("x", "1") "y = Pad (a, p, , x)", "float[N,?0]"},
+        {13, "float[N,3] a, int64[1] s, int64[1] e", LIST("x", "0") "y = Slice (a, s, e, x)",
+         "float[?0,3]"},
+        {13, "float[N,3] a, int64[1] s, int64[2] e", "y = Slice (a, s, e)", "!is 1 and 2"},
+        {13, "float a", "y = ArgMax <axis = 0> (a)", "!axis 0 is not a dimension"},
+        {13, "float a", "y = ArgMax (a)", "int64"},
+        {22, "float a, float[3,2,1] b", "y = Conv (a, b)", "!the input has 0 dimensions"},
+    };
+#undef LIST
+    ALL_HOLD(cases);
+}
+
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The body of the last node, as ONNX text without its head; NULL: there is none. */
@@ -791,4 +852,4 @@ TEST(recorded) {
 
 TEST_MAIN(E(quantize) E(dequantize) E(integer_products) E(conv_transpose) E(deform_conv) E(col2im)
               E(pools) E(resize_scales) E(resize_sizes) E(grids) E(detection) E(dft) E(frames)
-                  E(chance) E(losses) E(einsum) E(others) E(bodies) E(recorded))
+                  E(chance) E(losses) E(einsum) E(others) E(refused) E(bodies) E(recorded))

@@ -81,6 +81,7 @@ TEST(equal) {
         {"broadcast(broadcast(a, b), c)", "broadcast(a, broadcast(c, b))"},
         {"broadcast(a, 7)", "7"},
         {"broadcast(min(a, 512), a)", "a"},
+        {"broadcast(a, a*b)", "a*b"},
         {"broadcast(a, broadcast(a, b))", "broadcast(b, a)"},
     };
     for (size_t i = 0; i < ONX_COUNT(pairs); i++) {

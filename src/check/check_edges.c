@@ -3,9 +3,12 @@
 #include "check/checker.h"
 #include "ir/edit.h"
 
+#include <stdio.h>
+
 typedef struct edges {
     onx_checker *c;
-    const onx_node *node;
+    const onx_facts *facts;
+    const onx_node *node, *at; /* where it is told: the node, or the call that leads to it */
     const onx_callee *callee;
     const char *what; /* "input" or "output" */
     const onx_param *params;
@@ -51,6 +54,25 @@ static bool is_same(const onx_fact *a, const onx_fact *b) {
     return true;
 }
 
+/* At the node, or, of one in a function, kept for the call that leads to it. */
+static void say(const edges *e, onx_rule_id rule, const char *hint, const char *fmt, ...)
+    ONX_PRINTF(4, 5);
+static void say(const edges *e, onx_rule_id rule, const char *hint, const char *fmt, ...) {
+    char sentence[440];
+    onx_diag diag = ONX_INIT(onx_diag);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    onx_fail(&diag, ONX_INVALID, "%s", sentence);
+    onx_diag_hint(&diag, "%s", hint);
+    onx_diag_place(&diag, "graph '%.100s'", onx_graph_name(e->node->graph));
+    if (e->at == e->node)
+        onx_check_pass_on(e->c, rule, e->node, &diag);
+    else
+        onx_check_keep(e->c, e->at, rule, &diag);
+}
+
 static void tell_type(const edges *e, size_t index, size_t param, const onx_fact *fact) {
     const onx_signature *s = &e->callee->signature;
     size_t v = variable_of(s, e->params[param].type);
@@ -58,10 +80,10 @@ static void tell_type(const edges *e, size_t index, size_t param, const onx_fact
     onx_buf buf;
     onx_buf_init(&buf, e->c->ctx);
     onx_str text = text_of(fact, &buf);
-    onx_check_tell(e->c, ONX_RULE_EDGE_TYPE, e->node, "add a Cast, or take another opset version",
-                   "%s %zu, '%.*s', of %s %d cannot be %.*s: it is one of %.*s", e->what, index,
-                   ONX_FMT(e->params[param].name), e->callee->op->name, (int)e->callee->op->since,
-                   ONX_FMT(text), ONX_FMT(types));
+    say(e, ONX_RULE_EDGE_TYPE, "add a Cast, or take another opset version",
+        "%s %zu, '%.*s', of %s %d cannot be %.*s: it is one of %.*s", e->what, index,
+        ONX_FMT(e->params[param].name), e->callee->op->name, (int)e->callee->op->since,
+        ONX_FMT(text), ONX_FMT(types));
     onx_buf_fini(&buf);
 }
 
@@ -70,17 +92,16 @@ static void tell_match(const edges *e, size_t index, const onx_fact *fact, const
     onx_buf_init(&a, e->c->ctx);
     onx_buf_init(&b, e->c->ctx);
     onx_str one = text_of(fact, &a), two = text_of(other->fact, &b);
-    onx_check_tell(e->c, ONX_RULE_EDGE_MATCH, e->node, "add a Cast",
-                   "%s %zu of %s is %.*s, but %s %zu, which must have the same type, is %.*s",
-                   e->what, index, e->callee->op->name, ONX_FMT(one), other->what, other->index,
-                   ONX_FMT(two));
+    say(e, ONX_RULE_EDGE_MATCH, "add a Cast",
+        "%s %zu of %s is %.*s, but %s %zu, which must have the same type, is %.*s", e->what, index,
+        e->callee->op->name, ONX_FMT(one), other->what, other->index, ONX_FMT(two));
     onx_buf_fini(&a);
     onx_buf_fini(&b);
 }
 
 /* False: it was told that something is wrong. */
 static bool check_edge(const edges *e, size_t index, const onx_value *value, bound *variables) {
-    const onx_fact *fact = onx_facts_of(e->c->facts, value);
+    const onx_fact *fact = onx_facts_of(e->facts, value);
     const onx_signature *s = &e->callee->signature;
     if (!value || !fact->kind || !e->n_params) return true;
     size_t param = index < e->n_params ? index : e->n_params - 1;
@@ -97,16 +118,34 @@ static bool check_edge(const edges *e, size_t index, const onx_value *value, bou
 }
 
 /* Outputs would be wrong for the same reason as inputs. */
-void onx_check_edges(onx_checker *c, const onx_node *node) {
-    const onx_callee *callee = onx_check_callee(c, node);
-    bool ok = callee && callee->op && !callee->op->deprecated && !onx_check_called(c, node);
-    if (!ok) return;
-    const onx_signature *s = &callee->signature;
+static void check_edges(const edges *e) {
+    const onx_node *node = e->node;
+    const onx_signature *s = &e->callee->signature;
     bound variables[MOST_VARIABLES] = {{NULL, NULL, 0}};
-    edges in = {c, node, callee, "input", s->inputs, s->n_inputs, callee->in_types};
-    edges out = {c, node, callee, "output", s->outputs, s->n_outputs, callee->out_types};
+    edges in = *e, out = *e;
+    bool ok = true;
+    in.what = "input", in.params = s->inputs, in.n_params = s->n_inputs;
+    in.types = e->callee->in_types;
+    out.what = "output", out.params = s->outputs, out.n_params = s->n_outputs;
+    out.types = e->callee->out_types;
     for (size_t i = 0; i < node->input.n; i++)
         ok = check_edge(&in, i, onx_node_input(node, i), variables) && ok;
     for (size_t i = 0; ok && i < node->output.n; i++)
         (void)check_edge(&out, i, onx_node_output(node, i), variables);
+}
+
+void onx_check_edges(onx_checker *c, const onx_node *node) {
+    const onx_callee *callee = onx_check_callee(c, node);
+    bool known = callee && callee->op && !callee->op->deprecated && !onx_check_called(c, node);
+    if (known)
+        check_edges(
+            &(edges){.c = c, .facts = c->facts, .node = node, .at = node, .callee = callee});
+}
+
+void onx_check_inner_edges(onx_checker *c, const onx_facts *facts, const onx_node *node,
+                           const onx_node *call) {
+    const onx_op *op = onx_op_of(node);
+    const onx_callee *callee = op && !op->deprecated ? onx_check_row(c, op) : NULL;
+    if (callee)
+        check_edges(&(edges){.c = c, .facts = facts, .node = node, .at = call, .callee = callee});
 }

@@ -58,11 +58,11 @@ static uint32_t *allowed(onx_checker *c, const onx_signature *s, const onx_param
     return types;
 }
 
-static onx_callee *callee_new(onx_checker *c, const onx_node *node) {
+static onx_callee *callee_new(onx_checker *c, const onx_op *op) {
     onx_callee *callee = onx_arena_alloc(&c->arena, sizeof *callee);
     if (!callee) return NULL;
-    callee->op = onx_op_of(node);
-    if (!callee->op) return callee;
+    callee->op = op;
+    if (!op) return callee;
     onx_signature *s = &callee->signature;
     if (onx_signature_parse(callee->op, &c->arena, s, NULL)) return NULL;
     count_range(s->inputs, s->n_inputs, &callee->min_in, &callee->max_in);
@@ -73,15 +73,24 @@ static onx_callee *callee_new(onx_checker *c, const onx_node *node) {
     return callee->in_types && callee->out_types && callee->rules ? callee : NULL;
 }
 
+/* Enter what (owner, name) calls. */
+static onx_callee *callee_of(onx_checker *c, const void *owner, onx_str name, const onx_op *op) {
+    onx_callee *callee = callee_new(c, op);
+    if (!callee || !onx_map_put(&c->callees, owner, name, callee)) c->no_memory = true;
+    return callee;
+}
+
+onx_callee *onx_check_row(onx_checker *c, const onx_op *op) {
+    onx_callee *callee = onx_map_get(&c->callees, op, (onx_str){NULL, 0});
+    return callee ? callee : callee_of(c, op, (onx_str){NULL, 0}, op);
+}
+
 onx_callee *onx_check_callee(onx_checker *c, const onx_node *node) {
     const onx_opset *import = onx_check_import(c, node->domain);
     const void *owner = import ? (const void *)import : c->model;
     if (!import && (c->model->ir_version >= 3 || onx_domain_plain(node->domain).size)) return NULL;
     onx_callee *callee = onx_map_get(&c->callees, owner, node->op_type);
-    if (callee) return callee;
-    callee = callee_new(c, node);
-    if (!callee || !onx_map_put(&c->callees, owner, node->op_type, callee)) c->no_memory = true;
-    return callee;
+    return callee ? callee : callee_of(c, owner, node->op_type, onx_op_of(node));
 }
 
 /* ── Operators that are not there ────────────────────────────────────────────────────────────── */

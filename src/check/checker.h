@@ -111,6 +111,7 @@ void onx_check_dtype(onx_checker *c, onx_rule_id rule, const void *msg, int32_t 
 /* check_node.c, check_attr.c, check_values.c, check_control.c */
 void onx_check_node(onx_checker *c, const onx_node *node);
 onx_callee *onx_check_callee(onx_checker *c, const onx_node *node); /* NULL: not imported */
+onx_callee *onx_check_row(onx_checker *c, const onx_op *op);        /* NULL: memory ran out */
 void onx_check_attr(onx_checker *c, const onx_attr *attr);
 /* `callee` may be NULL. */
 void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_callee *callee);
@@ -132,8 +133,12 @@ void onx_check_recursion(onx_checker *c);
  * a node on the way. */
 onx_status onx_check_infer(onx_checker *c, onx_facts **out) ONX_MUST_CHECK;
 void onx_check_findings(onx_checker *c, const onx_node *node);
+/* Tell of this when the walk comes to the node. */
+void onx_check_keep(onx_checker *c, const onx_node *node, onx_rule_id rule, const onx_diag *diag);
 
-/* check_edges.c */
+/* check_edges.c: of a node; and of one in a function that was gone into from `call`. */
 void onx_check_edges(onx_checker *c, const onx_node *node);
+void onx_check_inner_edges(onx_checker *c, const onx_facts *facts, const onx_node *node,
+                           const onx_node *call);
 
 #endif

@@ -1,7 +1,9 @@
 /* argument.c: single arguments of a node as inference functions ask for them: attributes that are a
- * word of a few or an element type, inputs that are one number or a list of real numbers; and
- * outputs with the shape of another value. */
+ * word of a few or an element type, inputs that are one number or have a certain rank; and outputs
+ * with the shape of another value. */
 #include "infer/infer_internal.h"
+
+#include <stdio.h>
 
 onx_status onx_infer_choice(onx_infer *in, const char *attribute, const char *words) {
     onx_str text = onx_infer_string(in, attribute);
@@ -32,23 +34,18 @@ onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) {
     return ONX_OK;
 }
 
-bool onx_infer_floats(onx_infer *in, size_t index, size_t *n, const float **values) {
-    const onx_tensor *tensor = onx_infer_in(in, index)->constant;
-    uint64_t count;
-    size_t bytes;
-    if (!tensor || onx_tensor_dtype(tensor) != ONX_DTYPE_F32 ||
-        (onx_tensor_is_external(tensor) && !tensor->external.data) ||
-        onx_tensor_check(tensor, NULL) || onx_tensor_count(tensor, &count, NULL) ||
-        count > ONX_INFER_LIST || !onx_dtype_bytes(ONX_DTYPE_F32, count, &bytes))
-        return false;
-    float *floats = onx_arena_array(&in->facts->arena, (size_t)count + 1, sizeof *floats);
-    onx_status status =
-        floats ? onx_tensor_read_as(tensor, ONX_DTYPE_F32, floats, bytes, NULL) : ONX_NO_MEMORY;
-    in->facts->failed |= status == ONX_NO_MEMORY;
-    if (status != ONX_OK) return false;
-    *n = (size_t)count;
-    *values = floats;
-    return true;
+onx_status onx_infer_check_rank(onx_infer *in, size_t index, size_t least, size_t most) {
+    const onx_fact *fact = onx_infer_in(in, index);
+    char range[48];
+    if (!fact->ranked || (fact->rank >= least && fact->rank <= most)) return ONX_OK;
+    if (least == most)
+        snprintf(range, sizeof range, "%zu", least);
+    else if (most == SIZE_MAX)
+        snprintf(range, sizeof range, "at least %zu", least);
+    else
+        snprintf(range, sizeof range, "from %zu to %zu", least, most);
+    return onx_infer_fail(in, "input %zu has %zu dimensions; it needs %s", index, fact->rank,
+                          range);
 }
 
 onx_status onx_infer_like(onx_infer *in, size_t output, onx_dtype dtype, const onx_fact *shape) {

@@ -37,8 +37,13 @@ void onx_facts_ignore(void *user, const onx_node *node, const onx_value *value,
     (void)user, (void)node, (void)value, (void)diag;
 }
 
+static bool is_of_model(const onx_facts *facts, const onx_graph *graph) {
+    return graph->model == facts->model;
+}
+
 static void tell(const onx_facts *facts, const onx_node *node, const onx_value *value,
                  const onx_diag *diag) {
+    if (!is_of_model(facts, node ? node->graph : value->graph)) node = facts->at, value = NULL;
     facts->options.report(facts->options.user, node, value, diag);
 }
 
@@ -176,12 +181,15 @@ static onx_status infer_node(onx_facts *facts, const onx_node *node, onx_diag *d
     in.ins = onx_arena_array(&facts->arena, n_in + 1, sizeof *in.ins);
     in.outs = onx_arena_array(&facts->arena, n_out + 1, sizeof *in.outs);
     if (!in.ins || !in.outs) return onx_fail_nomem(diag);
+    if (is_of_model(facts, node->graph)) facts->at = node;
     for (size_t i = 0; i < n_in; i++) in.ins[i] = onx_facts_of(facts, onx_node_input(node, i));
     onx_status status = ask(&in);
     if (!status) status = visit_graphs(&in);
     if (status && diag && diag != in.diag) *diag = *in.diag;
     for (size_t i = 0; i < n_out && !status; i++)
         if (keep(facts, &in, onx_node_output(node, i), &in.outs[i])) status = onx_fail_nomem(diag);
+    if (!status && facts->options.inside && !is_of_model(facts, node->graph))
+        facts->options.inside(facts->options.user, facts, node, facts->at);
     return status;
 }
 

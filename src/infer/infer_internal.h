@@ -35,8 +35,9 @@ struct onx_facts {
     onx_map unknown;   /* sizes that nothing is known about: symbol to onx_loss */
     onx_map losses;    /* values of unknown type or rank to onx_loss */
     uint32_t n_unknown;
-    uint32_t depth; /* of the graph that is gone through now */
-    onx_diag heard; /* what is to be reported, kept here for it is large and calls are nested */
+    uint32_t depth;     /* of the graph that is gone through now */
+    onx_diag heard;     /* what is to be reported, kept here for it is large and calls are nested */
+    const onx_node *at; /* the node of the model that is gone through, or into */
     struct onx_callees *callees; /* callee.c; NULL: no function was called yet */
 };
 

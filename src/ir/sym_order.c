@@ -155,9 +155,11 @@ static const onx_atom *alone(const onx_sym *s, onx_atom_kind kind) {
     return one && s->terms[0].factors[0]->kind == kind ? s->terms[0].factors[0] : NULL;
 }
 
-/* Of two sizes that broadcast, is one never less than the other, and this one 0 only if that is?
- * Then it is what they broadcast to: seq, of seq and min(seq, 512). */
+/* Is a the size that a and b broadcast to, if they do? So it is if it is a multiple of b, or never
+ * less than b where b is 0 only if a is: of batch*seq and seq; of seq and min(seq, 512). */
 static bool covers(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
+    const onx_sym *times = onx_sym_floordiv(syms, a, b);
+    if (times && onx_sym_mul(syms, times, b) == a) return true;
     return onx_sym_at_least(syms, a, b) &&
            onx_sym_at_least(syms, b, onx_sym_min(syms, a, onx_sym_int(syms, 1)));
 }

@@ -95,8 +95,6 @@ static onx_status plan_initializer(mover *m, onx_node *node) {
     const onx_attr *a = constant_of(node);
     move one = {.value = onx_node_output(node, 0), .node = node};
     if (!a || !is_own_name(one.value) || onx_value_is_output(one.value)) return ONX_OK;
-    if (m->model->functions.count && onx_model_function_find(m->model, "", "Constant", ""))
-        return ONX_OK;
     one.sparse = onx_attr_type_of(a) == ONX_ATTR_SPARSE_TENSOR ? a->sparse_tensor : NULL;
     one.tensor = one.sparse ? one.sparse->values : a->t;
     if (one.sparse && !one.tensor) return ONX_OK;
@@ -161,7 +159,8 @@ static onx_status plan_node(mover *m, onx_tensor *tensor, onx_sparse *sparse) {
     move one = {.value = tensor && tensor->ref ? tensor->ref->value : NULL,
                 .tensor = tensor,
                 .sparse = sparse};
-    if (!is_own_name(one.value) || one.value->input || is_variable(one.value)) return ONX_OK;
+    if (!is_own_name(one.value) || is_variable(one.value)) return ONX_OK;
+    if (one.value->input && (m->model->ir_version >= 4 || one.value->graph->outer)) return ONX_OK;
     one.node = make_node(m, sparse != NULL);
     one.ref = one.node ? new_ref(m, one.node, ONX_REF_OUTPUT, NULL) : NULL;
     return one.ref ? add(m, &one) : onx_fail_nomem(m->diag);
@@ -267,10 +266,11 @@ static onx_status plan_initializers(mover *m, onx_graph *graph, plan_fn *plan) {
 }
 
 static onx_status plan(mover *m, onx_constants where) {
+    bool hidden = onx_model_function_find(m->model, "", "Constant", "") != NULL;
     if (where == ONX_CONSTANTS_INPUTS) return plan_initializers(m, m->model->graph, plan_input);
     for (onx_graph *g = NULL; (g = onx_model_graph_next(m->model, g)) && !g->function;) {
         if (where == ONX_CONSTANTS_NODES) ONX_TRY(plan_initializers(m, g, plan_node));
-        if (where == ONX_CONSTANTS_INITIALIZERS)
+        if (where == ONX_CONSTANTS_INITIALIZERS && !hidden)
             ONX_EACH (onx_node, node, g->node) ONX_TRY(plan_initializer(m, node));
     }
     return ONX_OK;
@@ -292,21 +292,28 @@ static void perform(const mover *m, onx_constants where) {
     }
 }
 
+/* Before IR version 4 all initializers are inputs, of which some are to be none now: those that
+ * become nodes, or all, in a newer version. */
+static size_t make_room(onx_model *model, onx_constants where, size_t moved) {
+    bool old = model->ir_version < 4;
+    size_t fixed = 0;
+    if (where == ONX_CONSTANTS_FIXED || (where == ONX_CONSTANTS_NODES && old))
+        fixed = fix_inputs(model->graph);
+    bool newer =
+        where == ONX_CONSTANTS_FIXED ? fixed : where == ONX_CONSTANTS_INITIALIZERS && moved;
+    if (old && newer) onx_i64_set(model, ONX_ROW(model, ir_version), 4);
+    return where == ONX_CONSTANTS_FIXED ? fixed : 0;
+}
+
 onx_status onx_model_move_constants(onx_model *model, onx_constants where, size_t *count,
                                     onx_diag *diag) {
     if (!model || !model->graph) return onx_fail(diag, ONX_USAGE, "there is no model with a graph");
-    if (model->ir_version < 4 && where != ONX_CONSTANTS_INPUTS) {
-        onx_fail(diag, ONX_UNSUPPORTED, "in IR version %lld every initializer is an input",
-                 (long long)model->ir_version);
-        onx_diag_hint(diag, "raise the IR version to 4 or more first: onx_model_set_ir_version");
-        return ONX_UNSUPPORTED;
-    }
     mover m = {.model = model, .diag = diag};
     onx_arena_init(&m.arena, model->msg.doc->ctx);
     onx_status status = plan(&m, where);
     if (!status) {
+        size_t fixed = make_room(model, where, m.n);
         perform(&m, where);
-        size_t fixed = where == ONX_CONSTANTS_FIXED ? fix_inputs(model->graph) : 0;
         if (count) *count = m.n + fixed;
     }
     onx_arena_fini(&m.arena);

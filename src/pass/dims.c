@@ -37,7 +37,7 @@ static const onx_str no_name = {NULL, 0};
 static void hear(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
     resizer *r = user;
     const void *where = value ? (const void *)value : node;
-    if (r->heard) return;
+    if (r->heard || diag->status != ONX_INVALID) return;
     if (!r->listening) {
         if (!onx_map_put(&r->faulty, where, no_name, r)) r->heard = onx_fail_nomem(r->diag);
     } else if (!onx_map_get(&r->faulty, where, no_name)) {

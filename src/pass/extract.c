@@ -314,9 +314,9 @@ onx_status onx_model_extract(const onx_model *model, const onx_extract_options *
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "onx_model_extract needs a model");
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
     cutter c = {.model = model, .graph = model->graph, .options = &o, .diag = diag};
-    onx_reach_init(&c.reach, model, true);
     onx_map_init(&c.seen, model->msg.doc->ctx);
-    onx_status status = cut(&c);
+    onx_status status = onx_reach_init(&c.reach, model, true, diag);
+    if (!status) status = cut(&c);
     onx_facts_free(c.facts);
     onx_map_fini(&c.seen);
     onx_reach_fini(&c.reach);

@@ -25,10 +25,6 @@ typedef struct onx_inline {
 /* In the model itself. After a failure it means what it meant before, with some calls inlined. */
 onx_status onx_inline_run(onx_model *model, const onx_inline *how, onx_diag *diag) ONX_MUST_CHECK;
 
-/* inline_model.c: the model with its functions brought to the opset versions that it imports itself:
- * for when onx_inline_run says UNSUPPORTED. */
-onx_status onx_inline_align(const onx_model *model, onx_model **out, onx_diag *diag) ONX_MUST_CHECK;
-
 /* ─ calls.c: who calls whom, and how much that is ────────────────────────────────────────────── */
 
 typedef struct onx_callee {

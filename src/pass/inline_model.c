@@ -89,7 +89,8 @@ static onx_status check_operators(const onx_model *model, const onx_inline_optio
     return ONX_OK;
 }
 
-onx_status onx_inline_align(const onx_model *model, onx_model **out, onx_diag *diag) {
+/* The model with its functions brought to the opset versions that it imports itself. */
+static onx_status align(const onx_model *model, onx_model **out, onx_diag *diag) {
     onx_convert_options options = ONX_INIT(onx_convert_options);
     onx_arena arena;
     onx_arena_init(&arena, model->msg.doc->ctx);
@@ -131,7 +132,8 @@ onx_status onx_model_inline(const onx_model *model, const onx_inline_options *op
     how.must_expand = !o.all_operators;
     onx_status status = inline_copy(model, &how, out, diag);
     if (status != ONX_UNSUPPORTED || !model->functions.count) return status;
-    if (onx_inline_align(model, &same, NULL)) return status;
+    onx_status aligned = align(model, &same, NULL);
+    if (aligned) return aligned == ONX_NO_MEMORY ? onx_fail_nomem(diag) : status;
     status = inline_copy(same, &how, out, diag);
     onx_model_free(same);
     return status;

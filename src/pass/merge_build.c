@@ -105,19 +105,26 @@ static onx_status add_graph(onx_merge *m, const onx_model *model) {
 
 /* ─ What models have besides ─────────────────────────────────────────────────────────────────── */
 
-static onx_status add_opsets(onx_merge *m, size_t i) {
+static onx_status fail_opset(onx_merge *m, size_t i, const onx_opset *o, const onx_opset *there) {
+    onx_str domain = onx_domain_plain(o->domain);
+    int64_t newest = o->version > there->version ? o->version : there->version;
+    onx_fail(m->diag, ONX_CONFLICT,
+             "model %zu imports version %lld of '%.100s', but an earlier one %lld", i + 1,
+             (long long)o->version, domain.size ? domain.data : "ai.onnx",
+             (long long)there->version);
+    onx_diag_hint(m->diag, "bring them to one version: --convert, or onx convert --opset %lld",
+                  (long long)newest);
+    return ONX_CONFLICT;
+}
+
+static onx_status add_opsets(onx_merge *m, size_t i, onx_map *known) {
     ONX_EACH (onx_opset, o, m->parts[i].model->opset_import) {
-        int64_t there = onx_model_opset(m->out, onx_opset_domain(o));
-        if (!there && onx_model_set_opset(m->out, onx_opset_domain(o), o->version))
-            return onx_fail_nomem(m->diag);
-        if (!there || there == o->version) continue;
         onx_str domain = onx_domain_plain(o->domain);
-        onx_fail(m->diag, ONX_CONFLICT,
-                 "model %zu imports version %lld of '%.100s', but an earlier one %lld", i + 1,
-                 (long long)o->version, domain.size ? domain.data : "ai.onnx", (long long)there);
-        onx_diag_hint(m->diag, "bring them to one version: --convert, or onx convert --opset %lld",
-                      (long long)(o->version > there ? o->version : there));
-        return ONX_CONFLICT;
+        const onx_opset *there = onx_map_get(known, &m->out->opset_import, domain);
+        if (there && there->version != o->version && i) return fail_opset(m, i, o, there);
+        if (there) continue;
+        if (!onx_map_put(known, &m->out->opset_import, domain, o)) return onx_fail_nomem(m->diag);
+        if (i) ONX_TRY(add(m, m->parts[i].model, o, m->out, ONX_ROW(model, opset_import)));
     }
     return ONX_OK;
 }
@@ -164,34 +171,35 @@ static onx_status fail_function(onx_merge *m, size_t i, onx_str name, const char
     return ONX_CONFLICT;
 }
 
-static onx_status add_functions(onx_merge *m, size_t i, onx_map *ids) {
+static onx_status add_functions(onx_merge *m, size_t i, onx_operators *functions) {
     ONX_EACH (onx_function, f, m->parts[i].model->functions) {
-        onx_str key;
-        if (!onx_operator_key(&m->arena, f->domain, f->name, f->overload, &key))
-            return onx_fail_nomem(m->diag);
-        const onx_function *there = onx_map_get(ids, m, key);
+        const onx_function *there = onx_operators_get(functions, f->domain, f->name, f->overload);
         if (there && !onx_msg_equal(there, f, NULL))
             return fail_function(m, i, f->name, "another one");
-        if (!there && !onx_map_put(ids, m, key, f)) return onx_fail_nomem(m->diag);
+        if (!there && !onx_operators_put(functions, f->domain, f->name, f->overload, f))
+            return onx_fail_nomem(m->diag);
         if (!there && i) ONX_TRY(add(m, m->parts[i].model, f, m->out, ONX_ROW(model, functions)));
     }
     return ONX_OK;
 }
 
 /* An operator of one model must not become a call of another's function. */
-static onx_status check_calls(onx_merge *m, size_t i, const onx_map *ids) {
-    const onx_model *model = m->parts[i].model;
-    for (onx_graph *g = NULL; (g = onx_model_graph_next(model, g));)
-        for (onx_node *n = onx_graph_node_first(g); n; n = onx_node_next(n)) {
-            onx_str key;
-            if (!onx_operator_key(&m->arena, n->domain, n->op_type, n->overload, &key))
-                return onx_fail_nomem(m->diag);
-            if (onx_map_get(ids, m, key) &&
-                !onx_model_function_find(model, onx_node_domain(n), onx_node_op(n),
-                                         onx_node_overload(n)))
+static onx_status check_nodes(onx_merge *m, size_t i, const onx_operators *all,
+                              const onx_operators *own) {
+    for (onx_graph *g = NULL; (g = onx_model_graph_next(m->parts[i].model, g));)
+        for (onx_node *n = onx_graph_node_first(g); n; n = onx_node_next(n))
+            if (onx_operators_of(all, n) && !onx_operators_of(own, n))
                 return fail_function(m, i, n->op_type, "an operator");
-        }
     return ONX_OK;
+}
+
+static onx_status check_calls(onx_merge *m, size_t i, const onx_operators *all) {
+    onx_operators own;
+    onx_operators_init(&own, m->out->msg.doc->ctx);
+    onx_status status = onx_operators_add(&own, m->parts[i].model) ? check_nodes(m, i, all, &own)
+                                                                   : onx_fail_nomem(m->diag);
+    onx_operators_fini(&own);
+    return status;
 }
 
 /* ─ All of it ────────────────────────────────────────────────────────────────────────────────── */
@@ -215,32 +223,35 @@ static onx_status set_head(onx_merge *m) {
     return ok ? ONX_OK : onx_fail_nomem(m->diag);
 }
 
-static onx_status add_part(onx_merge *m, size_t i, onx_map *known) {
+static onx_status add_part(onx_merge *m, size_t i, onx_map *known, onx_operators *functions) {
     const onx_model *model = m->parts[i].model;
     if (i) ONX_TRY(add_graph(m, model));
-    ONX_TRY(add_opsets(m, i));
+    ONX_TRY(add_opsets(m, i, known));
     ONX_TRY(add_meta(m, i, &model->metadata_props, m->out, ONX_ROW(model, metadata_props), known));
     ONX_TRY(add_meta(m, i, &model->graph->metadata_props, m->out->graph,
                      ONX_ROW(graph, metadata_props), known));
     ONX_TRY(add_devices(m, i, known));
-    return add_functions(m, i, known);
+    return add_functions(m, i, functions);
 }
 
-static onx_status add_parts(onx_merge *m, onx_map *known) {
+static onx_status add_parts(onx_merge *m, onx_map *known, onx_operators *functions) {
     ONX_TRY(find_folder(m));
     ONX_TRY(declare_given(m, m->parts[0].model));
-    for (size_t i = 0; i < m->n; i++) ONX_TRY(add_part(m, i, known));
+    for (size_t i = 0; i < m->n; i++) ONX_TRY(add_part(m, i, known, functions));
     if (m->out->functions.count)
-        for (size_t i = 0; i < m->n; i++) ONX_TRY(check_calls(m, i, known));
+        for (size_t i = 0; i < m->n; i++) ONX_TRY(check_calls(m, i, functions));
     return set_head(m);
 }
 
 onx_status onx_merge_build(onx_merge *m) {
-    onx_map known; /* ids of functions, names of devices, keys of metadata, each under its owner */
+    onx_map known; /* domains of opsets, names of devices, keys of metadata, each under its owner */
+    onx_operators functions;
     filter f = {m, m->parts[0].model};
     ONX_TRY(onx_model_clone_some(f.model, keep, &f, &m->out, m->diag));
     onx_map_init(&known, m->out->msg.doc->ctx);
-    onx_status status = add_parts(m, &known);
+    onx_operators_init(&functions, m->out->msg.doc->ctx);
+    onx_status status = add_parts(m, &known, &functions);
+    onx_operators_fini(&functions);
     onx_map_fini(&known);
     return status;
 }

@@ -4,7 +4,6 @@
  * place and the names are written. Until then nothing has changed. Names that were equal before may
  * stay equal: what shadows another value in a file that breaks the rules does so afterwards. */
 #include "ir/edit.h"
-#include "ops/op.h"
 #include "pass/surgery.h"
 
 static const onx_str no_name = {NULL, 0};
@@ -115,19 +114,4 @@ onx_status onx_names_apply(onx_model *model, size_t n, const onx_new_name *chang
     onx_map_fini(&r.table);
     onx_map_fini(&r.changes);
     return status;
-}
-
-bool onx_operator_key(onx_arena *arena, onx_str domain, onx_str name, onx_str overload,
-                      onx_str *out) {
-    onx_str parts[] = {onx_domain_plain(domain), name, overload};
-    size_t size = ONX_COUNT(parts), at = 0;
-    for (size_t i = 0; i < ONX_COUNT(parts); i++) size += parts[i].size;
-    char *key = onx_arena_alloc(arena, size);
-    if (!key) return false;
-    for (size_t i = 0; i < ONX_COUNT(parts); i++) {
-        if (parts[i].size) memcpy(key + at, parts[i].data, parts[i].size);
-        at += parts[i].size + 1; /* the arena is zeroed */
-    }
-    *out = (onx_str){key, size};
-    return true;
 }

@@ -6,16 +6,19 @@
 
 static const onx_str no_name = {NULL, 0};
 
-void onx_reach_init(onx_reach *r, const onx_model *model, bool whole) {
+onx_status onx_reach_init(onx_reach *r, const onx_model *model, bool whole, onx_diag *diag) {
     onx_context *ctx = model->msg.doc->ctx;
     *r = (onx_reach){.model = model, .whole = whole};
     onx_arena_init(&r->arena, ctx);
     onx_map_init(&r->because, ctx);
     onx_map_init(&r->stops, ctx);
     onx_map_init(&r->domains, ctx);
+    onx_operators_init(&r->functions, ctx);
+    return onx_operators_add(&r->functions, model) ? ONX_OK : onx_fail_nomem(diag);
 }
 
 void onx_reach_fini(onx_reach *r) {
+    onx_operators_fini(&r->functions);
     onx_map_fini(&r->domains);
     onx_map_fini(&r->stops);
     onx_map_fini(&r->because);
@@ -67,11 +70,7 @@ static bool need_outputs(onx_reach *r, const onx_graph *graph, const onx_value *
 static bool need_operator(onx_reach *r, const onx_node *node) {
     if (!onx_map_put(&r->domains, NULL, onx_domain_plain(node->domain), unconst(node)))
         return false;
-    const onx_function *f =
-        r->model->functions.count
-            ? onx_model_function_find(r->model, onx_node_domain(node), onx_node_op(node),
-                                      onx_node_overload(node))
-            : NULL;
+    const onx_function *f = onx_operators_of(&r->functions, node);
     if (!f || onx_reach_has(r, f)) return true;
     if (!onx_map_put(&r->because, f, no_name, unconst(f))) return false;
     ONX_EACH (onx_opset, o, f->opset_import)

@@ -26,8 +26,9 @@ typedef struct renamer {
     text_edit *texts;
     size_t n_texts, texts_cap;
     onx_dim_edits dims;
-    onx_map taken; /* new names of dimensions to the old ones; ids of functions */
-    bool failed;   /* memory ran out where nobody could be told */
+    onx_map taken;               /* new names of dimensions to the old ones */
+    onx_operators before, after; /* functions, by their old and new names */
+    bool failed;                 /* memory ran out where nobody could be told */
 } renamer;
 
 /* ─ Rules ────────────────────────────────────────────────────────────────────────────────────── */
@@ -167,15 +168,16 @@ static onx_status fail_operator(renamer *r, onx_str name, const char *who) {
     return ONX_CONFLICT;
 }
 
-/* New names of functions; what they are called afterwards is entered as taken. */
+/* New names of functions, each of which is only one's. */
 static onx_status change_functions(renamer *r) {
     ONX_EACH (onx_function, f, r->model->functions) {
-        onx_str name, key;
+        onx_str name;
         ONX_TRY(new_name(r, f->name, &name));
-        if (!onx_operator_key(&r->arena, f->domain, name, f->overload, &key))
+        const onx_function *there = onx_operators_get(&r->after, f->domain, name, f->overload);
+        if (there && !onx_str_eq(there->name, f->name))
+            return fail_operator(r, name, "another function");
+        if (!onx_operators_put(&r->after, f->domain, name, f->overload, f))
             return onx_fail_nomem(r->diag);
-        if (onx_map_get(&r->taken, r, key)) return fail_operator(r, name, "another function");
-        if (!onx_map_put(&r->taken, r, key, f)) return onx_fail_nomem(r->diag);
         ONX_TRY(change_text(r, f, ONX_ROW(function, name), name));
     }
     return ONX_OK;
@@ -183,20 +185,18 @@ static onx_status change_functions(renamer *r) {
 
 /* A node that calls a function calls it by its new name; an operator must not become one. */
 static onx_status change_call(renamer *r, onx_node *node) {
-    const onx_function *f = onx_model_function_find(r->model, onx_node_domain(node),
-                                                    onx_node_op(node), onx_node_overload(node));
-    onx_str name, key;
+    const onx_function *f = onx_operators_of(&r->before, node);
+    onx_str name;
     if (f) {
         ONX_TRY(new_name(r, f->name, &name));
         return change_text(r, node, ONX_ROW(node, op_type), name);
     }
-    if (!onx_operator_key(&r->arena, node->domain, node->op_type, node->overload, &key))
-        return onx_fail_nomem(r->diag);
-    return onx_map_get(&r->taken, r, key) ? fail_operator(r, node->op_type, "an operator in use")
-                                          : ONX_OK;
+    return onx_operators_of(&r->after, node) ? fail_operator(r, node->op_type, "an operator in use")
+                                             : ONX_OK;
 }
 
 static onx_status change_calls(renamer *r) {
+    if (!onx_operators_add(&r->before, r->model)) return onx_fail_nomem(r->diag);
     ONX_TRY(change_functions(r));
     for (onx_graph *g = NULL; (g = onx_model_graph_next(r->model, g));)
         for (onx_node *n = onx_graph_node_first(g); n; n = onx_node_next(n))
@@ -214,11 +214,11 @@ static const onx_sym *new_size(void *user, onx_syms *syms, onx_str name) {
         r->failed = true;
         return NULL;
     }
-    const char *old = onx_map_get(&r->taken, &r->dims, text);
+    const char *old = onx_map_get(&r->taken, NULL, text);
     onx_str copy;
     if (!old) {
         if (!onx_doc_str(r->model->msg.doc, name, &copy) ||
-            !onx_map_put(&r->taken, &r->dims, text, (void *)(uintptr_t)copy.data))
+            !onx_map_put(&r->taken, NULL, text, (void *)(uintptr_t)copy.data))
             r->failed = true;
     } else if (!onx_str_is(name, old)) {
         onx_fail(r->diag, ONX_CONFLICT, "the dimensions '%.100s' and '%.*s' would both be '%.*s'",
@@ -277,8 +277,12 @@ onx_status onx_model_rename(onx_model *model, const onx_rename_options *options,
     onx_arena_init(&r.arena, ctx);
     onx_map_init(&r.pairs, ctx);
     onx_map_init(&r.taken, ctx);
+    onx_operators_init(&r.before, ctx);
+    onx_operators_init(&r.after, ctx);
     onx_status status = apply(&r);
     onx_dim_edits_fini(&r.dims);
+    onx_operators_fini(&r.after);
+    onx_operators_fini(&r.before);
     onx_map_fini(&r.taken);
     onx_map_fini(&r.pairs);
     onx_arena_fini(&r.arena);

@@ -221,8 +221,8 @@ onx_status onx_model_strip(onx_model *model, unsigned what, onx_stripped *counts
     found = (onx_stripped){.size = counts ? counts->size : 0};
     if (counts) measure(model, &found.bytes_before);
     stripper s = {.model = model, .what = what, .counts = &found};
-    onx_reach_init(&s.reach, model, false);
-    onx_status status = reach_all(&s, diag);
+    onx_status status = onx_reach_init(&s.reach, model, false, diag);
+    if (!status) status = reach_all(&s, diag);
     if (!status) strip(&s);
     onx_reach_fini(&s.reach);
     if (status || !counts) return status;

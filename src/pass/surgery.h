@@ -1,5 +1,6 @@
 /* surgery.h: what the functions that cut, join and change whole models share.
  *
+ *     operators.c    functions, found by what they are called
  *     reach.c        which parts of a model a set of values needs
  *     names.c        many new names at once
  *     dim_edits.c    many new sizes at once
@@ -8,6 +9,24 @@
 #define ONX_SURGERY_H
 
 #include "infer/infer.h"
+
+/* ─ Operators ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Operators or functions, by domain, name and overload. */
+typedef struct onx_operators {
+    onx_arena arena;
+    onx_map map; /* domain, then name, then overload: each leads to the owner of the next */
+} onx_operators;
+
+void onx_operators_init(onx_operators *operators, onx_context *ctx);
+void onx_operators_fini(onx_operators *operators);
+bool onx_operators_put(onx_operators *operators, onx_str domain, onx_str name, onx_str overload,
+                       const void *what) ONX_MUST_CHECK; /* no memory: false */
+/* All functions of a model. */
+bool onx_operators_add(onx_operators *operators, const onx_model *model) ONX_MUST_CHECK;
+void *onx_operators_get(const onx_operators *operators, onx_str domain, onx_str name,
+                        onx_str overload);
+void *onx_operators_of(const onx_operators *operators, const onx_node *node);
 
 /* ─ Reach ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -21,11 +40,14 @@ typedef struct onx_reach {
     onx_map because; /* value to the value that needs it (a root: itself); node, function: itself */
     onx_map stops;   /* values that are not gone beyond */
     onx_map domains; /* of the nodes, under no owner */
+    onx_operators functions;
     onx_value **stack;
     size_t n, cap;
 } onx_reach;
 
-void onx_reach_init(onx_reach *reach, const onx_model *model, bool whole);
+/* On failure, too, it is ended with onx_reach_fini. */
+onx_status onx_reach_init(onx_reach *reach, const onx_model *model, bool whole, onx_diag *diag)
+    ONX_MUST_CHECK;
 void onx_reach_fini(onx_reach *reach);
 bool onx_reach_stop(onx_reach *reach, const onx_value *value) ONX_MUST_CHECK; /* no memory: false */
 /* Everything that `root` needs, unless it was gone into before. */
@@ -49,10 +71,6 @@ typedef struct onx_new_name {
  * mean two values in one place. */
 onx_status onx_names_apply(onx_model *model, size_t n, const onx_new_name *changes, onx_diag *diag)
     ONX_MUST_CHECK;
-
-/* An operator, or a function, as one string: two that differ in any part are different. */
-bool onx_operator_key(onx_arena *arena, onx_str domain, onx_str name, onx_str overload,
-                      onx_str *out) ONX_MUST_CHECK;
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
 

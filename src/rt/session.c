@@ -109,25 +109,30 @@ static bool has_row(const onx_kernel *rows, const onx_op *op) {
     return false;
 }
 
-static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
-    const onx_engine *engine = user;
-    (void)node;
+static bool has_kernel(const onx_engine *engine, const onx_op *op) {
     for (size_t i = 0; i < engine->n_providers; i++)
         for (size_t t = 0; engine->providers[i]->tables[t]; t++)
-            if (has_row(engine->providers[i]->tables[t], op)) return false;
+            if (has_row(engine->providers[i]->tables[t], op)) return true;
+    return false;
+}
+
+/* Remembers those that are expanded: a small program for the model needs their rows, too. */
+static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
+    onx_session *s = user;
+    (void)node;
+    for (size_t i = 0; i < s->n_expanded; i++)
+        if (s->expanded[i] == op) return true;
+    if (has_kernel(&s->engine, op) ||
+        !onx_arena_grow(&s->arena, &s->expanded, &s->cap_expanded, s->n_expanded, sizeof(onx_op *)))
+        return false;
+    s->expanded[s->n_expanded++] = op;
     return true;
 }
 
 /* Functions are inlined, and operators that are functions where there is no kernel for them. */
 static onx_status inline_functions(onx_session *s, onx_diag *diag) {
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
-    onx_inline how = {.user = &s->engine, .expands = has_no_kernel, .infer = &infer};
-    onx_model *same;
-    onx_status status = onx_inline_run(s->source, &how, diag);
-    if (status != ONX_UNSUPPORTED || !s->source->functions.count) return status;
-    if (onx_inline_align(s->source, &same, NULL)) return status;
-    onx_model_free(s->source);
-    s->source = same;
+    onx_inline how = {.user = s, .expands = has_no_kernel, .infer = &infer};
     return onx_inline_run(s->source, &how, diag);
 }
 

@@ -46,7 +46,9 @@ struct onx_session {
     onx_context *own;  /* a context of its own, for its memory limit; or NULL */
     onx_engine engine;
     onx_cpu cpu;
-    onx_model *source;
+    onx_model *source;       /* functions inlined */
+    const onx_op **expanded; /* operators that were inlined in it, too */
+    size_t n_expanded, cap_expanded;
     onx_level level;
     onx_size *sizes;
     size_t n_sizes;

@@ -42,6 +42,8 @@ static bool runs(const onx_program *program, const onx_family *family) {
 static bool uses(const onx_session *session, const onx_family *family) {
     const onx_msg *msg = NULL;
     if (runs(session->variants->program, family)) return true;
+    for (size_t i = 0; i < session->n_expanded; i++)
+        if (has(family, session->expanded[i])) return true;
     for (onx_walk w = onx_walk_begin(session->source->graph); (msg = onx_walk_next(&w));)
         if (msg->desc == &onx_desc_node && has(family, onx_op_of((const onx_node *)msg)))
             return true;

@@ -1,16 +1,10 @@
 /* attention.c: Attention and what goes with it (positions that turn, linear attention, convolution
- * with a state): meaning. Their bodies as functions are in attention_body.c and linear_body.c. */
+ * with a state): meaning. Their bodies as functions are in the files *_body.c. */
 #include "ops/attention/attention.h"
-
-#define SIZES(...) ((onx_extent *const[]){__VA_ARGS__})
 
 /* ── Attention ───────────────────────────────────────────────────────────────────────────────── */
 
-typedef struct sizes {
-    onx_extent batch, q_heads, kv_heads, q_len, kv_len, head, v_head, past, total;
-    onx_extent q_hidden, k_hidden, v_hidden; /* of tensors of rank 3: heads * size of a head */
-} sizes;
-static const sizes unknown_sizes = {
+const onx_heads onx_heads_unknown = {
     .batch = {"batch size", NULL},
     .q_heads = {"number of query heads", NULL},
     .kv_heads = {"number of heads of key and value", NULL},
@@ -50,29 +44,29 @@ const onx_sym *onx_infer_joined(onx_infer *in, const onx_sym *hidden, const onx_
     return onx_sym_mul(syms, onx_sym_floordiv(syms, hidden, heads), others);
 }
 
-static onx_status read_4d(onx_infer *in, sizes *s) {
-    ONX_TRY(onx_infer_unify(in, 0, 4, SIZES(&s->batch, &s->q_heads, &s->q_len, &s->head)));
-    ONX_TRY(onx_infer_unify(in, 1, 4, SIZES(&s->batch, &s->kv_heads, &s->kv_len, &s->head)));
-    return onx_infer_unify(in, 2, 4, SIZES(&s->batch, &s->kv_heads, &s->kv_len, &s->v_head));
+static onx_status read_4d(onx_infer *in, onx_heads *s) {
+    ONX_TRY(onx_infer_unify(in, 0, 4, ONX_SIZES(&s->batch, &s->q_heads, &s->q_len, &s->head)));
+    ONX_TRY(onx_infer_unify(in, 1, 4, ONX_SIZES(&s->batch, &s->kv_heads, &s->kv_len, &s->head)));
+    return onx_infer_unify(in, 2, 4, ONX_SIZES(&s->batch, &s->kv_heads, &s->kv_len, &s->v_head));
 }
 
-static onx_status read_3d(onx_infer *in, sizes *s) {
+static onx_status read_3d(onx_infer *in, onx_heads *s) {
     int64_t q = onx_infer_int(in, "q_num_heads"), kv = onx_infer_int(in, "kv_num_heads");
     if (q < 1 || kv < 1)
         return onx_infer_fail(in, "inputs of rank 3 need q_num_heads and kv_num_heads of at least"
                                   " 1");
     ONX_TRY(onx_infer_meet(in, &s->q_heads, onx_sym_int(onx_infer_syms(in), q)));
     ONX_TRY(onx_infer_meet(in, &s->kv_heads, onx_sym_int(onx_infer_syms(in), kv)));
-    ONX_TRY(onx_infer_unify(in, 0, 3, SIZES(&s->batch, &s->q_len, &s->q_hidden)));
-    ONX_TRY(onx_infer_unify(in, 1, 3, SIZES(&s->batch, &s->kv_len, &s->k_hidden)));
-    ONX_TRY(onx_infer_unify(in, 2, 3, SIZES(&s->batch, &s->kv_len, &s->v_hidden)));
+    ONX_TRY(onx_infer_unify(in, 0, 3, ONX_SIZES(&s->batch, &s->q_len, &s->q_hidden)));
+    ONX_TRY(onx_infer_unify(in, 1, 3, ONX_SIZES(&s->batch, &s->kv_len, &s->k_hidden)));
+    ONX_TRY(onx_infer_unify(in, 2, 3, ONX_SIZES(&s->batch, &s->kv_len, &s->v_hidden)));
     ONX_TRY(onx_infer_heads(in, &s->q_hidden, s->q_heads.size, &s->head));
     ONX_TRY(onx_infer_heads(in, &s->k_hidden, s->kv_heads.size, &s->head));
     return onx_infer_heads(in, &s->v_hidden, s->kv_heads.size, &s->v_head);
 }
 
 /* What was there before, and must be given for key and value alike. */
-static onx_status read_past(onx_infer *in, sizes *s) {
+static onx_status read_past(onx_infer *in, onx_heads *s) {
     const onx_node *node = onx_infer_node(in);
     bool past = onx_infer_has_in(in, 4), external = onx_infer_has_in(in, 6);
     bool present = onx_node_output(node, 1) != NULL;
@@ -84,16 +78,16 @@ static onx_status read_past(onx_infer *in, sizes *s) {
     if (onx_infer_op(in)->since >= 25 && external && (past || present))
         return onx_infer_fail(in, "nonpad_kv_seqlen means a cache outside: there can be no past"
                                   " and no present");
-    ONX_TRY(onx_infer_unify(in, 4, 4, SIZES(&s->batch, &s->kv_heads, &s->past, &s->head)));
-    ONX_TRY(onx_infer_unify(in, 5, 4, SIZES(&s->batch, &s->kv_heads, &s->past, &s->v_head)));
-    ONX_TRY(onx_infer_unify(in, 6, 1, SIZES(&s->batch)));
+    ONX_TRY(onx_infer_unify(in, 4, 4, ONX_SIZES(&s->batch, &s->kv_heads, &s->past, &s->head)));
+    ONX_TRY(onx_infer_unify(in, 5, 4, ONX_SIZES(&s->batch, &s->kv_heads, &s->past, &s->v_head)));
+    ONX_TRY(onx_infer_unify(in, 6, 1, ONX_SIZES(&s->batch)));
     s->total.size =
         past ? onx_sym_add(onx_infer_syms(in), s->past.size, s->kv_len.size) : s->kv_len.size;
     return ONX_OK;
 }
 
 /* The mask broadcasts to the scores; since version 24 its rows may be shorter than theirs. */
-static onx_status check_mask(onx_infer *in, const sizes *s) {
+static onx_status check_mask(onx_infer *in, const onx_heads *s) {
     const onx_fact *mask = onx_infer_in(in, 3);
     const onx_sym *scores[] = {s->batch.size, s->q_heads.size, s->q_len.size, s->total.size};
     if (!mask->ranked) return ONX_OK;
@@ -122,26 +116,28 @@ static onx_status check_windows(onx_infer *in) {
     return ONX_OK;
 }
 
-static onx_status put_attention(onx_infer *in, size_t rank, sizes *s) {
+static onx_status put_attention(onx_infer *in, size_t rank, onx_heads *s) {
     onx_dtype q = onx_infer_in(in, 0)->dtype, v = onx_infer_in(in, 2)->dtype;
     onx_dtype dtype = q ? q : onx_infer_in(in, 1)->dtype;
     onx_extent hidden = {"hidden size",
                          onx_infer_joined(in, s->v_hidden.size, s->kv_heads.size, s->q_heads.size)};
     if (rank == 3)
-        ONX_TRY(onx_infer_extents(in, 0, dtype, 3, SIZES(&s->batch, &s->q_len, &hidden)));
+        ONX_TRY(onx_infer_extents(in, 0, dtype, 3, ONX_SIZES(&s->batch, &s->q_len, &hidden)));
     else if (rank == 4)
         ONX_TRY(onx_infer_extents(in, 0, dtype, 4,
-                                  SIZES(&s->batch, &s->q_heads, &s->q_len, &s->v_head)));
+                                  ONX_SIZES(&s->batch, &s->q_heads, &s->q_len, &s->v_head)));
     else
         ONX_TRY(onx_infer_unranked(in, 0, dtype));
+    ONX_TRY(onx_infer_extents(in, 1, dtype, 4,
+                              ONX_SIZES(&s->batch, &s->kv_heads, &s->total, &s->head)));
     ONX_TRY(
-        onx_infer_extents(in, 1, dtype, 4, SIZES(&s->batch, &s->kv_heads, &s->total, &s->head)));
-    ONX_TRY(onx_infer_extents(in, 2, v, 4, SIZES(&s->batch, &s->kv_heads, &s->total, &s->v_head)));
-    return onx_infer_extents(in, 3, dtype, 4, SIZES(&s->batch, &s->q_heads, &s->q_len, &s->total));
+        onx_infer_extents(in, 2, v, 4, ONX_SIZES(&s->batch, &s->kv_heads, &s->total, &s->v_head)));
+    return onx_infer_extents(in, 3, dtype, 4,
+                             ONX_SIZES(&s->batch, &s->q_heads, &s->q_len, &s->total));
 }
 
 static onx_status infer_attention(onx_infer *in) {
-    sizes s = unknown_sizes;
+    onx_heads s = onx_heads_unknown;
     size_t rank = 0;
     for (size_t i = 0; i < 3 && !rank; i++) {
         const onx_fact *fact = onx_infer_in(in, i);
@@ -195,7 +191,7 @@ static onx_status infer_modifier(onx_infer *in, const char *name, const onx_fact
 }
 
 static onx_status infer_flex(onx_infer *in) {
-    sizes s = unknown_sizes;
+    onx_heads s = onx_heads_unknown;
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
     onx_dtype precision = onx_flex_precision(onx_infer_op(in), onx_infer_node(in), dtype);
     bool is_float = precision == ONX_DTYPE_F32 || precision == ONX_DTYPE_F16 ||
@@ -208,7 +204,7 @@ static onx_status infer_flex(onx_infer *in) {
         .kind = ONX_TYPE_TENSOR, .dtype = precision, .ranked = true, .rank = 4, .dims = dims};
     ONX_TRY(infer_modifier(in, "score_mod", &scores));
     ONX_TRY(infer_modifier(in, "prob_mod", &scores));
-    return onx_infer_extents(in, 0, dtype, 4, SIZES(&s.batch, &s.q_heads, &s.q_len, &s.v_head));
+    return onx_infer_extents(in, 0, dtype, 4, ONX_SIZES(&s.batch, &s.q_heads, &s.q_len, &s.v_head));
 }
 
 /* ── RotaryEmbedding ─────────────────────────────────────────────────────────────────────────── */
@@ -241,16 +237,17 @@ static onx_status infer_rotary(onx_infer *in) {
     ONX_TRY(onx_infer_same(in));
     if (x->ranked && x->rank == 3) {
         if (heads < 1) return onx_infer_fail(in, "an input of rank 3 needs num_heads");
-        ONX_TRY(onx_infer_unify(in, 0, 3, SIZES(&batch, &length, &hidden)));
+        ONX_TRY(onx_infer_unify(in, 0, 3, ONX_SIZES(&batch, &length, &hidden)));
         ONX_TRY(onx_infer_heads(in, &hidden, onx_sym_int(onx_infer_syms(in), heads), &head));
     } else {
-        ONX_TRY(onx_infer_unify(in, 0, 4, SIZES(&batch, NULL, &length, &head)));
+        ONX_TRY(onx_infer_unify(in, 0, 4, ONX_SIZES(&batch, NULL, &length, &head)));
     }
     bool placed = onx_infer_has_in(in, 3);
-    onx_extent *const *cache = placed ? SIZES(&rows, &angles) : SIZES(&batch, &length, &angles);
+    onx_extent *const *cache =
+        placed ? ONX_SIZES(&rows, &angles) : ONX_SIZES(&batch, &length, &angles);
     ONX_TRY(onx_infer_unify(in, 1, placed ? 2 : 3, cache));
     ONX_TRY(onx_infer_unify(in, 2, placed ? 2 : 3, cache));
-    ONX_TRY(onx_infer_unify(in, 3, 2, SIZES(&batch, &length)));
+    ONX_TRY(onx_infer_unify(in, 3, 2, ONX_SIZES(&batch, &length)));
     return check_turned(in, head.size, angles.size);
 }
 
@@ -265,15 +262,15 @@ static onx_status infer_causal_conv(onx_infer *in) {
     onx_dtype dtype = onx_infer_in(in, 0)->dtype;
     int64_t k;
     ONX_TRY(onx_infer_choice(in, "activation", "none silu swish"));
-    ONX_TRY(onx_infer_unify(in, 0, 3, SIZES(&batch, &channels, &length)));
-    ONX_TRY(onx_infer_unify(in, 1, 3, SIZES(&channels, &one, &kernel)));
-    ONX_TRY(onx_infer_unify(in, 2, 1, SIZES(&channels)));
-    ONX_TRY(onx_infer_unify(in, 3, 3, SIZES(&batch, &channels, &state)));
+    ONX_TRY(onx_infer_unify(in, 0, 3, ONX_SIZES(&batch, &channels, &length)));
+    ONX_TRY(onx_infer_unify(in, 1, 3, ONX_SIZES(&channels, &one, &kernel)));
+    ONX_TRY(onx_infer_unify(in, 2, 1, ONX_SIZES(&channels)));
+    ONX_TRY(onx_infer_unify(in, 3, 3, ONX_SIZES(&batch, &channels, &state)));
     if (onx_sym_is_int(kernel.size, &k) && k < 1)
         return onx_infer_fail(in, "the kernel size is %lld; it must be at least 1", (long long)k);
     ONX_TRY(onx_infer_meet(in, &state, onx_sym_sub(syms, kernel.size, onx_sym_int(syms, 1))));
-    ONX_TRY(onx_infer_extents(in, 0, dtype, 3, SIZES(&batch, &channels, &length)));
-    return onx_infer_extents(in, 1, dtype, 3, SIZES(&batch, &channels, &state));
+    ONX_TRY(onx_infer_extents(in, 0, dtype, 3, ONX_SIZES(&batch, &channels, &length)));
+    return onx_infer_extents(in, 1, dtype, 3, ONX_SIZES(&batch, &channels, &state));
 }
 
 /* ── LinearAttention ─────────────────────────────────────────────────────────────────────────── */
@@ -315,7 +312,7 @@ static onx_status check_last(onx_infer *in, size_t index, const onx_sym *a, cons
 }
 
 static onx_status infer_linear(onx_infer *in) {
-    sizes s = unknown_sizes;
+    onx_heads s = onx_heads_unknown;
     onx_syms *syms = onx_infer_syms(in);
     onx_dtype dtype = onx_infer_in(in, 0)->dtype, state = onx_infer_in(in, 3)->dtype;
     ONX_TRY(check_rule(in));
@@ -323,17 +320,17 @@ static onx_status infer_linear(onx_infer *in) {
     ONX_TRY(read_3d(in, &s));
     ONX_TRY(onx_infer_grouped(in, s.q_heads.size, s.kv_heads.size));
     ONX_TRY(onx_infer_meet(in, &s.q_len, s.kv_len.size));
-    ONX_TRY(onx_infer_unify(in, 3, 4, SIZES(&s.batch, &s.kv_heads, &s.head, &s.v_head)));
-    ONX_TRY(onx_infer_unify(in, 4, 3, SIZES(&s.batch, &s.q_len, NULL)));
-    ONX_TRY(onx_infer_unify(in, 5, 3, SIZES(&s.batch, &s.q_len, NULL)));
+    ONX_TRY(onx_infer_unify(in, 3, 4, ONX_SIZES(&s.batch, &s.kv_heads, &s.head, &s.v_head)));
+    ONX_TRY(onx_infer_unify(in, 4, 3, ONX_SIZES(&s.batch, &s.q_len, NULL)));
+    ONX_TRY(onx_infer_unify(in, 5, 3, ONX_SIZES(&s.batch, &s.q_len, NULL)));
     ONX_TRY(check_last(in, 4, s.kv_heads.size, onx_sym_mul(syms, s.kv_heads.size, s.head.size)));
     ONX_TRY(check_last(in, 5, s.kv_heads.size, onx_sym_int(syms, 1)));
     onx_extent hidden = {"hidden size",
                          onx_infer_joined(in, s.v_hidden.size, s.kv_heads.size, s.q_heads.size)};
     if (!hidden.size) hidden.size = onx_sym_mul(syms, s.v_head.size, s.q_heads.size);
-    ONX_TRY(onx_infer_extents(in, 0, dtype, 3, SIZES(&s.batch, &s.q_len, &hidden)));
+    ONX_TRY(onx_infer_extents(in, 0, dtype, 3, ONX_SIZES(&s.batch, &s.q_len, &hidden)));
     return onx_infer_extents(in, 1, state ? state : dtype, 4,
-                             SIZES(&s.batch, &s.kv_heads, &s.head, &s.v_head));
+                             ONX_SIZES(&s.batch, &s.kv_heads, &s.head, &s.v_head));
 }
 
 /* ── Rows ────────────────────────────────────────────────────────────────────────────────────── */

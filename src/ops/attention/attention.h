@@ -4,6 +4,15 @@
 
 #include "ops/op.h"
 
+#define ONX_SIZES(...) ((onx_extent *const[]){__VA_ARGS__})
+
+/* The sizes that query, key, value and what was there before have in common. */
+typedef struct onx_heads {
+    onx_extent batch, q_heads, kv_heads, q_len, kv_len, head, v_head, past, total;
+    onx_extent q_hidden, k_hidden, v_hidden; /* of tensors of rank 3: heads * size of a head */
+} onx_heads;
+extern const onx_heads onx_heads_unknown; /* to begin with: they have only their names */
+
 /* A hidden size is `heads` times the size of a head. */
 onx_status onx_infer_heads(onx_infer *in, const onx_extent *hidden, const onx_sym *heads,
                            onx_extent *head) ONX_MUST_CHECK;
@@ -16,7 +25,7 @@ const onx_sym *onx_infer_joined(onx_infer *in, const onx_sym *hidden, const onx_
 /* The type that FlexAttention computes scores in; NONE: the attribute names no type. */
 onx_dtype onx_flex_precision(const onx_op *op, const onx_node *node, onx_dtype dtype);
 
-/* attention_body.c, linear_body.c */
+/* attention_body.c, rotary_body.c, linear_body.c */
 onx_body_fn onx_attention_body, onx_flex_attention_body, onx_rotary_body, onx_linear_attention_body,
     onx_causal_conv_body;
 

@@ -81,7 +81,12 @@ static onx_status infer_cast(onx_infer *in) {
 }
 static onx_status infer_bit_cast(onx_infer *in) {
     onx_dtype to = onx_cast_to(onx_infer_op(in), onx_infer_node(in));
+    onx_dtype from = onx_infer_in(in, 0)->dtype;
     if (to == ONX_DTYPE_NONE) return onx_infer_fail(in, "the attribute 'to' names no type");
+    if (from && onx_dtype_bits(from) != onx_dtype_bits(to))
+        return onx_infer_fail(in, "%s has %u bits, %s has %u: they must be as many",
+                              onx_dtype_name(from), onx_dtype_bits(from), onx_dtype_name(to),
+                              onx_dtype_bits(to));
     ONX_TRY(onx_infer_same(in));
     onx_infer_out(in, 0)->dtype = to;
     return ONX_OK;

@@ -90,6 +90,8 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
     size_t n_out = onx_infer_n_out(in), n;
     const int64_t *sizes;
     int64_t size, sum = 0;
+    if (onx_infer_has_in(in, 1) && onx_op_has(onx_infer_node(in), "num_outputs"))
+        return onx_infer_fail(in, "the input split and the attribute num_outputs exclude another");
     if (onx_infer_list(in, "split", 1, &n, &sizes)) {
         if (n != n_out) return onx_infer_fail(in, "%zu sizes are listed for %zu outputs", n, n_out);
         for (size_t i = 0; i < n; i++) {
@@ -108,6 +110,12 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
         return ONX_OK;
     }
     if (!n_out) return ONX_OK;
+    bool counted = onx_op_has(onx_infer_node(in), "num_outputs");
+    if (onx_infer_op(in)->since >= 18 && !counted)
+        return onx_infer_fail(in, "there is neither the input split nor the attribute num_outputs");
+    if (counted && onx_infer_int(in, "num_outputs") != (int64_t)n_out)
+        return onx_infer_fail(in, "num_outputs is %lld; the node has %zu outputs",
+                              (long long)onx_infer_int(in, "num_outputs"), n_out);
     const onx_sym *count = onx_sym_int(syms, (int64_t)n_out);
     const onx_sym *even = onx_sym_ceildiv(syms, whole, count), *left = whole;
     bool whole_known = onx_sym_is_int(whole, &size);
@@ -150,9 +158,15 @@ static onx_status infer_split(onx_infer *in) {
 
 static onx_status infer_expand(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *shape = onx_infer_in(in, 1);
+    int64_t n = 0;
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
-    if (!data->ranked || !shape->elems) return ONX_OK;
+    if (!data->ranked) return ONX_OK;
+    const onx_sym *open[ONX_RANK_MAX] = {NULL};
+    bool counted = shape->ranked && onx_sym_is_int(shape->dims[0], &n) && n >= 0;
+    if (!shape->elems && (!counted || n > ONX_RANK_MAX)) return ONX_OK;
     onx_fact target = {.rank = shape->n_elems, .dims = shape->elems};
+    if (!shape->elems) target = (onx_fact){.rank = (size_t)n, .dims = open};
     size_t rank;
     const onx_sym *const *dims;
     if (!onx_infer_broadcast_dims(in, data, &target, &rank, &dims))
@@ -165,6 +179,7 @@ static onx_status infer_expand(onx_infer *in) {
 /* In opset 1: `tiles` and `axis`, numbers of the type of the data. Only the rank is known then. */
 static onx_status infer_tile(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *repeats = onx_infer_in(in, 1);
+    if (onx_infer_op(in)->since > 1) ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     bool known = onx_infer_op(in)->since > 1 && repeats->elems;

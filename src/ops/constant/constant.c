@@ -100,7 +100,15 @@ static onx_status infer_constantofshape(onx_infer *in) {
     const onx_attr *attr = onx_node_attr(onx_infer_node(in), "value");
     const onx_tensor *value = attr ? attr->t : NULL;
     onx_dtype dtype = value ? onx_tensor_dtype(value) : ONX_DTYPE_F32;
-    if (!shape->elems) return onx_infer_unranked(in, 0, dtype);
+    int64_t rank;
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, 1));
+    if (!shape->elems) {
+        const onx_sym *unknown[ONX_RANK_MAX] = {NULL};
+        bool ranked = shape->ranked && onx_sym_is_int(shape->dims[0], &rank) && rank >= 0 &&
+                      rank <= ONX_RANK_MAX;
+        return ranked ? onx_infer_tensor(in, 0, dtype, (size_t)rank, unknown)
+                      : onx_infer_unranked(in, 0, dtype);
+    }
     ONX_TRY(onx_infer_tensor(in, 0, dtype, shape->n_elems, shape->elems));
     int64_t dims[ONX_RANK_MAX];
     size_t n;
@@ -151,6 +159,7 @@ static onx_status infer_range(onx_infer *in) {
 
 static onx_status infer_eyelike(onx_infer *in) {
     int64_t dtype = onx_infer_int(in, "dtype");
+    ONX_TRY(onx_infer_check_rank(in, 0, 2, 2));
     if (!onx_op_has(onx_infer_node(in), "dtype")) return onx_infer_same(in);
     if (dtype <= 0 || dtype >= ONX_DTYPE_COUNT)
         return onx_infer_fail(in, "there is no element type %lld", (long long)dtype);

@@ -26,8 +26,9 @@ static onx_status read_window(onx_infer *in, const onx_fact *x, const onx_fact *
     onx_diag diag = ONX_INIT(onx_diag);
     if (onx_window_read(onx_infer_op(in), onx_infer_node(in), window, &diag))
         return fail_with(in, &diag);
-    *rank = x->ranked ? x->rank : w->ranked ? w->rank : window->axes ? window->axes + 2 : 0;
-    if (!*rank) return ONX_OK;
+    *rank = 0;
+    if (!x->ranked && !w->ranked && !window->axes) return ONX_OK;
+    *rank = x->ranked ? x->rank : w->ranked ? w->rank : window->axes + 2;
     if (onx_window_fit(window, *rank, &diag)) return fail_with(in, &diag);
     if (w->ranked && w->rank != *rank)
         return onx_infer_fail(in, "the weights have %zu dimensions, the input %zu", w->rank, *rank);

@@ -183,6 +183,21 @@ static onx_status infer_plain(onx_infer *in) {
     return is_old(in) ? onx_infer_same(in) : onx_infer_broadcast(in);
 }
 
+/* SwiGLU: two of one shape, which do not broadcast. */
+static onx_status infer_gated(onx_infer *in) {
+    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
+    if (!a->ranked || !b->ranked) return onx_infer_like(in, 0, a->dtype, a->ranked ? a : b);
+    ONX_TRY(onx_infer_check_rank(in, 1, a->rank, a->rank));
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), a->rank + 1, sizeof *dims);
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < a->rank; i++) {
+        onx_extent size = {"size of A and B", a->dims[i]};
+        ONX_TRY(onx_infer_meet(in, &size, b->dims[i]));
+        dims[i] = size.size;
+    }
+    return onx_infer_tensor(in, 0, a->dtype, a->rank, dims);
+}
+
 static onx_status infer_arithmetic(onx_infer *in) {
     ONX_TRY(infer_plain(in));
     return infer_elems(in);
@@ -326,7 +341,7 @@ onx_op_rows onx_ops_eltwise = {
     OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
     OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_arithmetic),
     OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_arithmetic),
-    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_plain, swi_glu_body),
+    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_gated, swi_glu_body),
     OP("Where", 9, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all1]", infer_where),
     OP("Where", 16, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all13]", infer_where),
     OP("Xor", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:bool, T1:bool]",

@@ -25,7 +25,8 @@ static onx_status gather_elems(onx_infer *in, size_t axis) {
     const int64_t *indices;
     if (!onx_fact_has_elems(data) || !onx_fact_counts(data, &count, dims) ||
         count != data->n_elems || !onx_fact_counts(onx_infer_out(in, 0), &n_out, ignored) ||
-        !onx_infer_ints(in, 1, &n, &indices))
+        !onx_infer_ints(in, 1, &n, &indices) || data->dtype == ONX_DTYPE_F32 ||
+        data->dtype == ONX_DTYPE_F64)
         return ONX_OK;
     const onx_sym **elems = new_dims(in, n_out);
     if (!elems) return ONX_NO_MEMORY;
@@ -43,6 +44,19 @@ static onx_status gather_elems(onx_infer *in, size_t axis) {
     return onx_infer_elems(in, 0, at, elems);
 }
 
+/* Known indices, into a dimension of this size. */
+static onx_status check_indices(onx_infer *in, const onx_sym *size) {
+    size_t n, ignored;
+    int64_t most;
+    const int64_t *indices;
+    if (!onx_sym_is_int(size, &most) || !onx_infer_ints(in, 1, &n, &indices)) return ONX_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!onx_axis(indices[i], (size_t)most, &ignored))
+            return onx_infer_fail(in, "index %lld is out of range for %lld elements",
+                                  (long long)indices[i], (long long)most);
+    return ONX_OK;
+}
+
 static onx_status infer_gather(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
     size_t axis, n;
@@ -56,6 +70,7 @@ static onx_status infer_gather(onx_infer *in) {
     n = put_dims(dims, n, indices->dims, indices->rank);
     n = put_dims(dims, n, data->dims + axis + 1, data->rank - axis - 1);
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, n, dims));
+    ONX_TRY(check_indices(in, data->dims[axis]));
     return gather_elems(in, axis);
 }
 
@@ -94,7 +109,13 @@ static onx_status infer_gathernd(onx_infer *in) {
 static onx_status infer_onehot(onx_infer *in) {
     const onx_fact *indices = onx_infer_in(in, 0);
     onx_dtype dtype = onx_infer_in(in, 2)->dtype;
+    onx_extent one = {"number of depths", onx_sym_int(onx_infer_syms(in), 1)};
+    onx_extent two = {"number of values, off and on", onx_sym_int(onx_infer_syms(in), 2)};
     size_t axis;
+    ONX_TRY(onx_infer_check_rank(in, 1, 0, 1));
+    if (onx_infer_in(in, 1)->rank) ONX_TRY(onx_infer_unify(in, 1, 1, (onx_extent *[]){&one}));
+    ONX_TRY(onx_infer_unify(in, 2, 1, (onx_extent *[]){&two}));
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
     if (!indices->ranked) return onx_infer_unranked(in, 0, dtype);
     ONX_TRY(axis_of(in, indices->rank + 1, &axis));
     const onx_sym **dims = new_dims(in, indices->rank + 1);
@@ -121,6 +142,8 @@ static onx_status infer_compress(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     const onx_sym *chosen = count_ones(in, 1);
     size_t axis = 0;
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     onx_infer_lost(in, 0, ONX_LOST_SHAPE, "it is as many as '%s' chooses",
                    onx_infer_in_name(in, 1));
     if (!onx_op_has(onx_infer_node(in), "axis"))
@@ -194,9 +217,12 @@ static onx_status infer_scatter(onx_infer *in) {
 static onx_status infer_topk(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     const onx_sym *k = NULL;
+    onx_extent one = {"number of elements of K", onx_sym_int(onx_infer_syms(in), 1)};
+    int64_t size, wanted;
     size_t axis;
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     ONX_TRY(onx_infer_unranked(in, 1, ONX_DTYPE_I64));
+    ONX_TRY(onx_infer_unify(in, 1, 1, (onx_extent *[]){&one}));
     if (!data->ranked) return ONX_OK;
     ONX_TRY(axis_of(in, data->rank, &axis));
     const onx_sym **dims = new_dims(in, data->rank);
@@ -207,6 +233,11 @@ static onx_status infer_topk(onx_infer *in) {
     else if (count->elems && count->n_elems == 1)
         k = count->elems[0];
     put_dims(dims, 0, data->dims, data->rank);
+    if (onx_infer_op(in)->since == 1 && onx_infer_int(in, "k") < 1)
+        return onx_infer_fail(in, "k is %lld", (long long)onx_infer_int(in, "k"));
+    if (onx_sym_is_int(dims[axis], &size) && onx_sym_is_int(k, &wanted) && wanted > size)
+        return onx_infer_fail(in, "the %lld greatest of %lld are asked for", (long long)wanted,
+                              (long long)size);
     dims[axis] = k;
     ONX_TRY(onx_infer_tensor(in, 0, data->dtype, data->rank, dims));
     return onx_infer_tensor(in, 1, ONX_DTYPE_I64, data->rank, dims);

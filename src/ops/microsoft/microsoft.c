@@ -5,6 +5,53 @@
 #define MS "com.microsoft"
 #define F32 "float16|bfloat16|float"
 
+static const char gelu_body[] = "<15>"
+                                " two_f = Constant <value_float = 2.0> ()"
+                                " one_f = Constant <value_float = 1.0> ()"
+                                " half_f = Constant <value_float = 0.5> ()"
+                                " root_f = Sqrt (two_f)"
+                                " root = CastLike (root_f, X)"
+                                " one = CastLike (one_f, X)"
+                                " half = CastLike (half_f, X)"
+                                " part = Div (X, root)"
+                                " bent = Erf (part)"
+                                " raised = Add (bent, one)"
+                                " weight = Mul (raised, half)"
+                                " Y = Mul (X, weight)";
+static const char bias_gelu_body[] = "<15> sum = Add (A, B) C = com.microsoft.Gelu (sum)";
+static const char quick_gelu_body[] = "<15>"
+                                      " alpha_f = Constant <value_float: float = @alpha> ()"
+                                      " alpha = CastLike (alpha_f, X)"
+                                      " part = Mul (X, alpha)"
+                                      " gate = Sigmoid (part)"
+                                      " Y = Mul (X, gate)";
+
+/* x (1 + tanh (x (a + b x²))) / 2, where a is the root of 2/pi, and b = 0.044715 a. */
+static onx_status write_fast_gelu(const onx_op *op, const onx_node *node, size_t n_in,
+                                  const onx_fact *const *ins, onx_buf *out, onx_diag *diag) {
+    (void)op, (void)n_in, (void)ins, (void)diag;
+    onx_buf_printf(out,
+                   "<15> x = %s"
+                   " a_f = Constant <value_float = 0.7978845608028654> ()"
+                   " b_f = Constant <value_float = 0.035677408136300125> ()"
+                   " one_f = Constant <value_float = 1.0> ()"
+                   " half_f = Constant <value_float = 0.5> ()"
+                   " a = CastLike (a_f, X)"
+                   " b = CastLike (b_f, X)"
+                   " one = CastLike (one_f, X)"
+                   " half = CastLike (half_f, X)"
+                   " square = Mul (x, x)"
+                   " b_square = Mul (square, b)"
+                   " factor = Add (b_square, a)"
+                   " part = Mul (x, factor)"
+                   " bent = Tanh (part)"
+                   " raised = Add (bent, one)"
+                   " weight = Mul (raised, half)"
+                   " Y = Mul (x, weight)",
+                   onx_node_input(node, 1) ? "Add (X, bias)" : "Identity (X)");
+    return ONX_OK;
+}
+
 extern onx_op_rows onx_ops_microsoft;
 onx_op_rows onx_ops_microsoft = {
     {"Attention", 1,
@@ -14,7 +61,8 @@ onx_op_rows onx_ops_microsoft = {
      "qkv_hidden_sizes?:ints, rotary_embedding_dim?:int, scale?:float, unidirectional:int=0} "
      "[T:" F32 ", M:int32]",
      .infer = onx_infer_ms_attention, .domain = MS},
-    {"BiasGelu", 1, "(A:T, B:T) -> (C:T) [T:f]", .infer = onx_infer_ms_bias_gelu, .domain = MS},
+    {"BiasGelu", 1, "(A:T, B:T) -> (C:T) [T:f]", .infer = onx_infer_ms_bias_gelu,
+     .function = bias_gelu_body, .domain = MS},
     {"DynamicQuantizeMatMul", 1,
      "(A:T1, B:T2, b_scale:T1, b_zero_point?:T2, bias?:T1) -> (Y:T1) [T1:float, T2:int8|uint8]",
      .infer = onx_infer_ms_dynamic, .domain = MS},
@@ -24,7 +72,8 @@ onx_op_rows onx_ops_microsoft = {
      "mask_index?:T1, embedding_sum?:T) {epsilon:float=1e-12, mask_index_type?:int} [T1:int32, "
      "T:float16|float]",
      .infer = onx_infer_ms_embed_norm, .domain = MS},
-    {"FastGelu", 1, "(X:T, bias?:T) -> (Y:T) [T:f]", .infer = onx_infer_ms_bias_gelu, .domain = MS},
+    {"FastGelu", 1, "(X:T, bias?:T) -> (Y:T) [T:f]", .infer = onx_infer_ms_bias_gelu,
+     .body = write_fast_gelu, .domain = MS},
     {"FusedGemm", 1,
      "(A:T, B:T, C?:T) -> (Y:T) {activation?:string, activation_alpha?:float, "
      "activation_beta?:float, activation_gamma?:float, alpha:float=1.0, beta:float=1.0, "
@@ -39,7 +88,8 @@ onx_op_rows onx_ops_microsoft = {
      "block_size:int=128, gather_axis:int=0, quantize_axis:int=1} [T1:uint8|int4|uint4, T2:" F32
      ", Tind:int32|int64]",
      .infer = onx_infer_ms_gather, .domain = MS},
-    {"Gelu", 1, "(X:T) -> (Y:T) [T:f]", .infer = onx_infer_same, .domain = MS},
+    {"Gelu", 1, "(X:T) -> (Y:T) [T:f]", .infer = onx_infer_same, .function = gelu_body,
+     .domain = MS},
     {"GroupQueryAttention", 1,
      "(query:T, key?:T, value?:T, past_key?:T_CACHE, past_value?:T_CACHE, seqlens_k:M, "
      "total_sequence_length:M, cos_cache?:T, sin_cache?:T, position_ids?:int64, attention_bias?:T, "
@@ -88,7 +138,7 @@ onx_op_rows onx_ops_microsoft = {
      "[T:int8|uint8]",
      .infer = onx_infer_same, .domain = MS},
     {"QuickGelu", 1, "(X:T) -> (Y:T) {alpha:float=1.702} [T:f]", .infer = onx_infer_same,
-     .domain = MS},
+     .function = quick_gelu_body, .domain = MS},
     {"RotaryEmbedding", 1,
      "(input:T, position_ids:M, cos_cache:T, sin_cache:T) -> (output:T) {interleaved?:int, "
      "is_packed_batching?:int, num_heads?:int, rotary_embedding_dim?:int, scale?:float} [T:" F32

@@ -29,8 +29,13 @@ static onx_status infer_layer(onx_infer *in) {
 
 /* The statistics have the type and shape of those that come in. */
 static onx_status infer_batch(onx_infer *in) {
-    const onx_fact *mean = onx_infer_in(in, 3);
+    const onx_fact *x = onx_infer_in(in, 0), *mean = onx_infer_in(in, 3);
+    onx_extent channels = {"number of channels", NULL};
     ONX_TRY(onx_infer_same(in));
+    if (x->ranked) /* one dimension alone is the batch */
+        channels.size = x->rank > 1 ? x->dims[1] : onx_sym_int(onx_infer_syms(in), 1);
+    for (size_t i = 1; onx_infer_op(in)->since >= 9 && i < 5; i++) /* before, some have more */
+        ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&channels}));
     for (size_t i = 1; i < onx_infer_n_out(in); i++) {
         if (mean->ranked)
             ONX_TRY(onx_infer_tensor(in, i, mean->dtype, mean->rank, mean->dims));

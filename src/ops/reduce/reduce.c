@@ -94,7 +94,9 @@ static onx_status infer_arg(onx_infer *in) {
     int64_t axis = onx_infer_int(in, "axis");
     size_t d;
     ONX_TRY(onx_infer_unranked(in, 0, ONX_DTYPE_I64));
-    if (!x->ranked || x->rank == 0) return ONX_OK;
+    if (!x->ranked) return ONX_OK;
+    if (x->rank == 0 && !onx_op_has(onx_infer_node(in), "axis"))
+        return onx_infer_tensor(in, 0, ONX_DTYPE_I64, 0, NULL);
     if (!onx_axis(axis, x->rank, &d))
         return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu", (long long)axis,
                               x->rank);

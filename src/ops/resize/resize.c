@@ -44,37 +44,34 @@ static const onx_sym *elem_of(const onx_fact *fact, size_t index) {
     return fact->elems && index < fact->n_elems ? fact->elems[index] : NULL;
 }
 
-/* floor(size * scale). Floats are fractions of a power of two, so of a size that is not known this
- * is an expression; only for fractions that are exact in any arithmetic. */
-static const onx_sym *scaled(onx_infer *in, const onx_sym *size, float scale) {
+/* floor(size * scale); where one of them is not a number, only if floats are exact. */
+static const onx_sym *scaled(onx_infer *in, const onx_sym *size, const onx_sym *scale) {
     onx_syms *syms = onx_infer_syms(in);
+    double factor;
     int64_t n;
-    if (onx_sym_is_int(size, &n)) {
-        double product = floor((double)n * (double)scale);
-        return product >= 0 && product < 0x1p62 ? onx_sym_int(syms, (int64_t)product) : NULL;
-    }
-    for (int64_t under = 1; under <= 64; under *= 2) {
-        double over = (double)scale * (double)under;
-        if (over != floor(over) || over < 1 || over > 4096) continue;
-        return onx_sym_floordiv(syms, onx_sym_mul(syms, size, onx_sym_int(syms, (int64_t)over)),
-                                onx_sym_int(syms, under));
-    }
-    return NULL;
+    if (!onx_sym_is_int(size, &n) || !onx_sym_is_real(syms, scale, &factor))
+        return scale && onx_sym_is_binary(scale)
+                   ? onx_sym_floor(syms, onx_sym_mul(syms, size, scale))
+                   : NULL;
+    double product = floor((double)n * factor);
+    return product >= 0 && product < 0x1p62 ? onx_sym_int(syms, (int64_t)product) : NULL;
 }
 
-static onx_status scale_dims(onx_infer *in, const targets *t, size_t n, const float *scales,
-                             const onx_sym **dims) {
+/* `scales` NULL: not known. */
+static onx_status scale_dims(onx_infer *in, const targets *t, size_t n,
+                             const onx_sym *const *scales, const onx_sym **dims) {
     if (scales && n != t->n)
         return onx_infer_fail(in, "there are %zu scales for %zu dimensions", n, t->n);
     for (size_t i = 0; i < t->n; i++) {
         const onx_sym **dim = &dims[t->axes[i]], *before = *dim;
-        if (scales && !(scales[i] > 0))
-            return onx_infer_fail(in, "scale %zu is %g, which is not positive", i,
-                                  (double)scales[i]);
+        double factor = 1;
+        bool known = scales && onx_sym_is_real(onx_infer_syms(in), scales[i], &factor);
+        if (known && !(factor > 0))
+            return onx_infer_fail(in, "scale %zu is %g, which is not positive", i, factor);
         *dim = scales ? scaled(in, before, scales[i]) : NULL;
-        if (scales && before && !*dim)
+        if (known && before && !*dim)
             onx_infer_lost(in, 0, t->axes[i], "%g times a size is not an expression of integers",
-                           (double)scales[i]);
+                           factor);
     }
     return ONX_OK;
 }
@@ -142,16 +139,15 @@ static onx_status check_resize(onx_infer *in, bool has_scales, bool has_sizes) {
 static onx_status resized(onx_infer *in, size_t index, bool sizes) {
     const onx_fact *x = onx_infer_in(in, 0);
     targets t = {0};
-    size_t n = 0;
-    const float *scales = NULL;
+    const onx_fact *scales = onx_infer_in(in, index);
     if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
     const onx_sym **dims = onx_arena_array(onx_infer_arena(in), x->rank + 1, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
     ONX_TRY(read_targets(in, x->rank, &t));
     ONX_TRY(check_count(in, sizes ? 3 : index, &t));
-    if (!sizes && !onx_infer_floats(in, index, &n, &scales)) scales = NULL;
-    ONX_TRY(sizes ? size_dims(in, &t, dims) : scale_dims(in, &t, n, scales, dims));
+    ONX_TRY(sizes ? size_dims(in, &t, dims)
+                  : scale_dims(in, &t, scales->n_elems, scales->elems, dims));
     return onx_infer_tensor(in, 0, x->dtype, x->rank, dims);
 }
 
@@ -172,16 +168,20 @@ static onx_status infer_upsample(onx_infer *in) {
     const float pair[] = {onx_infer_float(in, "height_scale"), onx_infer_float(in, "width_scale")};
     bool listed = onx_infer_op(in)->since > 1;
     size_t n = 2, first = listed ? 0 : 2;
-    const float *scales = listed ? onx_op_floats(onx_infer_node(in), "scales", &n) : pair;
-    if (!scales) return onx_infer_fail(in, "attribute scales is missing");
+    const float *factors = listed ? onx_op_floats(onx_infer_node(in), "scales", &n) : pair;
+    if (!factors) return onx_infer_fail(in, "attribute scales is missing");
     if (!x->ranked) return onx_infer_unranked(in, 0, x->dtype);
     if (n + first != x->rank)
         return onx_infer_fail(in, "the scales are for %zu dimensions; X has %zu", n + first,
                               x->rank);
     size_t *axes = onx_arena_array(onx_infer_arena(in), n + 1, sizeof *axes);
     const onx_sym **dims = onx_arena_array(onx_infer_arena(in), x->rank + 1, sizeof *dims);
-    if (!axes || !dims) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) axes[i] = first + i;
+    const onx_sym **scales = onx_arena_array(onx_infer_arena(in), n + 1, sizeof *scales);
+    if (!axes || !dims || !scales) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        axes[i] = first + i;
+        scales[i] = onx_sym_real(onx_infer_syms(in), (double)factors[i]);
+    }
     for (size_t i = 0; i < x->rank; i++) dims[i] = x->dims[i];
     ONX_TRY(scale_dims(in, &(targets){n, axes}, n, scales, dims));
     return onx_infer_tensor(in, 0, x->dtype, x->rank, dims);
@@ -198,7 +198,7 @@ static onx_status infer_grid_sample(onx_infer *in) {
     ONX_TRY(
         onx_infer_choice(in, "mode", only2d ? "bilinear nearest bicubic" : "linear nearest cubic"));
     ONX_TRY(onx_infer_choice(in, "padding_mode", "zeros border reflection"));
-    if (!rank) return onx_infer_unranked(in, 0, x->dtype);
+    if (!rank && !x->ranked && !grid->ranked) return onx_infer_unranked(in, 0, x->dtype);
     if (rank < 3 || (only2d && rank != 4))
         return onx_infer_fail(in, "X has %zu dimensions; it needs batch, channels and %s", rank,
                               only2d ? "two more" : "at least one more");

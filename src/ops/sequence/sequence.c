@@ -84,6 +84,23 @@ static const onx_sym *part_size(onx_infer *in, const onx_sym *whole) {
     return onx_sym_int(syms, parts[0]);
 }
 
+/* Sizes that are listed add up to the whole; a size for all parts is positive. */
+static onx_status check_parts(onx_infer *in, const onx_sym *whole) {
+    size_t n;
+    const int64_t *parts;
+    int64_t sum = 0, size;
+    ONX_TRY(onx_infer_check_rank(in, 1, 0, 1));
+    if (!onx_infer_in(in, 1)->ranked || !onx_infer_ints(in, 1, &n, &parts)) return ONX_OK;
+    bool scalar = onx_infer_in(in, 1)->rank == 0;
+    for (size_t i = 0; i < n; i++)
+        if (parts[i] < scalar || !onx_add_i64(sum, parts[i], &sum))
+            return onx_infer_fail(in, "split has the size %lld, which is out of range",
+                                  (long long)parts[i]);
+    if (scalar || !onx_sym_is_int(whole, &size) || size == sum) return ONX_OK;
+    return onx_infer_fail(in, "the sizes in split add up to %lld, but the dimension is %lld",
+                          (long long)sum, (long long)size);
+}
+
 static onx_status infer_split(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     onx_fact elem = {.kind = x->kind, .dtype = x->dtype};
@@ -94,6 +111,7 @@ static onx_status infer_split(onx_infer *in) {
                               (long long)onx_infer_int(in, "axis"), rank);
     const onx_sym **dims = onx_arena_array(onx_infer_arena(in), rank, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
+    ONX_TRY(check_parts(in, x->dims[axis]));
     memcpy(dims, x->dims, rank * sizeof *dims);
     dims[axis] = part_size(in, x->dims[axis]);
     elem.ranked = true;

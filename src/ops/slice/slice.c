@@ -59,11 +59,21 @@ static onx_status start_from(onx_infer *in, const onx_sym ***dims) {
     return ONX_OK;
 }
 
-/* Input 0's rank, with all sizes open. */
-static onx_status open_shape(onx_infer *in) {
+/* Without the entries: the shape of input 0, with the sizes of the axes open, or all. */
+static onx_status open_shape(onx_infer *in, size_t axes_index) {
     const onx_fact *data = onx_infer_in(in, 0);
-    const onx_sym **dims = new_dims(in, data->rank);
-    if (!dims) return ONX_NO_MEMORY;
+    size_t n;
+    const int64_t *list;
+    const size_t *axes;
+    const onx_sym **dims;
+    ONX_TRY(onx_infer_check_rank(in, axes_index, 1, 1));
+    ONX_TRY(start_from(in, &dims));
+    if (!onx_infer_list(in, "axes", axes_index, &n, &list)) {
+        memset(dims, 0, data->rank * sizeof *dims);
+    } else {
+        ONX_TRY(axes_of(in, axes_index, n, data->rank, &axes));
+        for (size_t i = 0; i < n; i++) dims[axes[i]] = NULL;
+    }
     return onx_infer_tensor(in, 0, data->dtype, data->rank, dims);
 }
 
@@ -138,15 +148,17 @@ static onx_status infer_slice(onx_infer *in) {
     const size_t *axes;
     const int64_t *steps = NULL;
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
+    onx_extent count = {"number of starts, ends, axes and steps", NULL};
+    for (size_t i = 1; i < 5; i++) ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&count}));
     if (!data->ranked) return ONX_OK;
     if (!list_of(in, "starts", 1, &n, &starts) || !list_of(in, "ends", 2, &n_ends, &ends))
-        return open_shape(in);
+        return open_shape(in, 3);
     bool paced = onx_infer_has_in(in, 4);
-    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in);
+    if (paced && !onx_infer_ints(in, 4, &n_steps, &steps)) return open_shape(in, 3);
     if (n_ends != n || (paced && n_steps != n))
         return onx_infer_fail(in, "starts, ends and steps differ in length");
     ONX_TRY(axes_of(in, 3, n, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     ONX_TRY(start_from(in, &dims));
     for (size_t i = 0; i < n; i++) {
         int64_t step = paced ? steps[i] : 1;
@@ -168,10 +180,11 @@ static onx_status infer_pad(onx_infer *in) {
     ONX_TRY(onx_infer_unranked(in, 0, data->dtype));
     if (!data->ranked) return ONX_OK;
     const char *attribute = onx_infer_op(in)->since == 1 ? "paddings" : "pads";
-    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in);
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
+    if (!list_of(in, attribute, 1, &n, &pads)) return open_shape(in, 3);
     if (n % 2) return onx_infer_fail(in, "%zu is no even number of pads", n);
     ONX_TRY(axes_of(in, 3, n / 2, data->rank, &axes));
-    if (!axes) return open_shape(in);
+    if (!axes) return open_shape(in, 3);
     if (!onx_infer_has_in(in, 3) && n != 2 * data->rank)
         return onx_infer_fail(in, "%zu pads are listed for rank %zu", n, data->rank);
     ONX_TRY(start_from(in, &dims));
@@ -199,6 +212,11 @@ static onx_status infer_reverse(onx_infer *in) {
         onx_sym_is_int(lens->dims[0], &m) && n != m)
         return onx_infer_fail(in, "sequence_lens has %lld elements for a batch of %lld",
                               (long long)m, (long long)n);
+    return onx_infer_same(in);
+}
+
+static onx_status infer_trilu(onx_infer *in) {
+    ONX_TRY(onx_infer_check_rank(in, 0, 2, SIZE_MAX));
     return onx_infer_same(in);
 }
 
@@ -233,6 +251,6 @@ onx_op_rows onx_ops_slice = {
     {"ReverseSequence", 10, REVERSE "[T:all1]", .infer = infer_reverse},
     {"ReverseSequence", 28, REVERSE "[T:all13]", .infer = infer_reverse},
     {"Trilu", 14, "(input:T, k?:int64) -> (output:T) {upper:int=1} [T:all13]",
-     .infer = onx_infer_same},
+     .infer = infer_trilu},
     {0},
 };

@@ -5,7 +5,8 @@ static onx_status infer_softmax(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     int64_t axis = onx_infer_int(in, "axis");
     size_t d;
-    bool behind = onx_infer_op(in)->since < 13 && axis == (int64_t)x->rank;
+    bool behind = onx_infer_op(in)->since < 11 && axis == (int64_t)x->rank;
+    if (onx_infer_op(in)->since >= 11) ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
     if (x->ranked && x->rank > 0 && !behind && !onx_axis(axis, x->rank, &d))
         return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu", (long long)axis,
                               x->rank);

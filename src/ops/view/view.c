@@ -41,6 +41,13 @@ static bool target_of(onx_infer *in, size_t *n, const onx_sym *const **out) {
     return dims != NULL;
 }
 
+static bool has_zero(size_t n, const onx_sym *const *dims) {
+    int64_t size;
+    for (size_t i = 0; i < n; i++)
+        if (onx_sym_is_int(dims[i], &size) && size == 0) return true;
+    return false;
+}
+
 /* Sizes as they are meant: 0 copies. *rest: where -1 stands; SIZE_MAX: nowhere. */
 static onx_status copy_sizes(onx_infer *in, size_t n, const onx_sym **dims, size_t *rest) {
     const onx_fact *data = onx_infer_in(in, 0);
@@ -53,6 +60,8 @@ static onx_status copy_sizes(onx_infer *in, size_t n, const onx_sym **dims, size
             return onx_infer_fail(in, "the new shape has the size %lld", (long long)size);
         if (size == -1 && *rest != SIZE_MAX)
             return onx_infer_fail(in, "the new shape has -1 more than once");
+        if (size == -1 && !zero_copies && has_zero(n, dims))
+            return onx_infer_fail(in, "the new shape has no elements, so -1 can be any size");
         if (size == 0 && data->ranked && i >= data->rank)
             return onx_infer_fail(in, "the new shape copies size %zu of a tensor of rank %zu", i,
                                   data->rank);
@@ -82,6 +91,7 @@ static onx_status infer_reshape(onx_infer *in) {
     size_t n = 0, rest;
     const onx_sym *const *target;
     const onx_fact *shape = onx_infer_in(in, 1);
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, 1));
     if (!target_of(in, &n, &target)) {
         int64_t rank = -1;
         bool known = shape->ranked && shape->rank == 1 && onx_sym_is_int(shape->dims[0], &rank);
@@ -99,7 +109,7 @@ static onx_status infer_flatten(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     int64_t axis = onx_infer_int(in, "axis"), rank = (int64_t)data->rank;
     if (!data->ranked) return view_unknown(in, true, 2);
-    if (axis < -rank || axis > rank)
+    if (axis < (onx_infer_op(in)->since < 11 ? 0 : -rank) || axis > rank)
         return onx_infer_fail(in, "axis %lld is out of range for rank %lld", (long long)axis,
                               (long long)rank);
     size_t at = (size_t)(axis < 0 ? axis + rank : axis);

@@ -114,30 +114,6 @@ static onx_status drop_loose(onx_convert *c) {
     return ONX_OK;
 }
 
-/* A Constant becomes an initializer of its name. */
-static onx_status become_initializer(onx_convert *c, onx_node *node) {
-    onx_value *value = onx_node_output(node, 0);
-    const onx_attr *attr = onx_node_attr(node, "value");
-    if (!value || !attr || !onx_attr_tensor(attr)) return ONX_OK;
-    onx_graph *graph = node->graph;
-    const char *name = onx_graph_new_name(graph, onx_str_z(value->name));
-    onx_value *init = name ? onx_graph_add_tensor(graph, name, onx_attr_tensor(attr)) : NULL;
-    if (!init) return onx_fail_nomem(&c->diag);
-    onx_str old = value->name;
-    ONX_TRY(onx_value_replace(value, init, &c->diag));
-    if (onx_value_is_needed(value)) return ONX_OK;
-    ONX_TRY(onx_node_remove(node, &c->diag));
-    onx_status status =
-        onx_str_eq(init->name, old) ? ONX_OK : onx_value_rename(init, onx_str_z(old), NULL);
-    return status == ONX_NO_MEMORY ? onx_fail_nomem(&c->diag) : ONX_OK;
-}
-
-static onx_status drop_constants(onx_convert *c) {
-    for (size_t i = 0; i < c->n_constants; i++)
-        if (!c->constants[i]->msg.dead) ONX_TRY(become_initializer(c, c->constants[i]));
-    return ONX_OK;
-}
-
 /* IR version 3 is the first with imports; the versions of ai.onnx.ml came with those of ai.onnx. */
 static void raise_ir_version(onx_model *model) {
     static const int64_t of_ml[] = {0, 1, 11, 16, 20, 21};
@@ -162,7 +138,6 @@ static onx_status finish(onx_convert *c) {
         return ONX_UNSUPPORTED;
     }
     ONX_TRY(drop_loose(c));
-    ONX_TRY(drop_constants(c));
     raise_ir_version(c->model);
     return ONX_OK;
 }

@@ -228,6 +228,16 @@ static onx_status take_in_first(onx_convert *c, onx_graph *root) {
     return ONX_OK;
 }
 
+static onx_status arrive(onx_convert *c, int64_t version) {
+    onx_node *node = NULL;
+    if (c->domain.size || version >= 9) {
+        c->n_constants = 0;
+        return ONX_OK;
+    }
+    onx_status status = onx_convert_constants(c, &node);
+    return status == ONX_UNSUPPORTED ? add_problem(c, node) : status;
+}
+
 onx_status onx_convert_graph(onx_convert *c, onx_graph *graph, int64_t from, int64_t to) {
     if (from < 0 || from >= MAX_VERSION || to < 0 || to >= MAX_VERSION)
         return onx_fail(&c->diag, ONX_UNSUPPORTED, "version %lld is not known",
@@ -237,7 +247,7 @@ onx_status onx_convert_graph(onx_convert *c, onx_graph *graph, int64_t from, int
     onx_status status = take_in_first(c, graph);
     if (!status) status = travel(c);
     c->at.work = NULL;
-    return status;
+    return status ? status : arrive(c, to);
 }
 
 /* They stand together: between the nodes around them, whatever becomes of them. */

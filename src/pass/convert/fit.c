@@ -375,52 +375,6 @@ static bool has_graphs(const onx_node *node) {
     return false;
 }
 
-/* ─ Constants ────────────────────────────────────────────────────────────────────────────────── */
-
-/* A number that a double does not hold, or no number at all? */
-static bool is_exact(const double *numbers, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!(numbers[i] > -0x1p53 && numbers[i] < 0x1p53)) return false;
-    return true;
-}
-
-/* Where there are no initializers: a Constant of doubles, cast. */
-static onx_status cast_constant(onx_convert *c, onx_node *node, const onx_tensor *tensor) {
-    uint64_t n;
-    size_t bytes;
-    onx_value *value;
-    onx_dtype dtype = onx_tensor_dtype(tensor);
-    ONX_TRY(onx_tensor_count(tensor, &n, &c->diag));
-    if (dtype == ONX_DTYPE_STRING || !onx_dtype_bytes(ONX_DTYPE_F64, n, &bytes) ||
-        onx_tensor_check(tensor, NULL))
-        return onx_convert_refuse(c, "constants are floats there");
-    double *numbers = onx_arena_alloc(&c->arena, bytes + 1);
-    if (!numbers) return onx_fail_nomem(&c->diag);
-    if (onx_tensor_read_as(tensor, ONX_DTYPE_F64, numbers, bytes, NULL) ||
-        !is_exact(numbers, (size_t)n))
-        return onx_convert_refuse(c, "constants are floats there, which do not hold these numbers");
-    ONX_TRY(onx_convert_tensor(c, "constant", ONX_DTYPE_F64, onx_tensor_rank(tensor),
-                               onx_tensor_dims(tensor), numbers, bytes, &value));
-    ONX_TRY(onx_convert_set_input(c, node, 0, value));
-    ONX_TRY(onx_convert_drop_attr(c, node, "value"));
-    bool failed = onx_node_set_op(node, "Cast") || onx_node_set_int(node, "to", (int64_t)dtype);
-    return failed ? onx_fail_nomem(&c->diag) : ONX_OK;
-}
-
-/* Constants are floats before 9: others become initializers, in the end. */
-static onx_status fit_constant(onx_convert *c, onx_node *node) {
-    const onx_attr *attr = onx_node_attr(node, "value");
-    const onx_tensor *tensor = attr && !attr->ref_attr_name.size ? onx_attr_tensor(attr) : NULL;
-    if (!tensor || onx_constraint_allows(&(onx_constraint){ONX_LIT("T"), ONX_LIT("f0")},
-                                         onx_tensor_dtype(tensor)))
-        return ONX_OK;
-    if (node->graph->function || c->model->ir_version < 4) return cast_constant(c, node, tensor);
-    if (!onx_arena_grow(&c->arena, &c->constants, &c->cap_constants, c->n_constants, sizeof node))
-        return onx_fail_nomem(&c->diag);
-    c->constants[c->n_constants++] = node;
-    return ONX_OK;
-}
-
 /* ─ All of it ────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status fit_types(onx_convert *c, onx_node *node, const onx_signature *after) {
@@ -455,5 +409,5 @@ onx_status onx_convert_fit(onx_convert *c, onx_node *node) {
     ONX_TRY(fit_inputs(c, node, after));
     ONX_TRY(fit_outputs(c, node, after));
     bool constant = !c->domain.size && onx_str_is(node->op_type, "Constant");
-    return constant && c->at.version < 9 ? fit_constant(c, node) : fit_types(c, node, after);
+    return constant && c->at.version < 9 ? onx_convert_keep(c, node) : fit_types(c, node, after);
 }

@@ -65,7 +65,7 @@ struct onx_convert {
     onx_map signatures; /* row to its signature */
     onx_value **loose;  /* constants that lost a use, and may have no other */
     size_t n_loose, cap_loose;
-    onx_node **constants; /* that become initializers in the end */
+    onx_node **constants; /* that are no floats: constants.c */
     size_t n_constants, cap_constants;
     /* What cannot be kept. */
     onx_diag diag; /* of the step under way */
@@ -91,6 +91,11 @@ const onx_attr_decl *onx_convert_attr(const onx_signature *signature, onx_str na
  * the one called `but` (which may be NULL). */
 void onx_convert_put_attrs(onx_buf *to, const onx_node *node, const onx_signature *signature,
                            const char *but);
+
+/* constants.c: such a Constant of a version before 9 is kept, until the nodes have arrived there. */
+onx_status onx_convert_keep(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
+/* Now they are there. `*unkept` is the one that failed. */
+onx_status onx_convert_constants(onx_convert *c, onx_node **unkept) ONX_MUST_CHECK;
 
 /* ─ For steps: tools.c ───────────────────────────────────────────────────────────────────────── */
 
@@ -134,7 +139,8 @@ onx_status onx_convert_set_input(onx_convert *c, onx_node *node, size_t index, o
     ONX_MUST_CHECK;
 onx_status onx_convert_drop_attr(onx_convert *c, onx_node *node, const char *name) ONX_MUST_CHECK;
 /* These nodes, in ONNX text over the names that the version left has for inputs, outputs and
- * attributes, take the place of the node. They are of the version that is entered. */
+ * attributes, take the place of the node. They are of the version that is entered. Names of their
+ * own must differ from those, also where the node has no such input. */
 onx_status onx_convert_expand(onx_convert *c, onx_node *node, const char *text) ONX_MUST_CHECK;
 /* The same over the names of another row. */
 onx_status onx_convert_expand_as(onx_convert *c, onx_node *node, const onx_op *row,
@@ -148,8 +154,8 @@ static inline onx_buf onx_convert_text(const onx_convert *c) {
 }
 /* In a text: a number that float holds, of any type of numbers. */
 void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype);
-/* In a text: "rounded" is "exact", to the nearest even integer. */
-void onx_convert_put_round(onx_buf *text, onx_dtype dtype);
+/* In a text: `out` is `in`, to the nearest even integer. */
+void onx_convert_put_round(onx_buf *text, const char *out, const char *in, onx_dtype dtype);
 /* The same for the function body of the row that is left. NOT_FOUND: there is none. */
 onx_status onx_convert_expand_body(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 

@@ -135,12 +135,12 @@ static onx_status split_dynamic(onx_convert *c, onx_node *node, long long axis, 
                    "part = Div (more, n)\n"
                    "parts = Mul (part, m)\n"
                    "last = Sub (size, parts)\n"
-                   "split = Concat <axis: int = 0> (",
+                   "sizes = Concat <axis: int = 0> (",
                    axis, n, n - 1);
     for (size_t i = 0; i + 1 < n; i++) onx_buf_puts(&text, "part, ");
     onx_buf_puts(&text, "last)\n");
     for (size_t i = 0; i < n; i++) onx_buf_printf(&text, "%soutputs%zu", i ? ", " : "", i);
-    onx_buf_printf(&text, " = Split <axis: int = %lld> (input, split)\n", axis);
+    onx_buf_printf(&text, " = Split <axis: int = %lld> (input, sizes)\n", axis);
     return onx_convert_expand_buf(c, node, &text);
 }
 

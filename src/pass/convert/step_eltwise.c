@@ -38,28 +38,47 @@ static bool is_integer(onx_dtype dtype) {
            dtype == ONX_DTYPE_U64;
 }
 
+/* The first input, and each result so far, up to the last one, which is the output. */
+static void chain_name(char name[32], size_t i, size_t last, const char *output) {
+    if (i == 0)
+        (void)snprintf(name, 32, "data_00");
+    else if (i == last)
+        (void)snprintf(name, 32, "%s", output);
+    else
+        (void)snprintf(name, 32, "so_far%zu", i);
+}
+
 static onx_status extreme_down(onx_convert *c, onx_node *node) {
     bool max = onx_str_is(node->op_type, "Max");
-    if (!is_integer(onx_convert_in(c, node, 0)->dtype)) return ONX_OK;
+    size_t last = node->input.n - 1;
+    if (!is_integer(onx_convert_in(c, node, 0)->dtype) || last < 1) return ONX_OK;
     onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, "best0 = Identity (data_00)\n");
-    for (size_t i = 1; i < node->input.n; i++)
+    for (size_t i = 1; i <= last; i++) {
+        char from[32], to[32];
+        chain_name(from, i - 1, last, "");
+        chain_name(to, i, last, max ? "max" : "min");
         onx_buf_printf(&text,
-                       "is%zu = %s (data_0%zu, best%zu)\n"
-                       "best%zu = Where (is%zu, data_0%zu, best%zu)\n",
-                       i, max ? "Greater" : "Less", i, i - 1, i, i, i, i - 1);
-    onx_buf_printf(&text, "%s = Identity (best%zu)\n", max ? "max" : "min", node->input.n - 1);
+                       "is%zu = %s (data_0%zu, %s)\n"
+                       "%s = Where (is%zu, data_0%zu, %s)\n",
+                       i, max ? "Greater" : "Less", i, from, to, i, i, from);
+    }
     return onx_convert_expand_buf(c, node, &text);
 }
 
 static onx_status clip_down(onx_convert *c, onx_node *node) {
     bool low = onx_convert_has(node, 1), high = onx_convert_has(node, 2);
-    if (!is_integer(onx_convert_in(c, node, 0)->dtype)) return ONX_OK;
+    if (!is_integer(onx_convert_in(c, node, 0)->dtype) || (!low && !high)) return ONX_OK;
     onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, low ? "below = Less (input, min)\nlow = Where (below, min, input)\n"
-                            : "low = Identity (input)\n");
-    onx_buf_puts(&text, high ? "above = Greater (low, max)\noutput = Where (above, max, low)\n"
-                             : "output = Identity (low)\n");
+    if (low)
+        onx_buf_printf(&text,
+                       "below = Less (input, min)\n"
+                       "%s = Where (below, min, input)\n",
+                       high ? "low" : "output");
+    if (high)
+        onx_buf_printf(&text,
+                       "above = Greater (%s, max)\n"
+                       "output = Where (above, max, %s)\n",
+                       low ? "low" : "input", low ? "low" : "input");
     return onx_convert_expand_buf(c, node, &text);
 }
 
@@ -67,6 +86,7 @@ static onx_status clip_down(onx_convert *c, onx_node *node) {
 
 static bool same_shapes(const onx_convert *c, const onx_node *node) {
     const onx_fact *first = onx_convert_in(c, node, 0);
+    if (node->input.n < 2) return true;
     for (size_t i = 1; i < node->input.n; i++) {
         const onx_fact *fact = onx_convert_in(c, node, i);
         if (!first->ranked || !fact->ranked || first->rank != fact->rank) return false;
@@ -84,18 +104,21 @@ static onx_status shapes_down(onx_convert *c, onx_node *node) {
 static onx_status sum_down(onx_convert *c, onx_node *node) {
     bool mean = onx_str_is(node->op_type, "Mean");
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    char count[24];
+    size_t last = node->input.n - 1;
     if (same_shapes(c, node)) return ONX_OK;
     if (mean && !onx_convert_is_float(dtype))
         return onx_convert_refuse(c, "the type of its inputs is not known");
     onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, "sum0 = Identity (data_00)\n");
-    for (size_t i = 1; i < node->input.n; i++)
-        onx_buf_printf(&text, "sum%zu = Add (sum%zu, data_0%zu)\n", i, i - 1, i);
-    char count[24];
+    for (size_t i = 1; i <= last; i++) {
+        char from[32], to[32];
+        chain_name(from, i - 1, last, "");
+        chain_name(to, i, last, mean ? "total" : "sum");
+        onx_buf_printf(&text, "%s = Add (%s, data_0%zu)\n", to, from, i);
+    }
     (void)snprintf(count, sizeof count, "%zu", node->input.n);
     if (mean) onx_convert_put_number(&text, "count", count, dtype);
-    onx_buf_printf(&text, mean ? "mean = Div (sum%zu, count)\n" : "sum = Identity (sum%zu)\n",
-                   node->input.n - 1);
+    if (mean) onx_buf_puts(&text, "mean = Div (total, count)\n");
     return onx_convert_expand_buf(c, node, &text);
 }
 

@@ -45,13 +45,12 @@ static onx_status isinf_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-/* "rounded" is "exact" to the nearest even integer: up from its floor where it is past the middle,
- * or on it, and the floor is odd. */
-void onx_convert_put_round(onx_buf *text, onx_dtype dtype) {
+/* Up from its floor where it is past the middle, or on it, and the floor is odd. */
+void onx_convert_put_round(onx_buf *text, const char *out, const char *in, onx_dtype dtype) {
     onx_convert_put_number(text, "half", "0.5", dtype);
     onx_buf_printf(text,
-                   "floor = Floor (exact)\n"
-                   "rest = Sub (exact, floor)\n"
+                   "floor = Floor (%s)\n"
+                   "rest = Sub (%s, floor)\n"
                    "past = Greater (rest, half)\n"
                    "before = Less (rest, half)\n"
                    "off = Or (past, before)\n"
@@ -62,17 +61,15 @@ void onx_convert_put_round(onx_buf *text, onx_dtype dtype) {
                    "to_even = And (middle, odd)\n"
                    "is_up = Or (past, to_even)\n"
                    "up = Cast <to: int = %d> (is_up)\n"
-                   "rounded = Add (floor, up)\n",
-                   (int)dtype);
+                   "%s = Add (floor, up)\n",
+                   in, in, (int)dtype, out);
 }
 
 static onx_status round_down(onx_convert *c, onx_node *node) {
     onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
     if (!onx_convert_is_float(dtype)) return onx_convert_refuse(c, "the type of 'X' is not known");
     onx_buf text = onx_convert_text(c);
-    onx_buf_puts(&text, "exact = Identity (X)\n");
-    onx_convert_put_round(&text, dtype);
-    onx_buf_puts(&text, "Y = Identity (rounded)\n");
+    onx_convert_put_round(&text, "Y", "X", dtype);
     return onx_convert_expand_buf(c, node, &text);
 }
 

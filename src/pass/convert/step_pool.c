@@ -28,15 +28,15 @@ static bool read_window(const onx_convert *c, const onx_node *node, size_t i, si
     return out->stride > 0 && kernel > 0 && out->size + out->begin + out->end >= out->kernel;
 }
 
-typedef struct counts { /* of windows: rounded down, up, and up without those in the padding */
-    int64_t down, up, kept;
+typedef struct counts { /* of windows: rounded up, and without those in the padding */
+    int64_t up, kept;
 } counts;
 
 static counts count(const window *w) {
     int64_t room = w->size + w->begin + w->end - w->kernel;
     int64_t up = (room + w->stride - 1) / w->stride + 1;
-    bool outside = (up - 1) * w->stride >= w->size + w->begin;
-    return (counts){room / w->stride + 1, up, up - outside};
+    bool is_outside = (up - 1) * w->stride >= w->size + w->begin;
+    return (counts){up, up - is_outside};
 }
 
 /* Does it round up, by numbers that are written on the node? */
@@ -59,15 +59,26 @@ static onx_status outside(onx_convert *c, onx_node *node) {
     return ONX_OK;
 }
 
-/* It need not be rounded where nothing is left. */
+/* Rounded down, with more padding at the end where a window reaches past it. Averages that count the
+ * padding do not count what lies beyond it. */
 static onx_status ceil_down(onx_convert *c, onx_node *node) {
     size_t rank;
     window w;
     ONX_TRY(onx_convert_plain(c, node, "ceil_mode"));
-    if (!rounds_up(c, node) || !onx_convert_rank(c, node, 0, &rank)) return ONX_OK;
-    for (size_t i = 0; i + 2 < rank; i++)
-        if (!read_window(c, node, i, rank - 2, &w) || count(&w).kept != count(&w).down)
-            return ONX_OK;
+    if (!rounds_up(c, node) || !onx_convert_rank(c, node, 0, &rank) || rank < 3) return ONX_OK;
+    int64_t *pads = onx_arena_array(&c->arena, 2 * rank, sizeof *pads);
+    bool more = false;
+    if (!pads) return onx_fail_nomem(&c->diag);
+    for (size_t i = 0; i + 2 < rank; i++) {
+        if (!read_window(c, node, i, rank - 2, &w)) return ONX_OK;
+        int64_t past = (count(&w).kept - 1) * w.stride + w.kernel - w.size - w.begin - w.end;
+        pads[i] = w.begin;
+        pads[rank - 2 + i] = w.end + (past > 0 ? past : 0);
+        more |= past > 0;
+    }
+    if (more && onx_convert_int(c, node, "count_include_pad")) return ONX_OK;
+    if (more && onx_node_set_ints(node, "pads", 2 * (rank - 2), pads))
+        return onx_fail_nomem(&c->diag);
     return onx_convert_drop_attr(c, node, "ceil_mode");
 }
 

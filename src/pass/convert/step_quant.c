@@ -29,12 +29,12 @@ static onx_status put_shape(onx_convert *c, const onx_node *node, onx_buf *text,
     return ONX_OK;
 }
 
-/* "to" is "from" of that type, and along the axis. */
+/* `to` is `from` of that type, and along the axis. */
 static void put_along(onx_buf *text, const char *to, const char *from, onx_dtype dtype,
                       bool whole) {
-    onx_buf_printf(text, "%s_cast = Cast <to: int = %d> (%s)\n", to, (int)dtype, from);
-    onx_buf_printf(text, whole ? "%s = Identity (%s_cast)\n" : "%s = Reshape (%s_cast, shape)\n",
-                   to, to);
+    onx_buf_printf(text, "%s%s = Cast <to: int = %d> (%s)\n", to, whole ? "" : "_cast", (int)dtype,
+                   from);
+    if (!whole) onx_buf_printf(text, "%s = Reshape (%s_cast, shape)\n", to, to);
 }
 
 static onx_status write_dequantize(onx_convert *c, const onx_node *node, onx_buf *text) {
@@ -46,18 +46,33 @@ static onx_status write_dequantize(onx_convert *c, const onx_node *node, onx_buf
     put_along(text, "scale", "x_scale", dtype, whole);
     onx_buf_printf(text, "number = Cast <to: int = %d> (x)\n", (int)dtype);
     if (zero) put_along(text, "zero", "x_zero_point", dtype, whole);
-    onx_buf_puts(text, zero ? "moved = Sub (number, zero)\n" : "moved = Identity (number)\n");
-    onx_buf_puts(text, "y = Mul (moved, scale)\n");
+    onx_buf_puts(text, zero ? "moved = Sub (number, zero)\n"
+                              "y = Mul (moved, scale)\n"
+                            : "y = Mul (number, scale)\n");
     return ONX_OK;
 }
 
 static const struct {
     onx_dtype dtype;
     const char *least, *most;
-} ranges[] = {{ONX_DTYPE_U8, "0", "255"},
-              {ONX_DTYPE_I8, "-128", "127"},
-              {ONX_DTYPE_U16, "0", "65535"},
-              {ONX_DTYPE_I16, "-32768", "32767"}};
+} ranges[] = {{ONX_DTYPE_U8, "0.0", "255.0"},
+              {ONX_DTYPE_I8, "-128.0", "127.0"},
+              {ONX_DTYPE_U16, "0.0", "65535.0"},
+              {ONX_DTYPE_I16, "-32768.0", "32767.0"}};
+
+/* Limits are attributes before 11, and inputs since. */
+static void put_limits(onx_buf *text, const char *from, int64_t version, const char *least,
+                       const char *most) {
+    if (version < 11)
+        onx_buf_printf(text, "kept = Clip <min: float = %s, max: float = %s> (%s)\n", least, most,
+                       from);
+    else
+        onx_buf_printf(text,
+                       "low = Constant <value: tensor = float {%s}> ()\n"
+                       "high = Constant <value: tensor = float {%s}> ()\n"
+                       "kept = Clip (%s, low, high)\n",
+                       least, most, from);
+}
 
 static onx_status write_quantize(onx_convert *c, const onx_node *node, onx_buf *text) {
     onx_dtype dtype = onx_facts_of(c->facts, onx_node_output(node, 0))->dtype;
@@ -69,16 +84,11 @@ static onx_status write_quantize(onx_convert *c, const onx_node *node, onx_buf *
     put_along(text, "scale", "y_scale", ONX_DTYPE_F32, whole);
     onx_buf_puts(text, "number = Cast <to: int = 1> (x)\n"
                        "exact = Div (number, scale)\n");
-    onx_convert_put_round(text, ONX_DTYPE_F32);
+    onx_convert_put_round(text, "rounded", "exact", ONX_DTYPE_F32);
     if (zero) put_along(text, "zero", "y_zero_point", ONX_DTYPE_F32, whole);
-    onx_buf_puts(text, zero ? "moved = Add (rounded, zero)\n" : "moved = Identity (rounded)\n");
-    onx_buf_printf(text,
-                   "low = Constant <value: tensor = float {%s}> ()\n"
-                   "high = Constant <value: tensor = float {%s}> ()\n"
-                   "not_less = Max (moved, low)\n"
-                   "kept = Min (not_less, high)\n"
-                   "y = Cast <to: int = %d> (kept)\n",
-                   ranges[r].least, ranges[r].most, (int)dtype);
+    if (zero) onx_buf_puts(text, "moved = Add (rounded, zero)\n");
+    put_limits(text, zero ? "moved" : "rounded", c->at.version, ranges[r].least, ranges[r].most);
+    onx_buf_printf(text, "y = Cast <to: int = %d> (kept)\n", (int)dtype);
     return ONX_OK;
 }
 
@@ -102,14 +112,14 @@ static onx_status matmul_integer_down(onx_convert *c, onx_node *node) {
         return onx_convert_refuse(c, "there is more than one zero point");
     onx_buf text = onx_convert_text(c);
     for (size_t i = 0; i < 2; i++) {
-        onx_buf_printf(&text, "wide%zu = Cast <to: int = 6> (%s)\n", i, names[i]);
-        if (onx_convert_has(node, i + 2))
+        bool zero = onx_convert_has(node, i + 2);
+        onx_buf_printf(&text, "%s%zu = Cast <to: int = 6> (%s)\n", zero ? "wide" : "in", i,
+                       names[i]);
+        if (zero)
             onx_buf_printf(&text,
                            "zero%zu = Cast <to: int = 6> (%s)\n"
                            "in%zu = Sub (wide%zu, zero%zu)\n",
                            i, names[i + 2], i, i, i);
-        else
-            onx_buf_printf(&text, "in%zu = Identity (wide%zu)\n", i, i);
     }
     onx_buf_puts(&text, "Y = MatMul (in0, in1)\n");
     return onx_convert_expand_buf(c, node, &text);

@@ -3,16 +3,26 @@
 
 /* ─ Reshape: a size of 0 may mean 0 since 14 ─────────────────────────────────────────────────── */
 
+/* Is the size never 0, or the one that a 0 takes over there? */
+static bool means_same(const onx_convert *c, const onx_node *node, const onx_fact *shape,
+                       size_t i) {
+    const onx_fact *data = onx_convert_in(c, node, 0);
+    const onx_sym *size = shape->elems[i];
+    int64_t number;
+    if (size && onx_sym_is_int(size, &number) && number != 0) return true;
+    return size && data->ranked && i < data->rank && data->dims[i] == size;
+}
+
 static onx_status allowzero_down(onx_convert *c, onx_node *node) {
-    size_t n;
-    int64_t *shape, size;
+    const onx_fact *shape = onx_convert_in(c, node, 1);
     ONX_TRY(onx_convert_plain(c, node, "allowzero"));
     if (!onx_convert_int(c, node, "allowzero")) return ONX_OK;
-    if (!onx_convert_ints(c, node, 1, &n, &shape))
-        return onx_convert_refuse(c, "a size of 0 means 0 (allowzero), and 'shape' is computed");
-    for (size_t i = 0; i < n; i++)
-        if (shape[i] == 0 && !(onx_convert_dim(c, node, 0, i, &size) && size == 0))
-            return onx_convert_refuse(c, "a size of 0 means 0 (allowzero), and not the same there");
+    if (!shape->elems)
+        return onx_convert_refuse(c, "a size of 0 means 0 (allowzero), and 'shape' is not known");
+    for (size_t i = 0; i < shape->n_elems; i++)
+        if (!means_same(c, node, shape, i))
+            return onx_convert_refuse(
+                c, "size %zu of 'shape' may be 0, which means 0 (allowzero), and not so there", i);
     return onx_convert_drop_attr(c, node, "allowzero");
 }
 
@@ -191,6 +201,49 @@ static onx_status reduction_down(onx_convert *c, onx_node *node) {
     return onx_convert_refuse(c, "there is no reduction '%.*s' there", ONX_FMT(reduction));
 }
 
+/* ─ Flatten: of all types since 9; as a matrix it can be reshaped ────────────────────────────── */
+
+static onx_status flatten_down(onx_convert *c, onx_node *node) {
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    ONX_TRY(onx_convert_plain(c, node, "axis"));
+    int64_t axis = onx_convert_int(c, node, "axis");
+    if (!dtype || onx_convert_is_float(dtype) || axis < 0 || axis > 1) return ONX_OK;
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(&text,
+                   "shape = Constant <value: tensor = int64[2] {%d, -1}> ()\n"
+                   "output = Reshape (input, shape)\n",
+                   axis ? 0 : 1);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* ─ DepthToSpace: columns and rows first (CRD) since 11 ──────────────────────────────────────── */
+
+static onx_status depth_down(onx_convert *c, onx_node *node) {
+    int64_t dims[3], size;
+    ONX_TRY(onx_convert_plain(c, node, "mode"));
+    ONX_TRY(onx_convert_plain(c, node, "blocksize"));
+    if (!onx_str_is(onx_convert_string(c, node, "mode"), "CRD")) return ONX_OK;
+    size = onx_convert_int(c, node, "blocksize");
+    for (size_t i = 0; i < 3; i++)
+        if (!onx_convert_dim(c, node, 0, i + 1, &dims[i]) || dims[i] >= INT32_MAX)
+            return onx_convert_refuse(c,
+                                      "there is no mode 'CRD' there, and the shape is not known");
+    if (size < 1 || size > 1 << 15 || dims[0] % (size * size))
+        return onx_convert_refuse(c, "'blocksize' does not divide the channels");
+    long long b = (long long)size, depth = (long long)(dims[0] / (size * size));
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(
+        &text,
+        "apart = Constant <value: tensor = int64[6] {0, %lld, %lld, %lld, %lld, %lld}> ()\n"
+        "together = Constant <value: tensor = int64[4] {0, %lld, %lld, %lld}> ()\n"
+        "blocks = Reshape (input, apart)\n"
+        "turned = Transpose <perm: ints = [0, 1, 4, 2, 5, 3]> (blocks)\n"
+        "output = Reshape (turned, together)\n",
+        depth, b, b, (long long)dims[1], (long long)dims[2], depth, (long long)dims[1] * b,
+        (long long)dims[2] * b);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
 /* ─ Optionals: since 18 also of what is none ─────────────────────────────────────────────────── */
 
 static onx_status has_element_down(onx_convert *c, onx_node *node) {
@@ -209,6 +262,8 @@ static onx_status get_element_down(onx_convert *c, onx_node *node) {
 
 const onx_step onx_step_has_element = {NULL, has_element_down, NULL};
 const onx_step onx_step_get_element = {NULL, get_element_down, NULL};
+const onx_step onx_step_flatten = {NULL, flatten_down, NULL};
+const onx_step onx_step_depth = {NULL, depth_down, NULL};
 const onx_step onx_step_allowzero = {NULL, allowzero_down, NULL};
 const onx_step onx_step_part = {NULL, part_down, NULL};
 const onx_step onx_step_pad_axes = {NULL, pad_axes_down, NULL};

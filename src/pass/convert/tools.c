@@ -197,10 +197,10 @@ onx_status onx_convert_drop_attr(onx_convert *c, onx_node *node, const char *nam
 }
 
 void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype) {
-    onx_buf_printf(text,
-                   "%s_f32 = Constant <value: tensor = float {%s}> ()\n"
-                   "%s = Cast <to: int = %d> (%s_f32)\n",
-                   name, number, name, (int)dtype, name);
+    bool cast = dtype != ONX_DTYPE_F32;
+    onx_buf_printf(text, "%s%s = Constant <value: tensor = float {%s}> ()\n", name,
+                   cast ? "_f32" : "", number);
+    if (cast) onx_buf_printf(text, "%s = Cast <to: int = %d> (%s_f32)\n", name, (int)dtype, name);
 }
 
 /* ─ Nodes in the place of a node ─────────────────────────────────────────────────────────────── */
