@@ -69,7 +69,7 @@ static onx_status check_signature(const onx_op *op, onx_context *ctx, onx_diag *
     return status;
 }
 
-/* Can the body be read? Values of a variadic parameter are named by the call, which there is not. */
+/* Can the body be read? There is no call yet, so a variadic parameter has no values. */
 static onx_status check_function(const onx_op *op, onx_context *ctx, onx_diag *diag) {
     const onx_node call = {.input = {.n = 1}, .output = {.n = 1}};
     onx_model *body = NULL;
