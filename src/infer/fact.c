@@ -179,7 +179,7 @@ static onx_status merge_one(onx_facts *facts, onx_fact *fact, const onx_fact *de
                             bool *agree) {
     if (!fact->dtype) fact->dtype = declared->dtype;
     if (declared->dtype && declared->dtype != fact->dtype) *agree = false;
-    if (!declared->ranked || fact->constant) return ONX_OK;
+    if (!declared->ranked) return ONX_OK;
     if (!fact->ranked) {
         fact->ranked = true;
         fact->rank = declared->rank;
