@@ -73,7 +73,7 @@ static void say(const edges *e, onx_rule_id rule, const char *hint, const char *
         onx_check_keep(e->c, e->at, rule, &diag);
 }
 
-/* What a parameter allows: element types of tensors, and the rest as it is written. */
+/* What a parameter allows: element types of tensors or, where it takes none, what is written. */
 static void print_allowed(const edges *e, size_t param, onx_buf *out) {
     const onx_signature *s = &e->callee->signature;
     size_t v = variable_of(s, e->params[param].type);
