@@ -1,11 +1,11 @@
 /* cross.c: nodes cross the boundaries between versions, in the order of the versions.
  *
- *     bucket 13: Pad, Softmax, Add …      every node waits in the bucket of the next boundary of its
- *     bucket 14: Add, Relu …              operator, and goes from there to that of the one after it
+ *     bucket 13: Pad, Softmax, Add …      every node waits in the bucket of the next boundary of
+ *     bucket 14: Add, Relu …              its operator, then in that of the one after it
  *
  * So the work is linear in the steps taken, and at any time all nodes are of the same version: that
- * of the import, which is moved along. Nodes that hold graphs cross after the nodes in these, since a
- * step may copy them. A node that cannot cross is reported and stays behind, so
+ * of the import, which is moved along. Nodes that hold graphs cross after the nodes in these, since
+ * a step may copy them. A node that cannot cross is reported and stays behind, so
  * that all of them are found. */
 #include "pass/convert/step.h"
 
@@ -70,8 +70,7 @@ static onx_status wait_at(onx_convert *c, onx_node *node, int64_t version) {
     return ONX_OK;
 }
 
-/* Was it removed, or something around it? */
-static bool is_gone(const onx_node *node) {
+bool onx_convert_is_gone(const onx_node *node) {
     for (const onx_msg *msg = &node->msg; msg; msg = msg->parent)
         if (msg->dead) return true;
     return false;
@@ -172,7 +171,7 @@ static onx_status settle(onx_convert *c, onx_node *node, int64_t boundary) {
 }
 
 static onx_status cross(onx_convert *c, onx_node *node, int64_t boundary) {
-    if (is_gone(node)) return ONX_OK;
+    if (onx_convert_is_gone(node)) return ONX_OK;
     c->at.node = node;
     c->at.n_made = 0;
     c->at.before = onx_op_find(c->domain, node->op_type, c->at.up ? boundary - 1 : boundary);

@@ -3,8 +3,8 @@
  *   attributes    those that this side does not know go, where they say what is so without them
  *   inputs        none too many, none that must be there missing
  *   outputs       none too many; those nobody wants go
- *   types         Y = Op (X)  ──▶  x = Cast (X), y = Op (x), Y = Cast (y), through a wider type that
- *                 is allowed, where the result is the same
+ *   types         Y = Op (X)  ──▶  x = Cast (X), y = Op (x), Y = Cast (y), through a wider type
+ *                 that is allowed, where the result is the same
  *
  * What is wrong on both sides is not found here: that is for the checker. */
 #include "pass/convert/step.h"

@@ -65,7 +65,7 @@ struct onx_convert {
     onx_map signatures; /* row to its signature */
     onx_value **loose;  /* constants that lost a use, and may have no other */
     size_t n_loose, cap_loose;
-    onx_node **constants; /* that are no floats: constants.c */
+    onx_node **constants; /* that are no floats: kept.c */
     size_t n_constants, cap_constants;
     /* What cannot be kept. */
     onx_diag diag; /* of the step under way */
@@ -82,6 +82,8 @@ onx_status onx_convert_graph(onx_convert *c, onx_graph *graph, int64_t from, int
 /* The nodes just made are of `version`: take them to the one that is entered. */
 onx_status onx_convert_catch_up(onx_convert *c, int64_t version) ONX_MUST_CHECK;
 
+bool onx_convert_is_gone(const onx_node *node); /* removed, or something around it was */
+
 /* fit.c: does the node, as it is now, fit the row `c->at.after`? Makes it fit, or refuses. */
 onx_status onx_convert_fit(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 onx_status onx_convert_signature(onx_convert *c, const onx_op *op, const onx_signature **out)
@@ -92,7 +94,7 @@ const onx_attr_decl *onx_convert_attr(const onx_signature *signature, onx_str na
 void onx_convert_put_attrs(onx_buf *to, const onx_node *node, const onx_signature *signature,
                            const char *but);
 
-/* constants.c: such a Constant of a version before 9 is kept, until the nodes have arrived there. */
+/* kept.c: such a Constant of a version before 9 is kept, until the nodes have arrived there. */
 onx_status onx_convert_keep(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 /* Now they are there. `*unkept` is the one that failed. */
 onx_status onx_convert_constants(onx_convert *c, onx_node **unkept) ONX_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* step_ml.c: ai.onnx.ml: LabelEncoder with one list of classes, with keys and values, with tensors. */
+/* step_ml.c: ai.onnx.ml: LabelEncoder by a list of classes, by keys and values, by tensors. */
 #include "pass/convert/steps.h"
 
 /* ─ 2: keys and values instead of classes, whose places are the numbers ──────────────────────── */

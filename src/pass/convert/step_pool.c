@@ -1,5 +1,5 @@
-/* step_pool.c: pooling whose output size is rounded up (ceil_mode): since 10 (LpPool: 18), and since
- * 22 without windows that lie in the padding alone. */
+/* step_pool.c: pooling whose output size is rounded up (ceil_mode): since 10 (LpPool: 18), and
+ * since 22 without windows that lie in the padding alone. */
 #include "pass/convert/steps.h"
 
 typedef struct window { /* along one axis */
@@ -59,8 +59,8 @@ static onx_status outside(onx_convert *c, onx_node *node) {
     return ONX_OK;
 }
 
-/* Rounded down, with more padding at the end where a window reaches past it. Averages that count the
- * padding do not count what lies beyond it. */
+/* Rounded down, with more padding at the end where a window reaches past it. Averages that count
+ * the padding do not count what lies beyond it. */
 static onx_status ceil_down(onx_convert *c, onx_node *node) {
     size_t rank;
     window w;

@@ -1,5 +1,5 @@
-/* step_quant.c: QuantizeLinear and DequantizeLinear: along an axis, to a type that is asked for, and
- * as arithmetic where they do not know the type, or are not there yet. */
+/* step_quant.c: QuantizeLinear and DequantizeLinear: along an axis, to a type that is asked for,
+ * and as arithmetic where they do not know the type, or are not there yet. */
 #include "pass/convert/steps.h"
 
 /* ─ As arithmetic ────────────────────────────────────────────────────────────────────────────── */

@@ -2,8 +2,8 @@
  *
  *     Upsample 7 (X) scales ▶ 9 (X, scales) ▶ Resize 10 ▶ 11 (X, roi, scales, sizes) ▶ 13 ▶ 18 ▶ 19
  *
- * Before 11 there is one way to place and round: coordinates are divided by the scale, and 'nearest'
- * takes the element below, or, where it gets smaller, the one above. */
+ * Before 11 there is one way to place and round: coordinates are divided by the scale, and
+ * 'nearest' takes the element below, or, where it gets smaller, the one above. */
 #include "pass/convert/steps.h"
 
 enum { RESIZE_X, RESIZE_ROI, RESIZE_SCALES, RESIZE_SIZES };

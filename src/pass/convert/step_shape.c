@@ -111,7 +111,7 @@ static onx_status strings_tensor(onx_convert *c, const onx_attr *attr, onx_tenso
             return onx_convert_refuse(c, "a string has a zero byte in it");
         strings[i] = onx_str_z(s);
     }
-    return onx_tensor_new_strings(c->model->msg.doc->ctx, "", is_list, dims, strings, out,
+    return onx_tensor_new_strings(c->model->msg.doc->ctx, NULL, is_list, dims, strings, out,
                                   &c->diag);
 }
 
@@ -120,14 +120,14 @@ static onx_status value_tensor(onx_convert *c, const onx_attr *attr, onx_tensor 
     int64_t n = (int64_t)onx_attr_count(attr);
     switch (onx_attr_type_of(attr)) {
     case ONX_ATTR_FLOAT:
-        return onx_tensor_new(ctx, "", ONX_DTYPE_F32, 0, NULL, &attr->f, 4, out, &c->diag);
+        return onx_tensor_new(ctx, NULL, ONX_DTYPE_F32, 0, NULL, &attr->f, 4, out, &c->diag);
     case ONX_ATTR_INT:
-        return onx_tensor_new(ctx, "", ONX_DTYPE_I64, 0, NULL, &attr->i, 8, out, &c->diag);
+        return onx_tensor_new(ctx, NULL, ONX_DTYPE_I64, 0, NULL, &attr->i, 8, out, &c->diag);
     case ONX_ATTR_FLOATS:
-        return onx_tensor_new(ctx, "", ONX_DTYPE_F32, 1, &n, attr->floats.v, 4 * (size_t)n, out,
+        return onx_tensor_new(ctx, NULL, ONX_DTYPE_F32, 1, &n, attr->floats.v, 4 * (size_t)n, out,
                               &c->diag);
     case ONX_ATTR_INTS:
-        return onx_tensor_new(ctx, "", ONX_DTYPE_I64, 1, &n, attr->ints.v, 8 * (size_t)n, out,
+        return onx_tensor_new(ctx, NULL, ONX_DTYPE_I64, 1, &n, attr->ints.v, 8 * (size_t)n, out,
                               &c->diag);
     case ONX_ATTR_STRING:
     case ONX_ATTR_STRINGS: return strings_tensor(c, attr, out);

@@ -145,7 +145,7 @@ onx_status onx_convert_tensor(onx_convert *c, const char *hint, onx_dtype dtype,
                               onx_value **out) {
     onx_tensor *tensor;
     onx_node *node;
-    ONX_TRY(onx_tensor_new(c->model->msg.doc->ctx, "", dtype, rank, dims, data, bytes, &tensor,
+    ONX_TRY(onx_tensor_new(c->model->msg.doc->ctx, NULL, dtype, rank, dims, data, bytes, &tensor,
                            &c->diag));
     onx_status status = add_named(c, "Constant", hint, 0, NULL, &node);
     if (!status && onx_node_set_tensor(node, "value", tensor)) status = onx_fail_nomem(&c->diag);

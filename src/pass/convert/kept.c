@@ -1,6 +1,6 @@
-/* constants.c: constants that are no floats, in a model for a version before 9, whose Constant is for
- * floats alone. They stay what they are until all nodes have crossed, for steps read them; then they
- * become initializers or, where there can be none, casts. */
+/* kept.c: constants that are no floats, in a model for a version before 9, whose Constant is for
+ * floats alone. They stay what they are until all nodes have crossed, for steps read them; then
+ * they become initializers or, where there can be none, casts. */
 #include "pass/convert/step.h"
 
 onx_status onx_convert_keep(onx_convert *c, onx_node *node) {
@@ -74,23 +74,21 @@ static onx_status become_cast(onx_convert *c, onx_node *node, const onx_tensor *
 
 /* ─ All of them ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Was it removed, or did something around it go, or is it used no more? */
-static bool is_gone(const onx_node *node) {
-    for (const onx_msg *msg = &node->msg; msg; msg = msg->parent)
-        if (msg->dead) return true;
+/* One that nobody uses goes. */
+static onx_status replace(onx_convert *c, onx_node *node, const onx_tensor *tensor) {
     const onx_value *value = onx_node_output(node, 0);
-    return !value || !onx_value_is_needed(value);
+    if (!value || !onx_value_is_needed(value)) return onx_node_remove(node, &c->diag);
+    bool no_initializers = node->graph->function || c->model->ir_version < 4;
+    return no_initializers ? become_cast(c, node, tensor) : become_initializer(c, node, tensor);
 }
 
 onx_status onx_convert_constants(onx_convert *c, onx_node **unkept) {
     for (size_t i = 0; i < c->n_constants; i++) {
         onx_node *node = c->constants[i];
         const onx_attr *attr = onx_node_attr(node, "value");
-        if (is_gone(node) || !attr || !onx_attr_tensor(attr)) continue;
-        bool no_initializers = node->graph->function || c->model->ir_version < 4;
+        if (onx_convert_is_gone(node) || !attr || !onx_attr_tensor(attr)) continue;
         c->at.node = *unkept = node;
-        ONX_TRY(no_initializers ? become_cast(c, node, onx_attr_tensor(attr))
-                                : become_initializer(c, node, onx_attr_tensor(attr)));
+        ONX_TRY(replace(c, node, onx_attr_tensor(attr)));
     }
     c->n_constants = 0;
     return ONX_OK;
