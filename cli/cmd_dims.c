@@ -18,7 +18,7 @@ static const cli_option options[] = {
 
 typedef struct symbol {
     const char *name, *place; /* where it stands first */
-    size_t axis, count;
+    size_t axis, order, count;
 } symbol;
 
 typedef struct symbols {
@@ -27,14 +27,9 @@ typedef struct symbols {
     bool failed;
 } symbols;
 
-static void count_symbol(symbols *s, const char *name, const onx_value *value, size_t axis) {
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->v[i].name, name)) {
-            s->v[i].count++;
-            return;
-        }
+static void add_symbol(symbols *s, const char *name, const onx_value *value, size_t axis) {
     if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 16;
+        size_t cap = s->cap ? 2 * s->cap : 64;
         symbol *v = realloc(s->v, cap * sizeof *v);
         if (!v) {
             s->failed = true;
@@ -43,15 +38,39 @@ static void count_symbol(symbols *s, const char *name, const onx_value *value, s
         s->v = v;
         s->cap = cap;
     }
-    s->v[s->n++] = (symbol){name, onx_value_name(value), axis, 1};
+    s->v[s->n] = (symbol){name, onx_value_name(value), axis, s->n, 1};
+    s->n++;
 }
 
-static void count_type(symbols *s, const onx_value *value) {
+static int by_order(const void *a, const void *b) {
+    const symbol *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_name(const void *a, const void *b) {
+    int order = strcmp(((const symbol *)a)->name, ((const symbol *)b)->name);
+    return order ? order : by_order(a, b);
+}
+
+/* Each name once, in the order in which they came. */
+static void gather(symbols *s) {
+    size_t n = 0;
+    if (s->n) qsort(s->v, s->n, sizeof *s->v, by_name);
+    for (size_t i = 0; i < s->n; i++) {
+        if (n && !strcmp(s->v[n - 1].name, s->v[i].name))
+            s->v[n - 1].count++;
+        else
+            s->v[n++] = s->v[i];
+    }
+    s->n = n;
+    if (n) qsort(s->v, n, sizeof *s->v, by_order);
+}
+
+static void add_symbols(symbols *s, const onx_value *value) {
     const onx_type *type = onx_value_type(value);
     for (; type; type = onx_type_elem(type))
         for (size_t i = 0; i < onx_type_rank(type); i++)
-            if (*onx_type_dim_param(type, i))
-                count_symbol(s, onx_type_dim_param(type, i), value, i);
+            if (*onx_type_dim_param(type, i)) add_symbol(s, onx_type_dim_param(type, i), value, i);
 }
 
 static void put_value(const char *what, const onx_value *value) {
@@ -84,14 +103,15 @@ static int list(const cli_args *args, const onx_model *model) {
         const onx_value *value = onx_graph_input(graph, i);
         if (onx_value_initializer(value)) continue;
         put_value("input", value);
-        count_type(&s, value);
+        add_symbols(&s, value);
     }
     for (size_t i = 0; i < onx_graph_output_count(graph); i++) {
         put_value("output", onx_graph_output(graph, i));
-        count_type(&s, onx_graph_output(graph, i));
+        add_symbols(&s, onx_graph_output(graph, i));
     }
     for (const onx_value *v = onx_graph_value_first(graph); v; v = onx_value_next(v))
-        if (!onx_value_is_input(v) && !onx_value_is_output(v)) count_type(&s, v);
+        if (!onx_value_is_input(v) && !onx_value_is_output(v)) add_symbols(&s, v);
+    gather(&s);
     put_symbols(&s);
     free(s.v);
     return s.failed ? cli_no_memory(args->command) : CLI_OK;

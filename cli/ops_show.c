@@ -76,15 +76,30 @@ static void show_kernels(const onx_schema *s) {
     printf("\n");
 }
 
-/* A body is written as it stands in the table, with two spaces before each line. */
+/* The bytes of a node in ONNX text: up to its inputs, or to the attributes behind them. */
+static size_t node_size(const char *text) {
+    size_t depth = 0, i = 0;
+    bool quoted = false, called = false;
+    for (; text[i]; i++) {
+        char c = text[i];
+        if (c == '"') quoted = !quoted;
+        if (quoted || (c == '>' && i && text[i - 1] == '=')) continue;
+        if (strchr("({[<", c)) depth++;
+        if (!strchr(")}]>", c) || !depth || --depth) continue;
+        called = called || c == ')';
+        if (called && text[i + 1 + strspn(text + i + 1, " \n")] != '<') return i + 1;
+    }
+    return i;
+}
+
+/* A body, one node on a line. */
 static void show_function(const onx_schema *s) {
     if (!s->is_function) return;
     printf(s->function ? "function\n" : "a function whose body depends on the node\n");
-    for (const char *line = s->function; line && *line;) {
-        size_t n = strcspn(line, "\n");
-        size_t from = strspn(line, " ");
-        if (n > from) printf("  %.*s\n", (int)(n - from), line + from);
-        line += n + (line[n] == '\n');
+    for (const char *at = s->function; at && *(at += strspn(at, " \n"));) {
+        size_t n = node_size(at);
+        printf("  %.*s\n", (int)n, at);
+        at += n;
     }
 }
 

@@ -1,7 +1,7 @@
 /* custom_schema.c: an operator of one's own, known to onx like those of ONNX.
  *
  * "my.ops::Repeat" puts its input `times` times below itself. onx is told its signature and how
- * sizes follow from sizes; then its schema can be asked for, and models with it are understood. */
+ * sizes follow from sizes; then types and shapes flow through models that use it. */
 #include <onx.h>
 
 #include <stdio.h>
@@ -20,32 +20,33 @@ static onx_status infer_repeat(onx_infer *in, void *user) {
     return onx_infer_set_type(in, 0, type);
 }
 
-static int fail(const onx_diag *diag) {
-    char text[1024];
-    onx_diag_format(diag, text, sizeof text);
-    fprintf(stderr, "custom_schema: %s\n", text);
-    return EXIT_FAILURE;
-}
-
 int main(void) {
     onx_op_def repeat = ONX_INIT(onx_op_def);
     repeat.domain = "my.ops";
     repeat.name = "Repeat";
-    repeat.since = 1;
     repeat.signature = "(X:T) -> (Y:T) {times:int=2} [T:float|double]";
     repeat.infer = infer_repeat;
 
     onx_diag diag = ONX_INIT(onx_diag);
     onx_context *ctx = NULL;
-    const onx_schema *schema = NULL;
+    onx_inference *inference = NULL;
+    char type[100] = "";
     if (onx_context_new(NULL, &ctx) != ONX_OK) return EXIT_FAILURE;
-    if (onx_context_add_ops(ctx, 1, &repeat, &diag) != ONX_OK ||
-        onx_schema_find(ctx, "my.ops", "Repeat", 0, &schema, &diag) != ONX_OK)
-        return fail(&diag);
-    for (size_t i = 0; i < schema->n_attrs; i++)
-        printf("%s::%s has %s = %s\n", schema->domain, schema->name, schema->attrs[i].name,
-               schema->attrs[i].value);
-    onx_schema_free(schema);
+    onx_status status = onx_context_add_ops(ctx, 1, &repeat, &diag);
+
+    onx_model *m = onx_model_new(ctx, "rows", 22);
+    onx_model_set_opset(m, "my.ops", 1);
+    onx_graph *g = onx_model_graph(m);
+    onx_value *X = onx_graph_add_input(g, "X", "float[N,3]");
+    onx_value *Y = onx_graph_add_op(g, "my.ops::Repeat", "Y", X);
+    onx_value *Z = onx_graph_add_op(g, "Concat", "Z", X, Y);
+    onx_node_set_int(onx_value_node(Z), "axis", 0);
+
+    if (status == ONX_OK) status = onx_inference_new(m, NULL, &inference, &diag);
+    if (status == ONX_OK) onx_inference_type(inference, Z, type, sizeof type);
+    puts(status == ONX_OK ? type : diag.message); /* float[3*N,3] */
+    onx_inference_free(inference);
+    onx_model_free(m);
     onx_context_free(ctx);
-    return EXIT_SUCCESS;
+    return status == ONX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

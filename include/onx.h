@@ -844,8 +844,8 @@ typedef struct onx_op_def {
     const char *name;
     int64_t since; /* the version of the domain that brings it, or changes it (1) */
     const char *signature;
-    const char *function; /* nodes in ONNX text, over the names of the signature: "Y = Add (X, X)";
-                             imports of its own in front: "<18>". NULL: it is no function */
+    const char *function; /* nodes in ONNX text, over the names of the signature, after the opset of
+                             ai.onnx that they mean: "<18> Y = Add (X, X)". NULL: no function */
     onx_op_infer *infer; /* types and shapes of its outputs; NULL: from the function, or types alone
                              from the type variables */
     void *user;          /* for `infer` */

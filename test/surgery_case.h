@@ -9,7 +9,8 @@
  *     <the model afterwards>                or "error: STATUS words of the message"
  *
  *     extract inputs=a,b outputs=c
- *     merge from:out=to:in by-name share-inputs first-meta convert prefixes=a/,b/ inputs=a outputs=b name=g
+ *     merge from:out=to:in by-name share-inputs first-meta convert prefixes=a/,b/ name=g
+ *           inputs=a outputs=b
  *     rename what=NODES,DIMS prefix=p/ old=new
  *     strip DOCS UNUSED …
  *     constants INITIALIZERS|NODES|INPUTS|FIXED

@@ -213,7 +213,8 @@ static void attrs(const draft *right) {
     }
     draft d = *right;
     d.extra_attr = true;
-    expect(&d, right, ONX_RULE_ATTR_UNKNOWN, "an attribute that does not exist");
+    if (!right->op->domain || strcmp(right->op->domain, "com.microsoft") != 0)
+        expect(&d, right, ONX_RULE_ATTR_UNKNOWN, "an attribute that does not exist");
 }
 
 static void row(const onx_op *op, const onx_op *before) {

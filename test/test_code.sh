@@ -14,7 +14,7 @@ onx=$BUILD/onx
 # Every field, strange names, almost nothing; and the models of the other tests.
 cp "$ROOT"/test/code/*.textproto "$ROOT"/test/cli/files/*.onnxtxt "$dir"
 printf '12345678' >"$dir/outside.bin"
-for model in everything names bare control function kinds types; do
+for model in everything names bare empty control function kinds types; do
     file=$(ls "$dir/$model".*)
     "$onx" convert "$file" "$dir/$model.onnx"
 done
@@ -38,7 +38,7 @@ awk 'BEGIN {
 grep -q '^static void build_model_block7_relu(' "$dir/long.c" || fault "nodes are not cut into modules"
 [ -s "$dir/long.weights" ] || fault "there are no weights"
 
-set -- "$dir/everything.onnx" "$dir/names.onnx" "$dir/bare.onnx" "$dir/long.onnx" "$dir/control.onnx" \
+set -- "$dir/everything.onnx" "$dir/names.onnx" "$dir/bare.onnx" "$dir/empty.onnx" "$dir/long.onnx" "$dir/control.onnx" \
     "$dir/function.onnx" "$dir/kinds.onnx" "$dir/types.onnx"
 for case in test_if_seq test_loop13_seq test_scan9_sum test_adam test_range_float_type_positive_delta_expanded \
     test_sequence_map_add_2_sequences_expanded test_optional_get_element_sequence test_cast_FLOAT_to_STRING; do

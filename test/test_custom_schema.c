@@ -66,6 +66,13 @@ TEST(refused) {
         {DEF("Op", "(X:Q) -> (Y:float)"), ONX_INVALID, "(X:Q)"},
         {DEF("Op", "() -> () {a:integer}"), ONX_INVALID, "integer"},
         {{.name = "Op"}, ONX_USAGE, "size"},
+        {{.size = sizeof(onx_op_def),
+          .domain = "d",
+          .name = "Op",
+          .signature = "() -> ()",
+          .function = "<18> Y = "},
+         ONX_MALFORMED,
+         ""},
         {{.size = sizeof(onx_op_def), .name = "Relu", .signature = "() -> ()"},
          ONX_CONFLICT,
          "'Relu'"},
@@ -280,6 +287,42 @@ TEST(types_as_text) {
     }
 }
 
+/* An operator that is a function is inferred and run through its body. */
+TEST(functions) {
+    onx_op_def defs[] = {
+        DEF("Twice", "(X:T) -> (Y:T) {times:int=2} [T:f]"),
+        DEF("Both", "(X:T, W?:T) -> (Y:T, S:int64) [T:f]"),
+        DEF("All", "(X*:T) -> (Y:T) [T:f]"),
+    };
+    defs[0].function = "<20> Y = Add (X, X)";
+    defs[1].function = "<20> T = my.ops.Twice (X) Y = Concat <axis = 0> (T, X) S = Shape (Y)";
+    defs[2].function = "<20> Y = Concat <axis = 0> (X0, X1)";
+    static const char text[] = HEAD "g (float[N,3] x) => (float[M,3] y, int64[2] s) {\n"
+                                    " y, s = my.ops.Both (x)\n z = my.ops.All (x, y)\n}";
+    onx_context *ctx = context_of(ONX_COUNT(defs), defs);
+    char fact[600];
+    REQUIRE(ctx);
+    facts_of(ctx, text, "y", fact);
+    CHECK_STR(fact, "float[2*N,3]");
+    facts_of(ctx, text, "z", fact);
+    CHECK_STR(fact, "float[3*N,3]");
+    onx_model *model = load(ctx, text);
+    onx_session *session = NULL;
+    onx_diag diag = ONX_INIT(onx_diag);
+    REQUIRE(model);
+    CHECK_EQ(onx_session_new(model, NULL, &session, &diag), ONX_OK);
+    float x[3] = {1, 2, 3}, y[6] = {0};
+    int64_t s[2] = {0};
+    onx_arg in = {.dtype = ONX_DTYPE_F32, .rank = 2, .dims = {1, 3}, .data = x, .bytes = sizeof x};
+    onx_arg out[2] = {{.data = y, .bytes = sizeof y}, {.data = s, .bytes = sizeof s}};
+    if (session) CHECK_EQ(onx_session_run(session, 1, &in, 2, out, NULL, &diag), ONX_OK);
+    CHECK(y[0] == 2 && y[2] == 6 && y[3] == 1 && s[0] == 2 && s[1] == 3);
+    if (diag.message[0]) fprintf(stderr, "    %s\n", diag.message);
+    onx_session_free(session);
+    onx_model_free(model);
+    onx_context_free(ctx);
+}
+
 /* ── Schemas ── */
 
 static void check_schema(const onx_schema *s) {
@@ -418,5 +461,5 @@ TEST(no_memory) {
 }
 
 TEST_MAIN(E(refused) E(all_or_none) E(versions) E(shorter_struct) E(types_from_the_signature)
-              E(inference_of_its_own) E(types_as_text) E(schema) E(schemas_of_the_tables)
-                  E(outlived_by_models) E(not_imported) E(no_memory))
+              E(inference_of_its_own) E(types_as_text) E(functions) E(schema)
+                  E(schemas_of_the_tables) E(outlived_by_models) E(not_imported) E(no_memory))

@@ -35,5 +35,5 @@ grep -q "^run_model: .*'A'" "$dir/err" || { cat "$dir/err"; exit 1; }
 
 "$BUILD/examples/custom_schema" >"$dir/out"
 diff - "$dir/out" <<'END'
-my.ops::Repeat has times = 2
+float[3*N,3]
 END

@@ -279,6 +279,15 @@ TEST(passed_on) {
                  NULL, HEAD XY "{ y = HardSigmoid <alpha = 2.0, beta = 3.0> (x) }");
 }
 
+/* Names of nodes that differed still do. */
+TEST(node_names) {
+    check_inline(HEAD XY "{ [n_a] t = Abs (x) [n] u = d.F (t) [m] y = d.F (u) }\n" FUNCTION
+                         "F (p) => (q) { [a] s = Neg (p) [a] q = Neg (s) }",
+                 NULL,
+                 HEAD XY "{ [n_a] t = Abs (x) [n_a_1] n_s = Neg (t) [n_a_2] u = Neg (n_s)"
+                         " [m_a] m_s = Neg (u) [m_a_3] y = Neg (m_s) }");
+}
+
 TEST(selected) {
     static const char model[] =
         HEAD XY "{ t = d.F (x) y = d.G (t) }\n" FUNCTION "F (p) => (q) { q = d.H (p) }\n" FUNCTION
@@ -519,6 +528,50 @@ TEST(bodies) {
     CHECK(n >= 37);
 }
 
+/* ── Sessions ────────────────────────────────────────────────────────────────────────────────── */
+
+static void check_run(const char *text, const float x[3], const float expected[3]) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *model = parse(text);
+    onx_session *session = NULL;
+    float in[3] = {x[0], x[1], x[2]}, got[3] = {0};
+    onx_arg arg = {.dtype = ONX_DTYPE_F32, .rank = 1, .dims = {3}, .data = in, .bytes = sizeof in};
+    onx_arg out = {.data = got, .bytes = sizeof got};
+    REQUIRE(model != NULL);
+    bool ok = onx_session_new(model, NULL, &session, &diag) == ONX_OK &&
+              onx_session_run(session, 1, &arg, 1, &out, NULL, &diag) == ONX_OK;
+    if (!CHECK(ok)) fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(got[i] > expected[i] - 1e-5f && got[i] < expected[i] + 1e-5f);
+    onx_session_free(session);
+    onx_model_free(model);
+}
+
+/* Functions that call functions; one that hides an operator; an operator without a kernel. */
+TEST(sessions) {
+    const float x[] = {-1, 0.5f, 2};
+    check_run(HEAD XY "{ y = d.F <a = 3.0> (x) }\n" FUNCTION
+                      "F <a> (p) => (q) { t = d.G <a: float = @a> (p) q = Add (t, p) }\n" FUNCTION
+                      "G <a> (p) => (q) { c = Constant <value_float: float = @a> ()\n"
+                      " q = Mul (p, c) }",
+              x, (float[]){-4, 2, 8});
+    check_run(HEAD XY "{ y = Relu (x) }\n<domain: \"\", opset_import: [\"\": 21]>\n"
+                      "Relu (p) => (q) { q = Neg (p) }",
+              x, (float[]){1, -0.5f, -2});
+    check_run("<ir_version: 10, opset_import: [\"\": 17]>\n" XY
+              "{ n = Constant <value_int = 3> ()\n w = HannWindow <periodic = 0> (n)\n"
+              " y = Mul (x, w) }",
+              x, (float[]){0, 0.5f, 0});
+}
+
+/* A model from before imports means the first version of everything, and goes on to do so. */
+TEST(old_models) {
+    static const char old[] = "<ir_version: 2>\n" XY "{ t = Softplus (x) y = Softsign (t) }";
+    onx_inline_options o = ONX_INIT(onx_inline_options);
+    o.all_operators = true;
+    check_inline(old, &o, old);
+}
+
 /* ── Failing memory, all the way ─────────────────────────────────────────────────────────────── */
 
 static const char everything[] =
@@ -565,7 +618,8 @@ TEST(no_memory_at_all) {
     CHECK(done);
 }
 
-TEST_MAIN(E(no_memory_at_all) E(nested) E(passed_on) E(selected) E(imports) E(cycles) E(doubling)
-              E(doubling_graphs) E(facts) E(facts_values) E(facts_doubling) E(facts_deep) E(bodies)
-                  E(call) E(attributes) E(graphs) E(shadows) E(missing) E(results) E(names) E(types)
-                      E(refused) E(no_memory))
+TEST_MAIN(E(sessions) E(old_models) E(no_memory_at_all) E(nested) E(passed_on) E(node_names)
+              E(selected) E(imports) E(cycles) E(doubling) E(doubling_graphs) E(facts)
+                  E(facts_values) E(facts_doubling) E(facts_deep) E(bodies) E(call) E(attributes)
+                      E(graphs) E(shadows) E(missing) E(results) E(names) E(types) E(refused)
+                          E(no_memory))

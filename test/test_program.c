@@ -1,5 +1,5 @@
-/* test_program.c: fields added as protobuf text, and models as programs: what is refused, what is kept
- * whole, and memory that runs out. What programs build is checked in test_code.sh. */
+/* test_program.c: fields added as protobuf text, and models as programs: what is refused, what is
+ * kept whole, and memory that runs out. What programs build is checked in test_code.sh. */
 #include "test.h"
 
 #include "base/io.h"

@@ -23,6 +23,8 @@ import tempfile
 import onnx
 from onnx import helper
 
+# Right as they are, but rejected by the onnx package: it does not see the default of an attribute.
+ONNX_IS_WRONG = {"test_mvn"}
 MUTATORS = []
 
 
@@ -588,6 +590,8 @@ def to_function(m):
 def make(job):
     """One broken model: its bytes and what was done to it; None where nothing could be done."""
     path, seed = job
+    if path.split("/")[-2] in ONNX_IS_WRONG:
+        return None
     r = random.Random(f"{seed} {path}")
     m = onnx.load(path, load_external_data=False)
     if r.random() < 0.08 and to_function(m) is False:

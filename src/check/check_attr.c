@@ -109,8 +109,11 @@ static void tell_unknown(onx_checker *c, const onx_attr *a, const onx_callee *ca
     onx_str near;
     if (onx_check_nearest(c, a->name, next_name, &names, &near))
         snprintf(hint, sizeof hint, "did you mean '%.*s'?", ONX_FMT(near));
-    onx_check_tell(c, ONX_RULE_ATTR_UNKNOWN, a, hint, "%s %d has no attribute '%.*s'",
-                   callee->op->name, (int)callee->op->since, ONX_FMT(a->name));
+    const char *domain = callee->op->domain;
+    bool foreign = domain && strcmp(domain, "com.microsoft") == 0;
+    onx_check_tell(c, foreign ? ONX_RULE_ATTR_FOREIGN : ONX_RULE_ATTR_UNKNOWN, a, hint,
+                   "%s %d has no attribute '%.*s'", callee->op->name, (int)callee->op->since,
+                   ONX_FMT(a->name));
 }
 
 /* Attributes that begin with two underscores are notes of tools. */

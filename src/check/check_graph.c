@@ -46,9 +46,10 @@ static void check_inputs(onx_checker *c, const onx_graph *graph) {
 static void check_default(onx_checker *c, const onx_tensor *t) {
     const onx_value *value = t->ref ? t->ref->value : NULL;
     const onx_type *type = value && value->input ? value->input->type : NULL;
-    if (onx_type_kind_of(type) != ONX_TYPE_TENSOR || value->sparse) return;
-    bool agree =
-        onx_type_dtype(type) == ONX_DTYPE_NONE || (int32_t)onx_type_dtype(type) == t->data_type;
+    onx_type_kind kind = onx_type_kind_of(type);
+    if (kind == ONX_TYPE_NONE || value->sparse) return;
+    onx_dtype dtype = onx_type_dtype(type);
+    bool agree = kind == ONX_TYPE_TENSOR && (!dtype || (int32_t)dtype == t->data_type);
     bool ranked = onx_type_has_shape(type);
     if (ranked && onx_type_rank(type) != t->dims.n) agree = false;
     for (size_t i = 0; agree && ranked && i < t->dims.n; i++)

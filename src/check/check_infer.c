@@ -73,7 +73,8 @@ static void hear_inside(void *user, const onx_facts *facts, const onx_node *node
 
 onx_status onx_check_infer(onx_checker *c, onx_facts **out) {
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_facts_options options = {.report = hear, .inside = hear_inside, .user = c};
+    onx_facts_options options = {
+        .defaults = true, .report = hear, .inside = hear_inside, .user = c};
     onx_status status = onx_facts_new(c->model, &options, out, &diag);
     if (status && status != ONX_NO_MEMORY)
         onx_check_pass_on(c, ONX_RULE_INFER_LIMIT, c->model, &diag);

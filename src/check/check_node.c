@@ -162,6 +162,7 @@ typedef struct side {
     const onx_param *params;
     size_t n_params, least, most;
     onx_rule_id count, missing;
+    bool whole; /* of a parameter that stands for many, none may be left out */
 } side;
 
 /* The numbers of outputs in between make no sense. */
@@ -193,7 +194,7 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
                        (n < s->least ? s->least : s->most) == 1 ? "" : "s", n);
     for (size_t i = 0; i < n && i < s->most && s->n_params; i++) {
         const onx_param *p = &s->params[i < s->n_params ? i : s->n_params - 1];
-        if (!s->names->v[i].size && !p->optional && !p->heterogeneous)
+        if (!s->names->v[i].size && (p->variadic ? s->whole : !p->optional))
             onx_check_tell(c, s->missing, node, NULL, "%s %zu, '%.*s', of %s is not optional",
                            s->what, i, ONX_FMT(p->name), op->name);
     }
@@ -215,7 +216,8 @@ static void check_operator(onx_checker *c, const onx_node *node, const onx_calle
                callee->min_in,
                callee->max_in,
                ONX_RULE_INPUT_COUNT,
-               ONX_RULE_INPUT_MISSING};
+               ONX_RULE_INPUT_MISSING,
+               true};
     side out = {"output",
                 &node->output,
                 s->outputs,
@@ -223,7 +225,8 @@ static void check_operator(onx_checker *c, const onx_node *node, const onx_calle
                 callee->min_out,
                 callee->max_out,
                 ONX_RULE_OUTPUT_COUNT,
-                ONX_RULE_OUTPUT_MISSING};
+                ONX_RULE_OUTPUT_MISSING,
+                false};
     check_side(c, node, op, &in);
     check_side(c, node, op, &out);
     check_outputs(c, node, op);

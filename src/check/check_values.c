@@ -8,14 +8,14 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { NONE, WORDS, RANGE, DTYPE, PERMUTATION, UNIQUE, SPATIAL, PADS };
+enum { NONE, WORDS, RANGE, DTYPE, PERMUTATION, UNIQUE, SPATIAL, PADS, ELEMENT, GATES };
 
 typedef struct onx_value_rule {
     const char *op, *attr;
     int32_t since;
     uint8_t kind;
-    const char *words; /* WORDS: separated by spaces */
-    int64_t least, most;
+    const char *words;   /* WORDS: separated by spaces */
+    int64_t least, most; /* GATES: `least` for each direction */
 } onx_value_rule;
 
 #define ANY_MORE INT64_MAX
@@ -32,6 +32,8 @@ static const char kernels[] = "LINEAR POLY RBF SIGMOID";
 static const char losses[] = "none sum mean";
 static const char branches[] =
     "BRANCH_LEQ BRANCH_LT BRANCH_GTE BRANCH_GT BRANCH_EQ BRANCH_NEQ LEAF";
+static const char activations[] = "Relu Tanh Sigmoid Affine LeakyRelu ThresholdedRelu ScaledTanh"
+                                  " HardSigmoid Elu Softsign Softplus";
 static const char dtypes[] = "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE"
                              " UINT32 UINT64 COMPLEX64 COMPLEX128";
 
@@ -66,6 +68,8 @@ static const onx_value_rule rules[] = {
     /* shapes */
     KIND("Transpose", 1, "perm", PERMUTATION),
     KIND("*", 1, "axes", UNIQUE),
+    INTS("*", 1, "keepdims", 0, 1),
+    KIND("ConstantOfShape", 9, "value", ELEMENT),
     INTS("Split", 1, "split", 0, ANY_MORE),
     INTS("Split", 18, "num_outputs", 1, ANY_MORE),
     INTS("*", 1, "blocksize", 1, ANY_MORE),
@@ -117,6 +121,9 @@ static const onx_value_rule rules[] = {
     INTS("GroupNormalization", 18, "num_groups", 1, ANY_MORE),
     WORD("*", 1, "direction", "forward reverse bidirectional"),
     WORD("BitShift", 11, "direction", "LEFT RIGHT"),
+    {"RNN", "activations", 1, GATES, activations, 1, 0},
+    {"GRU", "activations", 1, GATES, activations, 2, 0},
+    {"LSTM", "activations", 1, GATES, activations, 3, 0},
     INTS("*", 1, "hidden_size", 1, ANY_MORE),
     INTS("*", 14, "layout", 0, 1),
     INTS("*", 1, "q_num_heads", 0, ANY_MORE),
@@ -213,12 +220,20 @@ static bool next_word(onx_str *list, onx_str *word) {
     return n > 0;
 }
 
+/* Are they equal, letter by letter? Capitals do not count in names of activations. */
+static bool is_word(onx_str word, onx_str text, bool any_case) {
+    if (!any_case || word.size != text.size) return onx_str_eq(word, text);
+    for (size_t i = 0; i < word.size; i++)
+        if ((word.data[i] | 32) != (text.data[i] | 32)) return false;
+    return true;
+}
+
 static void check_word(onx_checker *c, const onx_attr *a, const onx_value_rule *rule,
                        onx_str text) {
     onx_str list = onx_str_of(rule->words), word;
     char hint[256];
     while (next_word(&list, &word))
-        if (onx_str_eq(word, text)) return;
+        if (is_word(word, text, rule->kind == GATES)) return;
     snprintf(hint, sizeof hint, "it is one of: %s", rule->words);
     onx_check_tell(c, ONX_RULE_ATTR_VALUE, a, hint, "'%.*s' cannot be '%.*s'", ONX_FMT(a->name),
                    ONX_FMT(text));
@@ -228,6 +243,17 @@ static void check_words(onx_checker *c, const onx_attr *a, const onx_value_rule 
     if (onx_attr_type_of(a) == ONX_ATTR_STRING) check_word(c, a, rule, a->s);
     for (size_t i = 0; onx_attr_type_of(a) == ONX_ATTR_STRINGS && i < a->strings.n; i++)
         check_word(c, a, rule, a->strings.v[i]);
+}
+
+/* As many names as there are gates, in each direction. */
+static void check_gates(onx_checker *c, const onx_attr *a, const onx_value_rule *rule) {
+    const onx_attr *direction = onx_node_attr((const onx_node *)a->msg.parent, "direction");
+    bool both = direction && onx_str_is(direction->s, "bidirectional");
+    size_t wanted = (size_t)rule->least * (both ? 2 : 1);
+    check_words(c, a, rule);
+    if (a->strings.n && a->strings.n != wanted)
+        onx_check_tell(c, ONX_RULE_ATTR_VALUE, a, NULL, "'%.*s' has %zu names; %s needs %zu",
+                       ONX_FMT(a->name), a->strings.n, rule->op, wanted);
 }
 
 /* ── Numbers ─────────────────────────────────────────────────────────────────────────────────── */
@@ -285,6 +311,16 @@ static void check_spatial(onx_checker *c, const onx_attr *a, bool pads, size_t *
         *axes = pads ? n / 2 : n;
 }
 
+/* A tensor of one element. ONNX's own inference wants it to be a list. */
+static void check_element(onx_checker *c, const onx_attr *a) {
+    uint64_t count;
+    if (!a->t || onx_tensor_count(a->t, &count, NULL)) return;
+    if (count != 1 || (c->options.full && onx_tensor_rank(a->t) != 1))
+        onx_check_tell(c, ONX_RULE_ATTR_VALUE, a, "it is a list with one element",
+                       "'%.*s' has %llu elements in %zu dimensions", ONX_FMT(a->name),
+                       (unsigned long long)count, onx_tensor_rank(a->t));
+}
+
 /* ── Nodes ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void check_value(onx_checker *c, const onx_attr *a, const onx_value_rule *rule,
@@ -297,6 +333,8 @@ static void check_value(onx_checker *c, const onx_attr *a, const onx_value_rule 
     case UNIQUE: check_unique(c, a, false); break;
     case SPATIAL: check_spatial(c, a, false, axes); break;
     case PADS: check_spatial(c, a, true, axes); break;
+    case ELEMENT: check_element(c, a); break;
+    case GATES: check_gates(c, a, rule); break;
     default: break;
     }
 }

@@ -10,6 +10,7 @@ const onx_fact onx_fact_none = {0};
 
 const onx_sym *onx_facts_fresh(onx_facts *facts, onx_loss *loss) {
     char name[16];
+    if (facts->n_unknown >= ONX_INFER_NAMES) return NULL;
     int n = snprintf(name, sizeof name, "?%u", (unsigned)facts->n_unknown++);
     const onx_sym *sym = onx_sym_name(facts->syms, (onx_str){name, (size_t)n});
     bool kept = sym && loss && onx_map_put(&facts->unknown, sym, (onx_str){NULL, 0}, loss);
@@ -129,8 +130,8 @@ static onx_status read_elems(onx_facts *facts, const onx_tensor *tensor, onx_fac
     size_t n;
     const int64_t *values;
     if (onx_tensor_count(tensor, &count, NULL) || count > ONX_INFER_ELEMS) return ONX_OK;
-    if (out->dtype == ONX_DTYPE_F32 || out->dtype == ONX_DTYPE_F64 ||
-        out->dtype == ONX_DTYPE_F16 || out->dtype == ONX_DTYPE_BF16)
+    if (out->dtype == ONX_DTYPE_F32 || out->dtype == ONX_DTYPE_F64 || out->dtype == ONX_DTYPE_F16 ||
+        out->dtype == ONX_DTYPE_BF16)
         return read_floats(facts, tensor, (size_t)count, out);
     if (!onx_fact_ints(facts, tensor, &n, &values)) return ONX_OK;
     const onx_sym **elems = onx_arena_array(&facts->arena, n + 1, sizeof *elems);
@@ -178,7 +179,7 @@ static onx_status merge_one(onx_facts *facts, onx_fact *fact, const onx_fact *de
                             bool *agree) {
     if (!fact->dtype) fact->dtype = declared->dtype;
     if (declared->dtype && declared->dtype != fact->dtype) *agree = false;
-    if (!declared->ranked || fact->constant) return ONX_OK;
+    if (!declared->ranked) return ONX_OK;
     if (!fact->ranked) {
         fact->ranked = true;
         fact->rank = declared->rank;
@@ -231,8 +232,8 @@ onx_status onx_fact_complete(onx_facts *facts, const onx_infer *in, const onx_va
     const onx_sym **dims = onx_arena_array(&facts->arena, fact->rank, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
     for (size_t i = 0; i < fact->rank; i++)
-        dims[i] = fact->dims[i] ? fact->dims[i]
-                                : onx_facts_fresh(facts, onx_loss_new(facts, in, value, i));
+        if ((dims[i] = fact->dims[i]) == NULL && facts->n_unknown < ONX_INFER_NAMES)
+            dims[i] = onx_facts_fresh(facts, onx_loss_new(facts, in, value, i));
     fact->dims = dims;
     return ONX_OK;
 }

@@ -212,7 +212,8 @@ static onx_status set_inputs(onx_facts *facts, const onx_graph *graph, size_t n_
 
 /* Can nobody give it another value? Before IR version 4, all initializers had to be inputs. */
 static bool is_constant(const onx_facts *facts, const onx_value *value) {
-    return !value->input || (facts->model->ir_version < 4 && !value->graph->outer);
+    return !value->input || facts->options.defaults ||
+           (facts->model->ir_version < 4 && !value->graph->outer);
 }
 
 static onx_status set_initializers(onx_facts *facts, const onx_graph *graph) {

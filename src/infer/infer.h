@@ -25,6 +25,7 @@ typedef struct onx_facts_options {
     /* Shapes that are declared for what nodes compute are not believed: for what is done with facts
      * must be right even where a file is wrong about itself. */
     bool sceptical;
+    bool defaults; /* inputs that have a default have that value */
     /* Hears of nodes that cannot be right, and of values whose declared types contradict what was
      * inferred; then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);

@@ -5,10 +5,11 @@
 #include "infer/infer.h"
 
 enum {
-    ONX_INFER_DEPTH = 64,   /* of graphs inside each other */
-    ONX_INFER_RUNS = 256,   /* times that one graph is gone through: loops do it more than once */
-    ONX_INFER_ELEMS = 1024, /* elements that are followed */
-    ONX_INFER_LIST = 65536, /* elements of a constant that are read */
+    ONX_INFER_DEPTH = 64,    /* of graphs inside each other */
+    ONX_INFER_RUNS = 256,    /* times that one graph is gone through: loops do it more than once */
+    ONX_INFER_ELEMS = 1024,  /* elements that are followed */
+    ONX_INFER_LIST = 65536,  /* elements of a constant that are read */
+    ONX_INFER_NAMES = 65536, /* sizes that are not known and have a name; the others have none */
 };
 
 /* Where a size, a rank or a type stopped being known: at this output of a node, or at this input of

@@ -89,7 +89,7 @@ static void blame_input(const onx_infer *in, onx_loss *loss) {
             sentence(facts, "it depends on what '%.100s' holds", onx_infer_in_name(in, i));
         return;
     }
-    loss->reason = "it is not followed through this operator";
+    loss->reason = "it is not followed through this operator, or is too long an expression";
 }
 
 static void explain_node(const onx_infer *in, onx_loss *loss) {
@@ -256,6 +256,8 @@ void onx_facts_why(const onx_facts *facts, const onx_value *value, size_t dim, o
     way w = {.facts = facts, .value = value, .out = out};
     if (dim == ONX_LOST_SHAPE && onx_fact_is_open(fact))
         print_loss(facts, onx_map_get(&facts->losses, value, no_name), out);
+    else if (fact->ranked && dim < fact->rank && !fact->dims[dim])
+        onx_buf_puts(out, "  too many sizes are not known for each to be followed\n");
     else if (fact->ranked && dim < fact->rank)
         onx_sym_names(fact->dims[dim], explain_name, &w);
 }

@@ -59,7 +59,7 @@ bool onx_node_is_gradient(const onx_node *node); /* then its attributes are note
 onx_graph *onx_note_scope(const onx_msg *msg, const onx_str *slot);
 
 /* value.c */
-onx_str *onx_ref_slot(const onx_ref *ref); /* where the name is written */
+onx_str *onx_ref_slot(const onx_ref *ref);   /* where the name is written */
 void onx_value_write_name(onx_value *value); /* its name, at all places that refer to it */
 /* Does the place use the value, rather than define it or tell about it? */
 bool onx_ref_is_use(const onx_ref *ref);

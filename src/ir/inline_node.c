@@ -1,11 +1,12 @@
 /* inline_node.c: a call of a function becomes a copy of the function's nodes.
  *
- *     before     y = F <a = 2> (x)            F <a> (p) => (q) { t = Mul <k = @a> (p); q = Add (t, p) }
- *     after      y_t = Mul <k = 2> (x)        y = Add (y_t, x)
+ *     F <a> (p) => (q) { t = Elu <alpha = @a> (p)  q = Add (t, p) }
+ *
+ *     y = F <a = 2.0> (x)    ──▶    y_t = Elu <alpha = 2.0> (x)    y = Add (y_t, x)
  *
  * What a name in the body means is taken from its links, so that names in graphs inside it may hide
  * others. A parameter becomes what the call gives, or stays missing; a result gets the name that it
- * has at the call; all else gets a new name: that of the call (or of its first output), and its own.
+ * has at the call; all else gets a new name: that of the call, or of its first output, and its own.
  * Everything that can fail is done before the graph is touched, except for lack of memory, which is
  * undone: a call is replaced whole, or not at all.
  *
@@ -42,51 +43,6 @@ static onx_status push(splice *s, void *array, size_t *n, size_t *cap, void *ele
     memcpy(&v, array, sizeof v);
     v[(*n)++] = element;
     return ONX_OK;
-}
-
-/* ── Sizes ───────────────────────────────────────────────────────────────────────────────────── */
-
-static size_t message_bytes(const onx_msg *msg) {
-    const size_t per_name = 400; /* a value or a use of one, and its name */
-    size_t names = 0, elements = 0;
-    if (msg->desc == &onx_desc_node)
-        names = ((const onx_node *)msg)->input.n + ((const onx_node *)msg)->output.n;
-    if (msg->desc == &onx_desc_attr) {
-        const onx_attr *attr = (const onx_attr *)msg;
-        elements = attr->ints.n + attr->floats.n + 2 * attr->strings.n;
-    }
-    if (msg->desc == &onx_desc_tensor)
-        elements = ((const onx_tensor *)msg)->dims.n + 2 * ((const onx_tensor *)msg)->string_data.n;
-    return msg->desc->size + names * per_name + elements * sizeof(int64_t);
-}
-
-size_t onx_copy_bytes(const void *root) {
-    const onx_msg *msg;
-    size_t bytes = 0;
-    for (onx_walk w = onx_walk_begin(root); (msg = onx_walk_next(&w));) bytes += message_bytes(msg);
-    return bytes;
-}
-
-static size_t count_refs(const onx_function *f, onx_str name) {
-    const onx_msg *msg;
-    size_t n = 0;
-    for (onx_walk w = onx_walk_begin(f); (msg = onx_walk_next(&w));)
-        n +=
-            msg->desc == &onx_desc_attr && onx_str_eq(((const onx_attr *)msg)->ref_attr_name, name);
-    return n;
-}
-
-/* What a call gives may go to several places. */
-size_t onx_node_inline_bytes(const onx_node *call, const onx_function *f) {
-    size_t bytes = onx_copy_bytes(f), given;
-    ONX_EACH (onx_attr, attr, call->attribute) {
-        bool large = attr->g || attr->graphs.count || attr->ints.n + attr->floats.n > 64;
-        if (!large) continue;
-        if (!onx_mul_size(onx_copy_bytes(attr), count_refs(f, attr->name), &given) ||
-            !onx_add_size(bytes, given, &bytes))
-            return SIZE_MAX;
-    }
-    return bytes;
 }
 
 /* ── Names ───────────────────────────────────────────────────────────────────────────────────── */

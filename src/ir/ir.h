@@ -377,7 +377,7 @@ onx_value *onx_value_lookup(const onx_graph *graph, onx_str name);
  * begins; NULL: the graph ends there. Opset imports are the caller's business. */
 onx_status onx_node_inline(onx_node *node, const onx_function *function, onx_node **first,
                            onx_diag *diag) ONX_MUST_CHECK;
-/* About the memory that takes, and a copy of any message. */
+/* inline_size.c: about the memory that takes, and a copy of any message. */
 size_t onx_node_inline_bytes(const onx_node *node, const onx_function *function);
 size_t onx_copy_bytes(const void *msg);
 

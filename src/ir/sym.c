@@ -64,6 +64,15 @@ static bool collect_terms(onx_term *terms, size_t *n) {
     return true;
 }
 
+static bool is_full(const onx_syms *syms) {
+    return syms->arena.total > ONX_SYM_BYTES;
+}
+
+/* A number, or a name alone. */
+static bool is_simple(const onx_term *terms, size_t n) {
+    return n == 0 || (n == 1 && (terms[0].n == 0 || (terms[0].n == 1 && terms[0].coef == 1)));
+}
+
 const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (!collect_terms(terms, &n) || n > ONX_SYM_TERMS) return NULL;
     onx_term clean[ONX_SYM_TERMS]; /* padding and unused factors are zero: the bytes are the key */
@@ -82,7 +91,7 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym || (size > 1 && syms->arena.total > ONX_SYM_BYTES)) return sym;
+    if (sym || (is_full(syms) && !is_simple(clean, n))) return sym;
     sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
     if (!sym) return out_of_memory(syms);
     sym->n = (uint32_t)n;
@@ -118,7 +127,7 @@ const onx_sym *onx_sym_atom(onx_syms *syms, onx_atom_kind kind, onx_str name, co
     if (atom) return atom->self;
     uint32_t depth = is_name ? 0 : deeper(a, b), size = 1 + (is_name ? 0 : a->size + b->size);
     if (depth > ONX_SYM_DEPTH || size > ONX_SYM_SIZE) return NULL;
-    if (!is_name && syms->arena.total > ONX_SYM_BYTES) return NULL;
+    if (!is_name && is_full(syms)) return NULL;
     atom = onx_arena_alloc(&syms->arena, sizeof *atom);
     if (!atom || !onx_arena_str(&syms->arena, bytes, &bytes)) return out_of_memory(syms);
     *atom = (onx_atom){.kind = kind,

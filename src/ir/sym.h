@@ -26,10 +26,10 @@
 
 enum {
     ONX_SYM_TERMS = 32,
-    ONX_SYM_FACTORS = 32,
+    ONX_SYM_FACTORS = 40,
     ONX_SYM_DEPTH = 16,       /* of atoms in atoms */
     ONX_SYM_SIZE = 256,       /* atoms, and those in them, and so on */
-    ONX_SYM_BYTES = 64 << 20, /* of a table: then only numbers and names are still added */
+    ONX_SYM_BYTES = 32 << 20, /* of a table: then only numbers and names are still added */
 };
 
 typedef struct onx_sym onx_sym;

@@ -5,7 +5,7 @@
  *     <domain: "", opset_import: ["": 12]>
  *     Celu <alpha: float = 1.0> (X) => (Y) { … }
  *
- * Values of a variadic parameter `inputs` are called inputs0, inputs1, … as many as the call has. */
+ * Values of a variadic parameter x are called x0, x1, … in it, as many as the call has. */
 #include "ops/op.h"
 #include "text/text.h"
 

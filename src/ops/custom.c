@@ -69,6 +69,16 @@ static onx_status check_signature(const onx_op *op, onx_context *ctx, onx_diag *
     return status;
 }
 
+/* Can the body be read? There is no call yet, so a variadic parameter has no values. */
+static onx_status check_function(const onx_op *op, onx_context *ctx, onx_diag *diag) {
+    const onx_node call = {.input = {.n = 1}, .output = {.n = 1}};
+    onx_model *body = NULL;
+    if (!op->function) return ONX_OK;
+    ONX_TRY(onx_op_body(op, &call, 0, NULL, ctx, &body, diag));
+    onx_model_free(body);
+    return ONX_OK;
+}
+
 static onx_status make_row(struct onx_custom_ops *ops, const onx_op_def *def, onx_custom_op **out,
                            onx_diag *diag) {
     onx_str domain = onx_domain_plain(onx_str_of(def->domain ? def->domain : ""));
@@ -84,7 +94,8 @@ static onx_status make_row(struct onx_custom_ops *ops, const onx_op_def *def, on
     op->infer = def->infer;
     op->user = def->user;
     *out = op;
-    return check_signature(&op->row, ops->ctx, diag);
+    ONX_TRY(check_signature(&op->row, ops->ctx, diag));
+    return check_function(&op->row, ops->ctx, diag);
 }
 
 /* ── All of them ─────────────────────────────────────────────────────────────────────────────── */

@@ -250,22 +250,34 @@ static const onx_sym *product(onx_syms *syms, const onx_fact *fact) {
     return all;
 }
 
-/* A shape without -1 gives as many elements as there were, not as there are; one that has a number
- * where the input has a size that is not fixed gives the old one. */
-static bool is_stale(onx_syms *syms, const onx_fact *in, const onx_fact *shape,
-                     const onx_fact *out) {
-    bool numbers = shape->elems != NULL, open = false, stale = false;
-    int64_t value, size;
-    for (size_t i = 0; numbers && i < shape->n_elems; i++) {
-        numbers = onx_sym_is_int(shape->elems[i], &value);
-        open = open || (numbers && value < 0);
-        stale = stale || (numbers && value > 0 && i == 0 && in->ranked && in->rank &&
-                          !onx_sym_is_int(in->dims[0], &size));
+/* Is it the size of a dimension that was freed? */
+static bool is_freed(const resizer *r, const onx_facts *facts, const onx_sym *size) {
+    for (size_t i = 0; i < r->options->n_changes; i++) {
+        const char *name = r->options->changes[i].name;
+        if (!name) continue;
+        if (name[0] == '?' ? onx_facts_unknown(facts, size)
+                           : size == onx_sym_name(onx_facts_syms(facts), onx_str_of(name)))
+            return true;
     }
-    if (!numbers) return false;
-    if (open) return stale;
+    return false;
+}
+
+/* A shape that has a number where the input has a size that was freed gives the old one; and one
+ * without -1 gives as many elements as there were, not as there are. */
+static bool is_stale(const resizer *r, const onx_facts *facts, const onx_node *node) {
+    const onx_fact *in = onx_facts_of(facts, onx_node_input(node, 0));
+    const onx_fact *shape = onx_facts_of(facts, onx_node_input(node, 1));
+    const onx_fact *out = onx_facts_of(facts, onx_node_output(node, 0));
+    onx_syms *syms = onx_facts_syms(facts);
+    bool open = false;
+    for (size_t i = 0; i < shape->n_elems; i++) {
+        int64_t value;
+        if (!onx_sym_is_int(shape->elems[i], &value)) return false;
+        if (value > 0 && in->ranked && i < in->rank && is_freed(r, facts, in->dims[i])) return true;
+        open = open || value < 0;
+    }
     const onx_sym *before = product(syms, in), *after = product(syms, out);
-    return before && after && before != after;
+    return shape->n_elems && !open && before && after && before != after;
 }
 
 static void report_reshape(const resizer *r, const onx_node *node) {
@@ -284,10 +296,7 @@ static void report_stale(const resizer *r, const onx_facts *facts) {
         if (!onx_str_is(n->op_type, "Reshape") || *onx_node_domain(n) ||
             !onx_map_get(&r->behind, n, no_name))
             continue;
-        if (is_stale(onx_facts_syms(facts), onx_facts_of(facts, onx_node_input(n, 0)),
-                     onx_facts_of(facts, onx_node_input(n, 1)),
-                     onx_facts_of(facts, onx_node_output(n, 0))))
-            report_reshape(r, n);
+        if (is_stale(r, facts, n)) report_reshape(r, n);
     }
 }
 

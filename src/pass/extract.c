@@ -21,6 +21,7 @@ typedef struct cutter {
     size_t n_ins, n_outs;
     onx_map seen;     /* inputs of the new graph; and, under the cutter, its outputs */
     onx_facts *facts; /* when they are needed */
+    size_t n_spared;  /* names that were made up */
     onx_model *copy;
 } cutter;
 
@@ -271,12 +272,14 @@ static onx_status declare_all(cutter *c) {
     return ONX_OK;
 }
 
-/* A name that the graph, what is around it and what is inside it does not have. */
-static onx_status spare_name(const cutter *c, onx_str name, onx_str *out) {
+/* A name that nothing in the graph, or inside it, has. */
+static onx_status spare_name(cutter *c, onx_str name, onx_str *out) {
     char text[256];
-    int n = snprintf(text, sizeof text, "%.*s_unused", ONX_FMT(name));
-    for (unsigned i = 1; onx_name_conflict(c->graph, onx_str_of(text)); i++)
-        snprintf(text + n, sizeof text - (size_t)n, "_%u", i);
+    bool fits = name.size <= 200;
+    do
+        snprintf(text, sizeof text, "%.*s_unused_%zu", fits ? (int)name.size : 0, name.data,
+                 ++c->n_spared);
+    while (onx_name_conflict(c->graph, onx_str_of(text)));
     return onx_doc_str(c->copy->msg.doc, onx_str_of(text), out) ? ONX_OK : onx_fail_nomem(c->diag);
 }
 

@@ -2,14 +2,16 @@
  * wanted, nodes of operators that are functions become theirs.
  *
  * Graphs are gone through from front to back; after a call is replaced, the walk goes on at the
- * first node of the copy, so that calls in it are found in their turn. Nothing recurses: graphs that
- * are still to be gone through stand on a list.
+ * first node of the copy, so that calls in it are found in their turn. Nothing recurses: graphs
+ * that are still to be gone through stand on a list.
  *
  * A copy means what the function meant: where caller and function import different versions of a
  * domain, every operator of the function must be the same in both (ops/keeps.c). */
 #include "pass/inline.h"
 
 #include "ir/edit.h"
+
+#include <stdio.h>
 
 /* What copies may take in a model, unless the caller says: so much, and so many times the model. */
 static const size_t some_bytes = (size_t)320 << 20, times_the_model = 16;
@@ -22,6 +24,8 @@ typedef struct inliner {
     onx_map bodies;    /* row to onx_model: bodies that do not depend on the node */
     onx_model **owned; /* these */
     size_t n_owned, cap_owned;
+    onx_map names;    /* of nodes */
+    uint64_t n_names; /* that were made up */
     onx_graph **todo; /* graphs to be gone through */
     size_t n_todo, cap_todo;
     void *root;       /* the model, or the function whose body is gone through */
@@ -57,16 +61,18 @@ static onx_list *imports_of(const void *root) {
     return onx_field_ptr(root, row);
 }
 
-static const onx_opset *find_import(const void *root, onx_str domain) {
-    ONX_EACH (onx_opset, o, *imports_of(root))
-        if (onx_str_eq(onx_domain_plain(o->domain), onx_domain_plain(domain))) return o;
-    return NULL;
+/* The version that is imported where the walk is; 0: none. Models older than imports mean 1. */
+static int64_t imported(const inliner *in, onx_str domain) {
+    ONX_EACH (onx_opset, o, *imports_of(in->root))
+        if (onx_str_eq(onx_domain_plain(o->domain), onx_domain_plain(domain))) return o->version;
+    return in->model->ir_version < 3 && !onx_domain_plain(domain).size ? 1 : 0;
 }
 
 /* Does every operator of that domain in the function mean the same by version `now`? */
 static onx_status check_import(inliner *in, const onx_function *f, const onx_opset *was,
                                int64_t now) {
     onx_context *ctx = in->model->msg.doc->ctx;
+    onx_str domain = was->domain.size ? was->domain : ONX_LIT("ai.onnx");
     const onx_msg *msg;
     for (onx_walk w = onx_walk_begin(f); (msg = onx_walk_next(&w));) {
         const onx_node *node = (const onx_node *)msg;
@@ -80,7 +86,7 @@ static onx_status check_import(inliner *in, const onx_function *f, const onx_ops
         onx_fail(in->diag, ONX_UNSUPPORTED,
                  "the function '%.*s' means version %lld of '%.*s', but is called where version "
                  "%lld is imported, and %.*s is not the same in both",
-                 ONX_FMT(f->name), (long long)was->version, ONX_FMT(was->domain), (long long)now,
+                 ONX_FMT(f->name), (long long)was->version, ONX_FMT(domain), (long long)now,
                  ONX_FMT(node->op_type));
         onx_diag_hint(in->diag, "bring the model and its functions to one version first: onx "
                                 "convert --opset");
@@ -99,15 +105,50 @@ static bool uses(const onx_function *f, onx_str domain) {
 /* Make sure that what the function imports is imported where it goes. */
 static onx_status agree(inliner *in, const onx_function *f) {
     ONX_EACH (onx_opset, was, f->opset_import) {
-        const onx_opset *is = find_import(in->root, was->domain);
-        if (is && is->version != was->version) ONX_TRY(check_import(in, f, was, is->version));
-        if (is || !uses(f, was->domain)) continue;
+        int64_t now = imported(in, was->domain);
+        if (now && now != was->version) ONX_TRY(check_import(in, f, was, now));
+        if (now || !uses(f, was->domain)) continue;
         const char *domain = onx_str_z(was->domain);
         onx_status status = in->root == in->model
                                 ? onx_model_set_opset(in->model, domain, was->version)
                                 : onx_function_set_opset(in->root, domain, was->version);
         if (status) return onx_fail_nomem(in->diag);
     }
+    return ONX_OK;
+}
+
+/* ── Names of nodes ──────────────────────────────────────────────────────────────────────────── */
+
+/* They need not differ by the rules of ONNX, but tools expect it: what differed still does. */
+static onx_status list_names(inliner *in) {
+    const onx_msg *msg;
+    for (onx_walk w = onx_walk_begin(in->model); (msg = onx_walk_next(&w));) {
+        onx_node *node = msg->desc == &onx_desc_node ? (onx_node *)(uintptr_t)msg : NULL;
+        if (node && node->name.size && !onx_map_put(&in->names, NULL, node->name, node))
+            return onx_fail_nomem(in->diag);
+        if (msg->desc == &onx_desc_function) onx_walk_skip(&w);
+    }
+    return ONX_OK;
+}
+
+static onx_status name_node(inliner *in, onx_node *node) {
+    char name[256];
+    onx_str wanted = node->name;
+    while (onx_map_get(&in->names, NULL, node->name)) {
+        snprintf(name, sizeof name, "%.*s_%llu", ONX_FMT(wanted),
+                 (unsigned long long)++in->n_names);
+        if (onx_node_set_name(node, name)) return onx_fail_nomem(in->diag);
+    }
+    return onx_map_put(&in->names, NULL, node->name, node) ? ONX_OK : onx_fail_nomem(in->diag);
+}
+
+/* Of a copy, which reaches from `node` to before `end`. */
+static onx_status name_nodes(inliner *in, onx_node *node, const onx_node *end) {
+    onx_msg *msg;
+    for (; node && node != end; node = onx_node_next(node))
+        for (onx_walk w = onx_walk_begin(node); (msg = onx_walk_next(&w));)
+            if (msg->desc == &onx_desc_node && ((onx_node *)msg)->name.size)
+                ONX_TRY(name_node(in, (onx_node *)msg));
     return ONX_OK;
 }
 
@@ -120,11 +161,17 @@ static onx_status spend(inliner *in, const onx_node *call, const onx_function *f
     return ONX_OK;
 }
 
+static onx_status put_copy(inliner *in, onx_node *node, const onx_function *f, onx_node **next) {
+    const onx_node *end = onx_node_next(node);
+    ONX_TRY(spend(in, node, f));
+    ONX_TRY(onx_node_inline(node, f, next, in->diag));
+    return name_nodes(in, *next, end);
+}
+
 static onx_status replace_call(inliner *in, onx_node *node, onx_callee *callee, onx_node **next) {
     if (callee->agrees != in->root) ONX_TRY(agree(in, callee->function));
     callee->agrees = in->root;
-    ONX_TRY(spend(in, node, callee->function));
-    return onx_node_inline(node, callee->function, next, in->diag);
+    return put_copy(in, node, callee->function, next);
 }
 
 /* ── Operators ───────────────────────────────────────────────────────────────────────────────── */
@@ -170,8 +217,7 @@ static onx_status learn(inliner *in, const onx_node *node, const onx_node *end) 
 static onx_status put_body(inliner *in, onx_node *node, const onx_function *f, onx_node **next) {
     const onx_node *end = onx_node_next(node);
     ONX_TRY(agree(in, f));
-    ONX_TRY(spend(in, node, f));
-    ONX_TRY(onx_node_inline(node, f, next, in->diag));
+    ONX_TRY(put_copy(in, node, f, next));
     return learn(in, *next, end);
 }
 
@@ -287,6 +333,7 @@ static onx_status run(inliner *in) {
         bytes = SIZE_MAX;
     in->left = in->how->max_bytes ? in->how->max_bytes : bytes;
     if (in->calls.growth > in->left) return fail_limit(in);
+    if (in->calls.growth || in->how->expands) ONX_TRY(list_names(in));
     if (in->calls.growth) ONX_TRY(go_through_all(in));
     if (!in->how->keep) ONX_TRY(remove_functions(in));
     return in->how->expands ? expand_all(in) : ONX_OK;
@@ -300,8 +347,10 @@ onx_status onx_inline_run(onx_model *model, const onx_inline *how, onx_diag *dia
     ONX_TRY(onx_calls_init(&in.calls, model, how, in.diag));
     onx_arena_init(&in.arena, ctx);
     onx_map_init(&in.bodies, ctx);
+    onx_map_init(&in.names, ctx);
     onx_status status = run(&in);
     for (size_t i = 0; i < in.n_owned; i++) onx_model_free(in.owned[i]);
+    onx_map_fini(&in.names);
     onx_map_fini(&in.bodies);
     onx_arena_fini(&in.arena);
     onx_calls_fini(&in.calls);

@@ -1,8 +1,8 @@
 /* inline.h: calls of functions replaced by what they call: functions of the model, and operators
  * that are functions themselves.
  *
- * Functions must not call themselves, however far around: INVALID, with the way. What the copies
- * will take is counted before the first one is made: doubling a hundred times is a LIMIT, at once. */
+ * Functions must not call themselves, however far around: INVALID, with the way. What copies will
+ * take is counted before the first one is made: doubling a hundred times is a LIMIT, at once. */
 #ifndef ONX_INLINE_H
 #define ONX_INLINE_H
 

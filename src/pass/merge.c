@@ -23,10 +23,16 @@ static onx_status mark(onx_merge *m, onx_map *set, void *object) {
     return onx_map_put(set, object, no_name, object) ? ONX_OK : onx_fail_nomem(m->diag);
 }
 
+static bool is_about(const onx_ref *r) {
+    return r->kind == ONX_REF_OTHER && r->owner->desc == &onx_desc_annotation;
+}
+
 /* The input makes way for another value, and its annotation for that of the other. */
-static onx_status leave(onx_merge *m, onx_value *in) {
-    for (const onx_ref *r = in->first; r; r = r->next)
-        if (r->owner->desc == &onx_desc_annotation) ONX_TRY(mark(m, &m->gone, r->owner));
+static onx_status leave(onx_merge *m, onx_value *in, const onx_value *other) {
+    bool annotated = false;
+    for (const onx_ref *r = other->first; r; r = r->next) annotated = annotated || is_about(r);
+    for (const onx_ref *r = in->first; r && annotated; r = r->next)
+        if (is_about(r)) ONX_TRY(mark(m, &m->gone, r->owner));
     return mark(m, &m->gone, in);
 }
 
@@ -176,7 +182,7 @@ static onx_status join(onx_merge *m, size_t from, onx_value *out, size_t to, onx
                         onx_value_name(in), to + 1);
     if (!types_agree(onx_value_type(out), onx_value_type(in))) return fail_types(m, out, in);
     if (onx_value_is_output(in)) ONX_TRY(keep_output(m, in));
-    ONX_TRY(leave(m, in));
+    ONX_TRY(leave(m, in, out));
     ONX_TRY(mark(m, &m->given, out));
     if (!onx_doc_str(in->graph->model->msg.doc, out->name, &name)) return onx_fail_nomem(m->diag);
     in->name = name;
@@ -246,12 +252,14 @@ static onx_status fail_name(onx_merge *m, const onx_value *value, const onx_merg
     return ONX_CONFLICT;
 }
 
-/* Inputs of one name and type are one, when that is wanted. */
-static bool is_shared(const onx_merge *m, const onx_merge_part *other, const onx_value *value) {
+/* The input of an earlier model that is this one, too, when that is wanted: of one name and type. */
+static const onx_value *shared(const onx_merge *m, const onx_merge_part *other,
+                               const onx_value *value) {
     const onx_value *first = onx_value_find(other->model->graph, value->name);
     bool plain = first && first->input && !first->init && value->input && !value->init;
-    return m->options->share_inputs && plain && !onx_value_is_output(value) &&
-           types_agree(onx_value_type(first), onx_value_type(value));
+    bool same = m->options->share_inputs && plain && !onx_value_is_output(value) &&
+                types_agree(onx_value_type(first), onx_value_type(value));
+    return same ? first : NULL;
 }
 
 /* Values of a graph are seen in all subgraphs, so they meet the names of these, too. */
@@ -259,9 +267,10 @@ static onx_status enter_value(onx_merge *m, onx_merge_part *part, onx_value *val
     onx_merge_part *graphs = onx_map_get(&m->names, NULL, value->name);
     onx_merge_part *subgraphs = onx_map_get(&m->names, m, value->name);
     if (!value->name.size || value->dead || onx_merge_has(&m->gone, value)) return ONX_OK;
-    if (graphs && graphs != part)
-        return !inner && is_shared(m, graphs, value) ? leave(m, value)
-                                                     : fail_name(m, value, graphs, part);
+    if (graphs && graphs != part) {
+        const onx_value *first = inner ? NULL : shared(m, graphs, value);
+        return first ? leave(m, value, first) : fail_name(m, value, graphs, part);
+    }
     if (!inner && subgraphs && subgraphs != part) return fail_name(m, value, subgraphs, part);
     bool there = inner ? subgraphs != NULL : graphs != NULL;
     if (there || onx_map_put(&m->names, inner ? m : NULL, value->name, part)) return ONX_OK;
@@ -273,6 +282,36 @@ static onx_status enter_names(onx_merge *m, onx_merge_part *part) {
     for (onx_graph *g = NULL; (g = onx_model_graph_next(model, g)) && !g->function;)
         for (onx_value *v = g->values; v; v = v->next)
             ONX_TRY(enter_value(m, part, v, g != model->graph));
+    return ONX_OK;
+}
+
+/* ─ Names of nodes ───────────────────────────────────────────────────────────────────────────── */
+
+static onx_status enter_nodes(onx_merge *m, onx_merge_part *part) {
+    ONX_EACH (onx_node, n, part->model->graph->node)
+        if (n->name.size && !onx_map_get(&m->names, m->parts, n->name) &&
+            !onx_map_put(&m->names, m->parts, n->name, part))
+            return onx_fail_nomem(m->diag);
+    return ONX_OK;
+}
+
+static onx_status rename_node(onx_merge *m, onx_merge_part *part, onx_node *node) {
+    char name[256];
+    int n = node->name.size <= 200 ? (int)node->name.size : 0;
+    do snprintf(name, sizeof name, "%.*s_%zu", n, onx_node_name(node), ++m->n_renamed);
+    while (onx_map_get(&m->names, m->parts, onx_str_of(name)));
+    if (onx_node_set_name(node, name) || !onx_map_put(&m->names, m->parts, node->name, part))
+        return onx_fail_nomem(m->diag);
+    return ONX_OK;
+}
+
+/* Nothing refers to nodes by name, but people: one that an earlier model has gets a number. */
+static onx_status rename_nodes(onx_merge *m) {
+    for (size_t i = 0; i < m->n; i++) ONX_TRY(enter_nodes(m, &m->parts[i]));
+    for (onx_merge_part *part = m->parts + 1; part < m->parts + m->n; part++)
+        ONX_EACH (onx_node, n, part->own->graph->node)
+            if (n->name.size && onx_map_get(&m->names, m->parts, n->name) != part)
+                ONX_TRY(rename_node(m, part, n));
     return ONX_OK;
 }
 
@@ -302,6 +341,7 @@ static onx_status merge(onx_merge *m, const onx_model *const *models) {
     for (size_t i = 0; i < m->n; i++) ONX_TRY(take_part(m, i, models[i]));
     ONX_TRY(join_all(m));
     for (size_t i = 0; i < m->n; i++) ONX_TRY(enter_names(m, &m->parts[i]));
+    ONX_TRY(rename_nodes(m));
     ONX_TRY(onx_merge_build(m));
     ONX_TRY(onx_model_link(m->out, m->diag));
     return cut(m);

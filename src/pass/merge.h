@@ -17,11 +17,13 @@ typedef struct onx_merge {
     onx_merge_part *parts;
     onx_diag *diag;
     onx_arena arena;
-    onx_map gone;  /* inputs of the parts that are those of others, or their outputs; and what is
+    onx_map gone;     /* inputs of the parts that are those of others, or their outputs; and what is
                        annotated about them */
-    onx_map given; /* outputs that became inputs */
-    onx_map names; /* value names in graphs (owner NULL) and subgraphs (owner: the merge) to part */
-    onx_map newest; /* domain to the onx_opset of the highest version */
+    onx_map given;    /* outputs that became inputs */
+    onx_map names;    /* of values in graphs (owner NULL) and subgraphs (owner: the merge), and of
+                         nodes (owner: the parts), to the part that has them first */
+    size_t n_renamed; /* nodes */
+    onx_map newest;   /* domain to the onx_opset of the highest version */
     onx_model *out;
 } onx_merge;
 

@@ -102,6 +102,7 @@ uint64_t onx_code_weights_msg(onx_code *code, const onx_msg *msg, uint64_t *size
  * in C, which is one of bits where numbers do not say all (NaN, types that C has not). */
 void onx_code_elements(onx_code *code, onx_dtype dtype, onx_str dense, bool c);
 const char *onx_code_c_type(onx_dtype dtype, onx_str dense);
+void onx_code_int(onx_code *code, int64_t v, bool c);
 void onx_code_float(onx_code *code, float v, bool c); /* finite */
 
 #endif

@@ -142,6 +142,12 @@ static void put_set(onx_code *code, const char *set, onx_str text) {
     onx_code_puts(code, "));\n");
 }
 
+static void put_number(onx_code *code, const char *set, int64_t number) {
+    onx_code_printf(code, "    check(%s(m, ", set);
+    onx_code_int(code, number, true);
+    onx_code_puts(code, "));\n");
+}
+
 static void put_optional(onx_code *code, const onx_field *row) {
     if (onx_msg_has(code->model, row))
         onx_code_c_str(code, *(const onx_str *)onx_field_ptr(code->model, row), &code->model->msg);
@@ -225,13 +231,16 @@ static void put_header(onx_code *code) {
     if (versioned) {
         onx_code_puts(code, "    onx_model *m = onx_model_new(NULL, ");
         onx_code_c_str(code, m->graph->name, &m->graph->msg);
-        onx_code_printf(code, ", %lld);\n    check(onx_model_set_ir_version(m, %lld));\n",
-                        first_opset(m) ? (long long)first_opset(m)->version : 1,
-                        (long long)m->ir_version);
+        onx_code_printf(code, ", %lld);\n",
+                        first_opset(m) ? (long long)first_opset(m)->version : 1);
     } else {
         code->used |= ONX_USE_BLANK;
-        onx_code_puts(code, "    onx_model *m = blank();\n    check(onx_graph_set_name("
-                            "onx_model_graph(m), ");
+        onx_code_puts(code, "    onx_model *m = blank();\n");
+    }
+    onx_code_puts(code, "    if (!m) fail(\"onx\", \"no memory\");\n");
+    if (versioned) put_number(code, "onx_model_set_ir_version", m->ir_version);
+    if (!versioned) {
+        onx_code_puts(code, "    check(onx_graph_set_name(onx_model_graph(m), ");
         onx_code_c_str(code, m->graph->name, &m->graph->msg);
         onx_code_puts(code, "));\n");
     }
@@ -242,8 +251,7 @@ static void put_header(onx_code *code) {
     onx_code_puts(code, "));\n");
     if (onx_msg_has(m, ONX_ROW(model, domain))) put_set(code, "onx_model_set_domain", m->domain);
     if (onx_msg_has(m, ONX_ROW(model, model_version)))
-        onx_code_printf(code, "    check(onx_model_set_version(m, %lld));\n",
-                        (long long)m->model_version);
+        put_number(code, "onx_model_set_version", m->model_version);
     if (onx_msg_has(m, ONX_ROW(model, doc_string)))
         put_set(code, "onx_model_set_doc", m->doc_string);
     ONX_EACH (onx_entry, e, m->metadata_props) onx_code_c_entry(code, 'm', &m->metadata_props, e);

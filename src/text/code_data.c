@@ -79,7 +79,7 @@ void onx_code_float(onx_code *code, float v, bool c) {
     onx_code_printf(code, c ? "%sf" : "%s", text);
 }
 
-static void put_signed(onx_code *code, int64_t v, bool c) {
+void onx_code_int(onx_code *code, int64_t v, bool c) {
     if (c && v == INT64_MIN)
         onx_code_puts(code, "INT64_MIN");
     else
@@ -102,7 +102,7 @@ static void put_element(onx_code *code, const char *at, form f, bool c) {
     memcpy(&single, at, f.kind == F32 ? 4 : 0);
     memcpy(&wide, at, f.kind == F64 ? 8 : 0);
     switch (f.kind) {
-    case SIGNED: put_signed(code, sign_extended(bits, f.size), c); break;
+    case SIGNED: onx_code_int(code, sign_extended(bits, f.size), c); break;
     case UNSIGNED:
         onx_code_printf(code, bits > INT64_MAX && c ? "%lluu" : "%llu", (unsigned long long)bits);
         break;

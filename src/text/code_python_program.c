@@ -68,19 +68,37 @@ static void put_value(onx_code *code, const onx_msg *msg, const onx_field *field
     }
 }
 
+static void put_merge(onx_code *code, const char *name, onx_str bytes) {
+    onx_code_printf(code, "    %s.MergeFromString(", name);
+    onx_code_quote_str(code, bytes, ONX_QUOTE_BYTES);
+    onx_code_puts(code, ")\n");
+}
+
+/* Text that is none for Python, as it stands in a file. */
+static void put_encoded(onx_code *code, const char *name, const onx_field *field, onx_str text) {
+    char varint[10];
+    onx_buf *bytes = &code->scratch;
+    bytes->size = 0;
+    onx_buf_put(bytes, varint, onx_varint_put((uint64_t)field->number << 3 | 2, varint));
+    onx_buf_put(bytes, varint, onx_varint_put(text.size, varint));
+    onx_buf_put(bytes, text.data, text.size);
+    put_merge(code, name, (onx_str){bytes->data, bytes->size});
+}
+
 void onx_code_py_fields(onx_code *code, const char *name, const onx_msg *msg) {
     for (unsigned i = 0; i < msg->desc->n_fields; i++) {
         const onx_field *field = &msg->desc->fields[i];
         if (!is_single(field) || !onx_msg_has(msg, field)) continue;
+        const onx_str *text = onx_field_ptr(msg, field);
+        if (field->kind == ONX_FIELD_STR && !onx_code_is_utf8(*text)) {
+            put_encoded(code, name, field, *text);
+            continue;
+        }
         onx_code_printf(code, "    %s.%s = ", name, field->name);
         put_value(code, msg, field);
         onx_code_puts(code, "\n");
     }
-    for (const onx_unknown *u = msg->unknown; u; u = u->next) {
-        onx_code_printf(code, "    %s.MergeFromString(", name);
-        onx_code_quote_str(code, u->bytes, ONX_QUOTE_BYTES);
-        onx_code_puts(code, ")\n");
-    }
+    for (const onx_unknown *u = msg->unknown; u; u = u->next) put_merge(code, name, u->bytes);
 }
 
 /* Has it single fields alone, that Python can say? */

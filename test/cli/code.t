@@ -64,6 +64,7 @@ $ onx code linear.onnx | sed -n '/^static void build/,$p'
 |int main(int argc, char **argv) {
 |    if (argc < 2) fail(argv[0], "name the file to write");
 |    onx_model *m = onx_model_new(NULL, "house_price", 22);
+|    if (!m) fail("onx", "no memory");
 |    check(onx_model_set_ir_version(m, 10));
 |    check(onx_model_set_producer(m, "onx", NULL));
 |    check(onx_model_set_doc(m, "Price of a house from its rooms, its age and its distance to the sea."));

@@ -40,6 +40,12 @@ $ onx ops Concat@4
 |     complex128
 |runs on the cpu, inputs: float uint8 int8 uint16 int16 int32 int64 string bool float16 double uint32
 |     uint64 complex64 complex128
+$ onx ops Mish@18 | sed -n "/^function/,\$p"
+|function
+|  Softplus_X = Softplus (X)
+|  TanHSoftplusX = Tanh (Softplus_X)
+|  Y = Mul (X, TanHSoftplusX)
+|runs on the cpu, X: float float16 double
 $ onx ops Upsample@10 | head -1
 |Upsample-10, deprecated
 $ onx ops Softmx

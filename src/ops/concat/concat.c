@@ -34,10 +34,14 @@ static onx_status append(onx_infer *in, size_t index, size_t axis, size_t rank,
         if (onx_sym_is_int(dims[i], &a) && onx_sym_is_int(next->dims[i], &b) && a != b)
             return onx_infer_fail(in, "dimension %zu of input %zu is %lld, of those before it %lld",
                                   i, index, (long long)b, (long long)a);
-        if (!onx_sym_is_int(dims[i], &a) && onx_sym_is_int(next->dims[i], &b))
-            dims[i] = next->dims[i];
+        onx_extent size = {"size beside the axis", dims[i]};
+        ONX_TRY(onx_infer_meet(in, &size, next->dims[i]));
+        dims[i] = size.size;
     }
-    dims[axis] = onx_sym_add(onx_infer_syms(in), dims[axis], next->dims[axis]);
+    const onx_sym *sum = onx_sym_add(onx_infer_syms(in), dims[axis], next->dims[axis]);
+    if (!sum && dims[axis] && next->dims[axis])
+        onx_infer_lost(in, 0, axis, "the sizes of the inputs add up to too long an expression");
+    dims[axis] = sum;
     return ONX_OK;
 }
 
@@ -134,6 +138,10 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
 static onx_status infer_split(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
     size_t n_out = onx_infer_n_out(in), axis, from = 0;
+    bool given = onx_infer_has_in(in, 1), counted = onx_op_has(onx_infer_node(in), "num_outputs");
+    if (onx_infer_op(in)->since >= 18 && given == counted)
+        return onx_infer_fail(in,
+                              "Split needs either the input split or the attribute num_outputs");
     for (size_t i = 0; i < n_out; i++) ONX_TRY(onx_infer_unranked(in, i, data->dtype));
     if (!data->ranked) return ONX_OK;
     if (!onx_axis(onx_infer_int(in, "axis"), data->rank, &axis))

@@ -183,19 +183,26 @@ static onx_status infer_plain(onx_infer *in) {
     return is_old(in) ? onx_infer_same(in) : onx_infer_broadcast(in);
 }
 
-/* SwiGLU: two of one shape, which do not broadcast. */
-static onx_status infer_gated(onx_infer *in) {
-    const onx_fact *a = onx_infer_in(in, 0), *b = onx_infer_in(in, 1);
-    if (!a->ranked || !b->ranked) return onx_infer_like(in, 0, a->dtype, a->ranked ? a : b);
-    ONX_TRY(onx_infer_check_rank(in, 1, a->rank, a->rank));
-    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), a->rank + 1, sizeof *dims);
+/* All have one shape, they do not broadcast: SwiGLU, and before opset 8 Max, Mean, Min and Sum. */
+static onx_status infer_alike(onx_infer *in) {
+    const onx_fact *shape = onx_infer_in(in, 0);
+    size_t n = onx_infer_n_in(in);
+    onx_dtype dtype = shape->dtype;
+    for (size_t i = 1; i < n && !shape->ranked; i++) shape = onx_infer_in(in, i);
+    if (!shape->ranked) return onx_infer_unranked(in, 0, dtype);
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), shape->rank + 1, sizeof *dims);
     if (!dims) return ONX_NO_MEMORY;
-    for (size_t i = 0; i < a->rank; i++) {
-        onx_extent size = {"size of A and B", a->dims[i]};
-        ONX_TRY(onx_infer_meet(in, &size, b->dims[i]));
-        dims[i] = size.size;
+    for (size_t d = 0; d < shape->rank; d++) dims[d] = shape->dims[d];
+    for (size_t i = 0; i < n; i++) {
+        const onx_fact *fact = onx_infer_in(in, i);
+        ONX_TRY(onx_infer_check_rank(in, i, shape->rank, shape->rank));
+        for (size_t d = 0; fact->ranked && d < shape->rank; d++) {
+            onx_extent size = {"size that all inputs share", dims[d]};
+            ONX_TRY(onx_infer_meet(in, &size, fact->dims[d]));
+            dims[d] = size.size;
+        }
     }
-    return onx_infer_tensor(in, 0, a->dtype, a->rank, dims);
+    return onx_infer_tensor(in, 0, dtype, shape->rank, dims);
 }
 
 static onx_status infer_arithmetic(onx_infer *in) {
@@ -295,17 +302,17 @@ onx_op_rows onx_ops_eltwise = {
     FN("LessOrEqual", 12, "(A:T, B:T) -> (C:T1) [T:n0, T1:bool]", infer_compare,
        less_or_equal_body),
     FN("LessOrEqual", 16, "(A:T, B:T) -> (C:T1) [T:n, T1:bool]", infer_compare, less_or_equal_body),
-    OP("Max", 1, "(data_0*:T) -> (max:T) {consumed_inputs?:ints} [T:f0]", infer_arithmetic),
-    OP("Max", 6, "(data_0*:T) -> (max:T) [T:f0]", infer_arithmetic),
+    OP("Max", 1, "(data_0*:T) -> (max:T) {consumed_inputs?:ints} [T:f0]", infer_alike),
+    OP("Max", 6, "(data_0*:T) -> (max:T) [T:f0]", infer_alike),
     OP("Max", 8, "(data_0*:T) -> (max:T) [T:f0]", infer_arithmetic),
     OP("Max", 12, "(data_0*:T) -> (max:T) [T:n0]", infer_arithmetic),
     OP("Max", 13, "(data_0*:T) -> (max:T) [T:n]", infer_arithmetic),
-    OP("Mean", 1, "(data_0*:T) -> (mean:T) {consumed_inputs?:ints} [T:f0]", infer_plain),
-    OP("Mean", 6, "(data_0*:T) -> (mean:T) [T:f0]", infer_plain),
+    OP("Mean", 1, "(data_0*:T) -> (mean:T) {consumed_inputs?:ints} [T:f0]", infer_alike),
+    OP("Mean", 6, "(data_0*:T) -> (mean:T) [T:f0]", infer_alike),
     OP("Mean", 8, "(data_0*:T) -> (mean:T) [T:f0]", infer_plain),
     OP("Mean", 13, "(data_0*:T) -> (mean:T) [T:f]", infer_plain),
-    OP("Min", 1, "(data_0*:T) -> (min:T) {consumed_inputs?:ints} [T:f0]", infer_arithmetic),
-    OP("Min", 6, "(data_0*:T) -> (min:T) [T:f0]", infer_arithmetic),
+    OP("Min", 1, "(data_0*:T) -> (min:T) {consumed_inputs?:ints} [T:f0]", infer_alike),
+    OP("Min", 6, "(data_0*:T) -> (min:T) [T:f0]", infer_alike),
     OP("Min", 8, "(data_0*:T) -> (min:T) [T:f0]", infer_arithmetic),
     OP("Min", 12, "(data_0*:T) -> (min:T) [T:n0]", infer_arithmetic),
     OP("Min", 13, "(data_0*:T) -> (min:T) [T:n]", infer_arithmetic),
@@ -337,11 +344,11 @@ onx_op_rows onx_ops_eltwise = {
     OP("Sub", 7, "(A:T, B:T) -> (C:T) [T:f0|w]", infer_arithmetic),
     OP("Sub", 13, "(A:T, B:T) -> (C:T) [T:f|w]", infer_arithmetic),
     OP("Sub", 14, "(A:T, B:T) -> (C:T) [T:n]", infer_arithmetic),
-    OP("Sum", 1, "(data_0*:T) -> (sum:T) {consumed_inputs?:ints} [T:f0]", infer_plain),
-    OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_plain),
+    OP("Sum", 1, "(data_0*:T) -> (sum:T) {consumed_inputs?:ints} [T:f0]", infer_alike),
+    OP("Sum", 6, "(data_0*:T) -> (sum:T) [T:f0]", infer_alike),
     OP("Sum", 8, "(data_0*:T) -> (sum:T) [T:f0]", infer_arithmetic),
     OP("Sum", 13, "(data_0*:T) -> (sum:T) [T:f]", infer_arithmetic),
-    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_gated, swi_glu_body),
+    FN("SwiGLU", 28, "(A:T, B:T) -> (Y:T) {alpha:float=1.0} [T:f]", infer_alike, swi_glu_body),
     OP("Where", 9, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all1]", infer_where),
     OP("Where", 16, "(condition:B, X:T, Y:T) -> (output:T) [B:bool, T:all13]", infer_where),
     OP("Xor", 1, "(A:T, B:T) -> (C:T1) {axis?:int, broadcast:int=0} [T:bool, T1:bool]",

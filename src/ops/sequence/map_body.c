@@ -51,12 +51,17 @@ static bool name_fits(onx_str name) {
     return true;
 }
 
+static bool has_all(const onx_graph *graph, const onx_refs *refs) {
+    for (size_t i = 0; i < refs->n; i++)
+        if (!refs->v[i] || !refs->v[i]->value || refs->v[i]->value->graph != graph) return false;
+    return true;
+}
+
 static bool graph_fits(const onx_graph *root) {
-    if (root->sparse_initializer.count) return false;
+    if (root->sparse_initializer.count || !has_all(root, &root->ins) || !has_all(root, &root->outs))
+        return false;
     for (const onx_value *v = onx_graph_value_first(root); v; v = onx_value_next(v))
         if (!name_fits(v->name)) return false;
-    for (size_t i = 0; i < root->outs.n; i++)
-        if (!root->outs.v[i]->value || root->outs.v[i]->value->graph != root) return false;
     for (const onx_graph *graph = root; graph; graph = next_graph(graph, root))
         ONX_EACH (const onx_node, node, graph->node)
             if (!node_fits(node, root)) return false;

@@ -41,6 +41,9 @@ static onx_status infer_insert(onx_infer *in) {
     const onx_fact *list = onx_infer_in(in, 0);
     if (list->kind != ONX_TYPE_SEQUENCE || !list->elem) return ONX_OK;
     onx_fact elem = plain(onx_infer_in(in, 1));
+    if (elem.dtype && list->elem->dtype && elem.dtype != list->elem->dtype)
+        return onx_infer_fail(in, "a %s cannot go into a sequence of %s",
+                              onx_dtype_name(elem.dtype), onx_dtype_name(list->elem->dtype));
     ONX_TRY(onx_infer_union(in, &elem, list->elem, NULL));
     return infer_list(in, ONX_TYPE_SEQUENCE, &elem);
 }
@@ -162,6 +165,8 @@ static onx_status infer_optional(onx_infer *in) {
         elem = plain(onx_infer_in(in, 0));
     else if (type && onx_attr_type_value(type))
         ONX_TRY(fact_of_type(in, onx_attr_type_value(type), &elem));
+    else
+        return onx_infer_fail(in, "Optional needs an input, or the attribute type");
     return infer_list(in, ONX_TYPE_OPTIONAL, &elem);
 }
 

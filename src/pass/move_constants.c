@@ -1,4 +1,4 @@
-/* constants.c: constants as nodes, as initializers, as inputs with a default.
+/* move_constants.c: constants as nodes, as initializers, as inputs with a default.
  *
  * The messages that are needed are made first; then values change their definition from one to the
  * other, which needs no memory. Payloads move as they are. */
