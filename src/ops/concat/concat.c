@@ -94,8 +94,6 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
     size_t n_out = onx_infer_n_out(in), n;
     const int64_t *sizes;
     int64_t size, sum = 0;
-    if (onx_infer_has_in(in, 1) && onx_op_has(onx_infer_node(in), "num_outputs"))
-        return onx_infer_fail(in, "the input split and the attribute num_outputs exclude another");
     if (onx_infer_list(in, "split", 1, &n, &sizes)) {
         if (n != n_out) return onx_infer_fail(in, "%zu sizes are listed for %zu outputs", n, n_out);
         for (size_t i = 0; i < n; i++) {
@@ -115,8 +113,6 @@ static onx_status part_sizes(onx_infer *in, const onx_sym *whole, const onx_sym 
     }
     if (!n_out) return ONX_OK;
     bool counted = onx_op_has(onx_infer_node(in), "num_outputs");
-    if (onx_infer_op(in)->since >= 18 && !counted)
-        return onx_infer_fail(in, "there is neither the input split nor the attribute num_outputs");
     if (counted && onx_infer_int(in, "num_outputs") != (int64_t)n_out)
         return onx_infer_fail(in, "num_outputs is %lld; the node has %zu outputs",
                               (long long)onx_infer_int(in, "num_outputs"), n_out);
