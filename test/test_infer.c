@@ -197,6 +197,116 @@ TEST(others) {
            {"tile", "float[2*N,4,18]"}, {"cond", "bool[2] = 1 0"}, {"flat", "float[1]"});
 }
 
+/* Sizes on their way through floats, tables and choices, as exporters write it. */
+TEST(elements) {
+    INFERS(HEAD(18) "g (float[N,C,H,W] x) => (float[] y)\n"
+                    "<float half = {0.5}, float two = {2}, float third = {3}, int64[1] a2 = {2},\n"
+                    " int64[2] hw = {2, 3}, int64[1] zero = {0}, int64[2] rows = {-1, 2},\n"
+                    " int64[1] big = {9223372036854775807}, int64[1] m1 = {-1}, int64[1] lo = \n"
+                    " {-9223372036854775807}, int64[4] none = {0, 0, 0, 0}, int64 minus = {-1}> {\n"
+                    "  s = Shape (x)\n"
+                    "  i = Gather (s, hw)\n"
+                    "  f = Cast<to = 1> (i)\n"
+                    "  h = Mul (f, half)\n"
+                    "  fl = Floor (h)\n"
+                    "  down = Cast<to = 7> (fl)\n"
+                    "  up = Mul (f, two)\n"
+                    "  more = Cast<to = 7> (up)\n"
+                    "  d = Div (f, third)\n"
+                    "  c = Ceil (d)\n"
+                    "  ceil = Cast<to = 7> (c)\n"
+                    "  pads = Concat<axis = 0> (i, none, down)\n"
+                    "  table = Reshape (pads, rows)\n"
+                    "  turned = Slice (table, m1, lo, zero, m1)\n"
+                    "  t = Transpose (turned)\n"
+                    "  flat = Reshape (t, m1)\n"
+                    "  is = Equal (s, minus)\n"
+                    "  w = Where (is, none, s)\n"
+                    "  grown = Expand (two, w)\n"
+                    "  cmp = Less (i, i)\n"
+                    "  set = ScatterElements (s, zero, a2)\n"
+                    "  p = ReduceProd<keepdims = 0> (s)\n"
+                    "  nz = NonZero (hw)\n"
+                    "  y = Relu (x)\n"
+                    "}",
+           {"f", "float[2] = H W"}, {"down", "int64[2] = floor(H/2) floor(W/2)"},
+           {"more", "int64[2] = 2*H 2*W"}, {"ceil", "int64[2] = ceil(H/3) ceil(W/3)"},
+           {"table", "int64[4,2] = H W 0 0 0 0 floor(H/2) floor(W/2)"},
+           {"turned", "int64[4,2] = floor(H/2) floor(W/2) 0 0 0 0 H W"},
+           {"t", "int64[2,4] = floor(H/2) 0 0 H floor(W/2) 0 0 W"},
+           {"flat", "int64[8] = floor(H/2) 0 0 H floor(W/2) 0 0 W"}, {"is", "bool[4] = 0 0 0 0"},
+           {"grown", "float[N,C,H,W]"}, {"cmp", "bool[2] = 0 0"}, {"set", "int64[4] = 2 C H W"},
+           {"p", "int64 = N*C*H*W"}, {"nz", "int64[1,2] = 0 1"});
+    /* What is always chosen, and what never runs. */
+    INFERS(HEAD(18) "g (float[N,3] x) => (float[] y) <int64 one = {1}> {\n"
+                    "  s = Shape (x)\n"
+                    "  c = Gather (s, one)\n"
+                    "  is = Greater (c, one)\n"
+                    "  y = If (is) <then_branch = t () => (float[] p) { p = Transpose (x) },\n"
+                    "    else_branch = e () => (float[] q) { q = Transpose<perm = [7]> (x) }>\n}",
+           {"is", "bool = 1"}, {"y", "float[3,N]"}, {"q", "float[]"});
+}
+
+/* Facts that are not to believe what a file says about itself. */
+TEST(sceptical) {
+    onx_facts_options options = {.sceptical = true};
+    CHECK(infers_with(&options,
+                      HEAD(18) "g (float[2,N] x) => (int64[2,5] y) <int64[2,5] z> {\n"
+                               "  z = NonZero (x)\n  y = Identity (z)\n}",
+                      (expectation[]){{"z", "int64[2,?0]"}, {"y", "int64[2,?0]"}, {NULL, NULL}}));
+}
+
+static bool has_type(const onx_model *model, const char *name, const char *expected) {
+    char text[200];
+    const onx_value *value = onx_graph_find(onx_model_graph(model), name);
+    onx_type_format(value ? onx_value_type(value) : NULL, text, sizeof text);
+    bool same = strcmp(text, expected) == 0;
+    if (!same) fprintf(stderr, "    %s: %s, expected %s\n", name, text, expected);
+    return same;
+}
+
+/* The functions of onx.h. */
+TEST(public) {
+    static const char text[] =
+        HEAD(18) "g (float[N,M] x, seq(float[3]) l) => (float[] y, float[K,2] z, float[N] w)\n"
+                 "<float[7] a> {\n"
+                 "  a = Concat<axis = 1> (x, x)\n  y = Transpose (a)\n  b = NonZero (x)\n"
+                 "  z = Transpose (x)\n  m = Identity (l)\n  w = Concat<axis = 0> (x, x)\n}";
+    onx_model *model = load(text);
+    onx_inference *inference = NULL;
+    onx_infer_options options = ONX_INIT(onx_infer_options);
+    onx_diag diag = ONX_INIT(onx_diag);
+    char out[300];
+    REQUIRE(model && onx_inference_new(model, &options, &inference, &diag) == ONX_OK);
+    const onx_value *y = onx_graph_find(onx_model_graph(model), "y");
+    const onx_value *b = onx_graph_find(onx_model_graph(model), "b");
+    CHECK(onx_inference_type(inference, y, out, sizeof out) == 12 && !strcmp(out, "float[2*M,N]"));
+    CHECK(onx_inference_rank(inference, y) == 2 && onx_inference_dim(inference, y, 0) == -1);
+    CHECK(onx_inference_dim_kind(inference, y, 0) == ONX_EXTENT_SYMBOLIC);
+    CHECK(onx_inference_dim_kind(inference, b, 1) == ONX_EXTENT_UNKNOWN);
+    CHECK(onx_inference_dim(inference, b, 0) == 2);
+    CHECK(onx_inference_why(inference, b, 1, out, sizeof out) > 0 && strstr(out, "NonZero"));
+    CHECK(onx_inference_why(inference, b, 0, out, sizeof out) == 0);
+    CHECK(onx_inference_kind(inference, NULL) == ONX_TYPE_NONE);
+    onx_inference_free(inference);
+    options.strict = true;
+    CHECK(onx_inference_new(model, &options, &inference, &diag) == ONX_INVALID);
+    CHECK(strstr(diag.message, "is declared as float[7], but is float[N,2*M]"));
+    CHECK(onx_model_infer(model, &options, &diag) == ONX_INVALID &&
+          has_type(model, "y", "float[]"));
+    options = (onx_infer_options){.size = sizeof options};
+    CHECK(onx_model_infer(model, &options, &diag) == ONX_OK);
+    CHECK(has_type(model, "a", "float[N,\"2*M\"]") && has_type(model, "y", "float[\"2*M\",N]"));
+    CHECK(has_type(model, "b", "int64[2,?]") && has_type(model, "z", "float[K,2]"));
+    CHECK(has_type(model, "m", "seq(float[3])") && has_type(model, "w", "float[N]"));
+    options.n_sizes = 1;
+    options.sizes = (onx_size[]){{"M", 4}};
+    CHECK(onx_model_infer(model, &options, &diag) == ONX_OK);
+    CHECK(has_type(model, "a", "float[N,8]") && has_type(model, "x", "float[N,4]"));
+    CHECK(onx_model_infer(NULL, NULL, &diag) == ONX_USAGE);
+    onx_model_free(model);
+}
+
 /* Why is dimension `dim` of the value not known? The lines contain these words, in this order. */
 static bool tells(const char *text, const char *name, size_t dim, const char *const *words) {
     onx_model *model = load(text);
@@ -296,8 +406,7 @@ TEST(constants) {
 }
 
 static size_t n_reports;
-static void report(void *user, const onx_node *node, const onx_value *value,
-                   const onx_diag *diag) {
+static void report(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
     (void)node, (void)value;
     n_reports++;
     (void)snprintf(user, 512, "%.200s: %.200s", diag->place, diag->message);
@@ -425,4 +534,4 @@ TEST(memory) {
 
 TEST_MAIN(E(reshape) E(shape_arithmetic) E(slices) E(others) E(windows_and_sequences) E(broadcast)
               E(constants) E(declared) E(sizes) E(subgraphs) E(functions) E(backend) E(memory)
-                  E(why))
+                  E(why) E(elements) E(sceptical) E(public))
