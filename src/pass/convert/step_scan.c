@@ -27,7 +27,7 @@ static onx_status count_inputs(onx_convert *c, const onx_node *node, size_t n, s
 
 static onx_status scan_up(onx_convert *c, onx_node *node) {
     const onx_attr *directions = onx_node_attr(node, "directions");
-    size_t n = node->input.n ? node->input.n - 1 : 0, sequences;
+    size_t n = node->input.n ? node->input.n - 1 : 0, sequences = 0;
     if (onx_convert_has(node, 0))
         return onx_convert_refuse(c, "sequences of different lengths ('sequence_lens')");
     ONX_TRY(onx_convert_plain(c, node, "directions"));
@@ -67,7 +67,7 @@ static onx_status check_lists(onx_convert *c, const onx_node *node) {
 
 static onx_status scan_down(onx_convert *c, onx_node *node) {
     const onx_attr *directions = onx_node_attr(node, "scan_input_directions");
-    size_t n = node->input.n, sequences;
+    size_t n = node->input.n, sequences = 0;
     ONX_TRY(check_lists(c, node));
     ONX_TRY(count_inputs(c, node, n, &sequences));
     onx_buf text = onx_convert_text(c);
