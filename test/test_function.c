@@ -333,7 +333,7 @@ TEST(imports) {
     check_inline(HEAD XY "{ y = d.F (x) }\n<domain: \"d\", opset_import: [\"\": 12]>\n"
                          "F (p) => (q) { q = Unsqueeze <axes = [0]> (p) }",
                  NULL,
-                 "#@ each tensor { raw name: \"\" }\n" HEAD XY
+                 "#@ each tensor { raw }\n" HEAD XY
                  "{ y_axes = Constant <value = int64[1] {0}> ()\n"
                  " y = Unsqueeze (x, y_axes) }");
     check_fails("<ir_version: 8, opset_import: [\"\": 12, \"d\": 1]>\n" XY
