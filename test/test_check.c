@@ -288,6 +288,32 @@ TEST(external_files) {
     test_folder_remove(folder);
 }
 
+/* Operators that a program added are checked like those of ONNX. */
+TEST(added_operators) {
+    onx_op_def twice = {.size = sizeof twice,
+                        .domain = "my.ops",
+                        .name = "Twice",
+                        .since = 1,
+                        .signature = "(X:T) -> (Y:T) {times:int=2} [T:float|double]"};
+    check_case c = {.model = "<ir_version: 8, opset_import: [\"\" : 17, \"my.ops\" : 1]>\n"
+                             "g (float[2] x, int64[2] i) => (float[2] y) {\n"
+                             "y = my.ops.Twice <times = 3> (x) a = my.ops.Twice(x, x)\n"
+                             "b = my.ops.Twice(i) c = my.ops.Twice <time = 3> (x) }"};
+    onx_context *ctx = NULL;
+    onx_model *model = NULL;
+    told t = {0};
+    REQUIRE(!onx_context_new(NULL, &ctx) && !onx_context_add_ops(ctx, 1, &twice, NULL));
+    REQUIRE(!parse(ctx, &c, &model, NULL));
+    CHECK_EQ(check(&c, model, &t, NULL), ONX_INVALID);
+    test_put_byte(&t.text, 0);
+    CHECK_STR(t.text.data, "input-count graph.node[1] (Twice)\n"
+                           "attr-unknown graph.node[3] (Twice), attribute 'time'\n"
+                           "edge-type graph.node[2] (Twice)\n");
+    test_bytes_free(&t.text);
+    onx_model_free(model);
+    onx_context_free(ctx);
+}
+
 /* A model with something of everything survives. */
 TEST(everything) {
     onx_model *model = test_model_rich(NULL);
@@ -299,4 +325,4 @@ TEST(everything) {
 }
 
 TEST_MAIN(E(cases) E(rules) E(rules_are_documented) E(arguments) E(errors_beyond_the_limit)
-              E(too_deep_for_inference) E(external_files) E(everything))
+              E(too_deep_for_inference) E(external_files) E(added_operators) E(everything))

@@ -142,7 +142,8 @@ static size_t n_cases;
 /* The rule is broken by the changed node, and not by the node as it should be. */
 static void expect(const draft *changed, const draft *right, onx_rule_id rule, const char *what) {
     n_cases++;
-    bool ok = CHECK(breaks(changed, rule)) & (!right || CHECK(!breaks(right, rule)));
+    bool ok = CHECK(breaks(changed, rule));
+    ok = (!right || CHECK(!breaks(right, rule))) && ok;
     if (!ok)
         fprintf(stderr, "    %s %d: %s: %s\n", changed->op->name, (int)changed->op->since, what,
                 onx_rule_at(rule)->id);

@@ -271,7 +271,7 @@ static const char *const no_way[] = {
     "StringSplit",
     "TensorScatter",
     "TfIdfVectorizer",
-    "TreeEnsemble",
+
     "Unique",
     "Where",
 };

@@ -73,18 +73,30 @@ static void say(const edges *e, onx_rule_id rule, const char *hint, const char *
         onx_check_keep(e->c, e->at, rule, &diag);
 }
 
-static void tell_type(const edges *e, size_t index, size_t param, const onx_fact *fact) {
+/* What a parameter allows: element types of tensors or, where it takes none, what is written. */
+static void print_allowed(const edges *e, size_t param, onx_buf *out) {
     const onx_signature *s = &e->callee->signature;
     size_t v = variable_of(s, e->params[param].type);
     onx_str types = v < s->n_constraints ? s->constraints[v].types : e->params[param].type;
-    onx_buf buf;
+    for (int d = 1; d < ONX_DTYPE_COUNT; d++)
+        if (e->types[param] >> d & 1)
+            onx_buf_printf(out, "%s%s", out->size ? ", " : "", onx_dtype_name((onx_dtype)d));
+    if (!out->size) onx_buf_put(out, types.data, types.size);
+}
+
+static void tell_type(const edges *e, size_t index, size_t param, const onx_fact *fact) {
+    onx_buf buf, allowed;
     onx_buf_init(&buf, e->c->ctx);
+    onx_buf_init(&allowed, e->c->ctx);
     onx_str text = text_of(fact, &buf);
+    print_allowed(e, param, &allowed);
+    onx_str names = allowed.failed ? ONX_LIT("?") : (onx_str){allowed.data, allowed.size};
     say(e, ONX_RULE_EDGE_TYPE, "add a Cast, or take another opset version",
-        "%s %zu, '%.*s', of %s %d cannot be %.*s: it is one of %.*s", e->what, index,
+        "%s %zu, '%.*s', of %s %d cannot be %.*s, only %.*s", e->what, index,
         ONX_FMT(e->params[param].name), e->callee->op->name, (int)e->callee->op->since,
-        ONX_FMT(text), ONX_FMT(types));
+        ONX_FMT(text), ONX_FMT(names));
     onx_buf_fini(&buf);
+    onx_buf_fini(&allowed);
 }
 
 static void tell_match(const edges *e, size_t index, const onx_fact *fact, const bound *other) {

@@ -90,7 +90,9 @@ onx_callee *onx_check_callee(onx_checker *c, const onx_node *node) {
     const void *owner = import ? (const void *)import : c->model;
     if (!import && (c->model->ir_version >= 3 || onx_domain_plain(node->domain).size)) return NULL;
     onx_callee *callee = onx_map_get(&c->callees, owner, node->op_type);
-    return callee ? callee : callee_of(c, owner, node->op_type, onx_op_of(node));
+    if (callee) return callee;
+    bool is_internal = onx_str_is(node->domain, "onx.internal"); /* not for files */
+    return callee_of(c, owner, node->op_type, is_internal ? NULL : onx_op_of(node));
 }
 
 /* ── Operators that are not there ────────────────────────────────────────────────────────────── */
@@ -242,7 +244,8 @@ static void check_compatible(onx_checker *c, const onx_node *node, const onx_op 
                              const onx_opset *import) {
     const onx_opset *other = onx_map_get(&c->imports, c->model, onx_domain_plain(node->domain));
     if (!c->function || !other || other->version == import->version) return;
-    if (onx_op_find(node->domain, node->op_type, other->version) == op) return;
+    onx_str domain = onx_domain_plain(node->domain);
+    if (onx_op_lookup(c->ctx, domain, node->op_type, other->version) == op) return;
     onx_check_tell(c, ONX_RULE_FUNCTION_OPSET, node, "import the same version",
                    "%.*s of opset %lld, which the function imports, is another operator in %lld,"
                    " which the model imports",

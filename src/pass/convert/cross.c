@@ -13,6 +13,7 @@ enum { MAX_VERSION = 64, MAX_DEPTH = 16 };
 
 typedef struct waiting {
     onx_node *node;
+    const onx_op *row; /* that it is of */
     struct waiting *next;
 } waiting;
 
@@ -44,9 +45,8 @@ static bool concerns(const onx_convert *c, const onx_node *node) {
                                      onx_node_overload(node)));
 }
 
-/* The boundary that a node of version `at` crosses next, as its newer side; 0: none. */
-static int64_t next_boundary(const onx_convert *c, const onx_node *node, int64_t at) {
-    const onx_op *row = onx_op_find(c->domain, node->op_type, at);
+/* The boundary that a node of that row crosses next, as its newer side; 0: none. */
+static int64_t next_boundary(const onx_convert *c, const onx_op *row) {
     if (!row) return 0;
     if (c->at.work->from > c->at.work->to) return row->since > c->at.work->to ? row->since : 0;
     const onx_op *next = newer(row);
@@ -59,10 +59,11 @@ static bool holds_graphs(const onx_node *node) {
     return false;
 }
 
-static onx_status wait_at(onx_convert *c, onx_node *node, int64_t version) {
+static onx_status wait_at(onx_convert *c, onx_node *node, const onx_op *row, int64_t version) {
     waiting *w = onx_arena_alloc(&c->arena, sizeof *w);
     if (!w) return onx_fail_nomem(&c->diag);
     w->node = node;
+    w->row = row;
     onx_work *work = c->at.work;
     bucket *to = holds_graphs(node) ? &work->holders[version] : &work->plain[version];
     *(to->last ? &to->last->next : &to->first) = w;
@@ -118,7 +119,8 @@ static onx_status apply(onx_convert *c, onx_node *node) {
     onx_step_fn *fn = c->at.up ? c->at.step->up : c->at.step->down;
     if (fn) ONX_TRY(fn(c, node));
     if (node->msg.dead) return ONX_OK;
-    c->at.after = onx_op_find(c->domain, node->op_type, c->at.version);
+    bool same = c->at.up && onx_str_is(node->op_type, c->at.before->name);
+    c->at.after = same ? newer(c->at.before) : onx_op_find(c->domain, node->op_type, c->at.version);
     return onx_convert_fit(c, node);
 }
 
@@ -133,10 +135,14 @@ static onx_status apply_or_expand(onx_convert *c, onx_node *node) {
     return status;
 }
 
+static onx_status go_on(onx_convert *c, onx_node *node, const onx_op *row) {
+    int64_t boundary = next_boundary(c, row);
+    return boundary ? wait_at(c, node, row, boundary) : ONX_OK;
+}
+
 /* Nodes that were made, and those in their graphs, are of version `at`, and go on from there. */
 static onx_status take_in(onx_convert *c, onx_node *node, int64_t at) {
-    int64_t boundary = concerns(c, node) ? next_boundary(c, node, at) : 0;
-    return boundary ? wait_at(c, node, boundary) : ONX_OK;
+    return concerns(c, node) ? go_on(c, node, onx_op_find(c->domain, node->op_type, at)) : ONX_OK;
 }
 
 static onx_status take_in_graph(onx_convert *c, onx_graph *root, int64_t at) {
@@ -170,19 +176,20 @@ static onx_status settle(onx_convert *c, onx_node *node, int64_t boundary) {
     return take_in_made(c, node, c->at.version);
 }
 
-static onx_status cross(onx_convert *c, onx_node *node, int64_t boundary) {
+static onx_status cross(onx_convert *c, const waiting *w, int64_t boundary) {
+    onx_node *node = w->node;
     if (onx_convert_is_gone(node)) return ONX_OK;
     c->at.node = node;
     c->at.n_made = 0;
-    c->at.before = onx_op_find(c->domain, node->op_type, c->at.up ? boundary - 1 : boundary);
+    c->at.before = w->row;
     c->at.step = onx_step_find(c->domain, node->op_type, boundary);
-    if (!c->at.before) return ONX_OK;
     onx_status status = c->at.step ? apply_or_expand(c, node)
                                    : onx_convert_refuse(c, "what changed there is not known");
     if (status == ONX_UNSUPPORTED || status == ONX_INVALID) return stop(c, node, boundary);
     if (status) return status;
+    const onx_op *row = c->at.after;
     for (size_t i = 0; i < c->at.n_made; i++) ONX_TRY(settle(c, c->at.made[i], boundary));
-    return node->msg.dead ? ONX_OK : take_in(c, node, c->at.version);
+    return node->msg.dead ? ONX_OK : go_on(c, node, row);
 }
 
 /* ─ All of them ──────────────────────────────────────────────────────────────────────────────── */
@@ -191,12 +198,12 @@ static onx_status empty_bucket(onx_convert *c, int64_t boundary) {
     onx_work *work = c->at.work;
     size_t deepest = 0;
     for (const waiting *w = work->plain[boundary].first; w; w = w->next)
-        ONX_TRY(cross(c, w->node, boundary));
+        ONX_TRY(cross(c, w, boundary));
     for (const waiting *w = work->holders[boundary].first; w; w = w->next)
         if (depth_of(w->node) > deepest) deepest = depth_of(w->node);
     for (size_t depth = deepest + 1; depth-- > 0;)
         for (const waiting *w = work->holders[boundary].first; w; w = w->next)
-            if (depth_of(w->node) == depth) ONX_TRY(cross(c, w->node, boundary));
+            if (depth_of(w->node) == depth) ONX_TRY(cross(c, w, boundary));
     return ONX_OK;
 }
 
@@ -211,17 +218,21 @@ static onx_status travel(onx_convert *c) {
     return ONX_OK;
 }
 
+/* Operators that a program has added have one meaning: they stay. */
+static onx_status check_known(onx_convert *c, const onx_node *node) {
+    int64_t version = c->at.work->from;
+    if (onx_op_lookup(c->model->msg.doc->ctx, c->domain, node->op_type, version)) return ONX_OK;
+    onx_convert_refuse(c, "%.*s is no operator of version %lld: what it means is not known",
+                       ONX_FMT(node->op_type), (long long)version);
+    return add_problem(c, node);
+}
+
 static onx_status take_in_first(onx_convert *c, onx_graph *root) {
     for (onx_graph *g = root; g; g = onx_graph_inner(root, g)) {
         ONX_EACH (onx_node, node, g->node) {
             if (!concerns(c, node)) continue;
-            if (onx_op_find(c->domain, node->op_type, c->at.work->from)) {
-                ONX_TRY(take_in(c, node, c->at.work->from));
-                continue;
-            }
-            onx_convert_refuse(c, "%.*s is no operator of version %lld: what it means is not known",
-                               ONX_FMT(node->op_type), (long long)c->at.work->from);
-            ONX_TRY(add_problem(c, node));
+            const onx_op *row = onx_op_find(c->domain, node->op_type, c->at.work->from);
+            ONX_TRY(row ? go_on(c, node, row) : check_known(c, node));
         }
     }
     return ONX_OK;

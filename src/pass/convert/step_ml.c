@@ -117,5 +117,17 @@ static onx_status tensors_down(onx_convert *c, onx_node *node) {
     return ONX_OK;
 }
 
+/* ─ 5: TreeEnsemble in place of TreeEnsembleClassifier and TreeEnsembleRegressor ─────────────── */
+
+/* Leaves stand apart from nodes there, and carry one weight each. */
+static onx_status trees(onx_convert *c, onx_node *node) {
+    (void)node;
+    onx_convert_refuse(c, "trees are written another way there (%s), which is not converted",
+                       c->at.up ? "TreeEnsemble" : "TreeEnsembleRegressor, TreeEnsembleClassifier");
+    onx_diag_hint(&c->diag, "keep ai.onnx.ml at its version: other opsets can change without it");
+    return ONX_UNSUPPORTED;
+}
+
+const onx_step onx_step_trees = {trees, trees, NULL};
 const onx_step onx_step_classes = {classes_up, classes_down, NULL};
 const onx_step onx_step_label_tensors = {NULL, tensors_down, NULL};

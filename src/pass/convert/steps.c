@@ -195,8 +195,9 @@ static const onx_history ai_onnx[] = {
 
 static const onx_history ai_onnx_ml[] = {
     {"LabelEncoder", {STEP(2, classes), STEP(4, label_tensors)}},
-    {"TreeEnsembleClassifier", {SAME(3), SAME(5)}},
-    {"TreeEnsembleRegressor", {SAME(3), SAME(5)}},
+    {"TreeEnsemble", {STEP(5, trees)}},
+    {"TreeEnsembleClassifier", {SAME(3), STEP(5, trees)}},
+    {"TreeEnsembleRegressor", {SAME(3), STEP(5, trees)}},
 };
 
 static const struct {

@@ -21,6 +21,7 @@ extern const onx_step onx_step_allowzero, onx_step_axes, onx_step_broadcast, onx
     onx_step_selu, onx_step_sequence, onx_step_shape, onx_step_shapes, onx_step_shift,
     onx_step_signs, onx_step_slice, onx_step_slice_signs, onx_step_softmax, onx_step_spatial,
     onx_step_split, onx_step_split_input, onx_step_sum, onx_step_symmetric, onx_step_tile,
-    onx_step_training, onx_step_trilu, onx_step_upsample, onx_step_upsample_hw, onx_step_wrap;
+    onx_step_training, onx_step_trees, onx_step_trilu, onx_step_upsample, onx_step_upsample_hw,
+    onx_step_wrap;
 
 #endif

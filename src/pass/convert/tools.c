@@ -205,11 +205,18 @@ void onx_convert_put_number(onx_buf *text, const char *name, const char *number,
 
 /* ─ Nodes in the place of a node ─────────────────────────────────────────────────────────────── */
 
+/* The last of the nodes has the name of the one they replace. */
 static onx_status inline_body(onx_convert *c, onx_node *node, const onx_model *body) {
     onx_node *end = onx_node_next(node), *first;
     for (size_t i = 0; i < node->input.n; i++) ONX_TRY(note_loose(c, onx_node_input(node, i)));
     ONX_TRY(onx_node_inline(node, onx_model_function_first(body), &first, &c->diag));
-    for (onx_node *n = first; n && n != end; n = onx_node_next(n)) ONX_TRY(note_made(c, n));
+    onx_node *last = NULL;
+    for (onx_node *n = first; n && n != end; n = onx_node_next(n)) {
+        ONX_TRY(note_made(c, n));
+        last = n;
+    }
+    if (last && node->name.size && !last->name.size && onx_node_set_name(last, node->name.data))
+        return onx_fail_nomem(&c->diag);
     return ONX_OK;
 }
 
