@@ -66,8 +66,8 @@ const onx_sym *onx_sym_ceil(onx_syms *syms, const onx_sym *a);
 /* As one fraction, both of which are whole; false: it cannot be. */
 bool onx_sym_fraction(onx_syms *syms, const onx_sym *a, const onx_sym **num, const onx_sym **den);
 bool onx_sym_is_whole(const onx_sym *sym);
-/* A number as floating point has it: a whole number of at most 24 bits over a power of 2; NULL where
- * it is not that. And back: false where there are names in it. */
+/* A number as floating point has it: a whole number of at most 24 bits over a power of 2; NULL
+ * where it is not that. And back: false where there are names in it. */
 const onx_sym *onx_sym_real(onx_syms *syms, double value);
 bool onx_sym_is_real(onx_syms *syms, const onx_sym *sym, double *value);
 /* Is it whole, or has it only small powers of 2 below, so that float arithmetic is exact on it? */
