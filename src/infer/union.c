@@ -66,3 +66,26 @@ onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other,
     if (changed && lost) *changed = true;
     return ONX_OK;
 }
+
+/* An optional may hold what is not one: those are not compared. */
+onx_status onx_infer_one_type(onx_infer *in, const char *what, size_t index, const onx_fact *a,
+                              const onx_fact *b) {
+    bool sequence = false;
+    for (; a && b && a->kind == ONX_TYPE_SEQUENCE && b->kind == ONX_TYPE_SEQUENCE;
+         sequence = true) {
+        a = a->elem;
+        b = b->elem;
+    }
+    if (!a || !b || a->kind == ONX_TYPE_NONE || b->kind == ONX_TYPE_NONE) return ONX_OK;
+    if (a->kind == ONX_TYPE_TENSOR && b->kind == ONX_TYPE_TENSOR) {
+        if (!a->dtype || !b->dtype || a->dtype == b->dtype) return ONX_OK;
+        return onx_infer_fail(in, "%s %zu is %s%s and %s: it must be of one type", what, index,
+                              sequence ? "a sequence of " : "", onx_dtype_name(a->dtype),
+                              onx_dtype_name(b->dtype));
+    }
+    bool mixed = (a->kind == ONX_TYPE_TENSOR && b->kind == ONX_TYPE_SEQUENCE) ||
+                 (a->kind == ONX_TYPE_SEQUENCE && b->kind == ONX_TYPE_TENSOR);
+    return mixed ? onx_infer_fail(in, "%s %zu is a tensor and a sequence: it must be one", what,
+                                  index)
+                 : ONX_OK;
+}

@@ -214,6 +214,10 @@ onx_status onx_infer_unreached(onx_infer *in, const onx_graph *graph) ONX_MUST_C
  * (which may be NULL) when that is less than before. */
 onx_status onx_infer_union(onx_infer *in, onx_fact *into, const onx_fact *other, bool *changed)
     ONX_MUST_CHECK;
+/* The two are tensors of one element type, or sequences of them, as far as both are known. INVALID
+ * where they are not: "output 2 of the branches is float and int64". */
+onx_status onx_infer_one_type(onx_infer *in, const char *what, size_t index, const onx_fact *a,
+                              const onx_fact *b) ONX_MUST_CHECK;
 /* The model cannot be right: the sentence. INVALID. */
 onx_status onx_infer_fail(onx_infer *in, const char *fmt, ...) ONX_PRINTF(2, 3);
 

@@ -68,6 +68,7 @@ static onx_status infer_if(onx_infer *in) {
     ONX_TRY(branch_facts(in, no_name, &no));
     for (size_t i = 0; i < onx_infer_n_out(in); i++) {
         onx_infer_lost(in, i, ONX_LOST_SHAPE, "the branches do not give the same");
+        ONX_TRY(onx_infer_one_type(in, "of the branches, output", i, &yes[i], &no[i]));
         ONX_TRY(onx_infer_union(in, &yes[i], &no[i], NULL));
         *onx_infer_out(in, i) = yes[i];
     }
@@ -120,8 +121,12 @@ static onx_status rounds_run(onx_infer *in, rounds *r) {
         ONX_TRY(
             onx_infer_graph(in, r->body.graph, r->body.n_in, r->as_ins, r->body.n_out, r->outs));
         changed = false;
-        for (size_t i = 0; i < r->n_carried; i++)
-            ONX_TRY(onx_infer_union(in, &r->ins[r->shift + i], &r->outs[i], &changed));
+        for (size_t i = 0; i < r->n_carried; i++) {
+            onx_fact *carried = &r->ins[r->shift + i];
+            ONX_TRY(onx_infer_one_type(in, "the value carried by body output", i, carried,
+                                       &r->outs[i]));
+            ONX_TRY(onx_infer_union(in, carried, &r->outs[i], &changed));
+        }
     }
     return ONX_OK;
 }
@@ -214,8 +219,16 @@ static onx_status scan_check(onx_infer *in, const onx_body *body, size_t n_all, 
     return ONX_OK;
 }
 
-/* `fact` without one of its sizes, which goes to `*size`. */
-static onx_status slice(onx_infer *in, onx_fact *fact, int64_t axis, const onx_sym **size) {
+/* Attributes with an entry for each scan input or output have that many, or are not there. */
+static onx_status scan_entries(onx_infer *in, const char *name, size_t needed) {
+    size_t n;
+    (void)onx_op_ints(onx_infer_node(in), name, &n);
+    if (n == 0 || n == needed) return ONX_OK;
+    return onx_infer_fail(in, "%s has %zu entries; it needs %zu", name, n, needed);
+}
+
+/* `fact` without one of its sizes, which all that are sliced share. */
+static onx_status slice(onx_infer *in, onx_fact *fact, int64_t axis, onx_extent *size) {
     onx_fact kept = {.kind = fact->kind, .dtype = fact->dtype};
     size_t at;
     if (fact->ranked) {
@@ -228,7 +241,7 @@ static onx_status slice(onx_infer *in, onx_fact *fact, int64_t axis, const onx_s
         kept.dims = dims;
         for (size_t i = 0; i < fact->rank; i++)
             if (i != at) dims[kept.rank++] = fact->dims[i];
-        if (!*size) *size = fact->dims[at];
+        ONX_TRY(onx_infer_meet(in, size, fact->dims[at]));
     }
     *fact = kept;
     return ONX_OK;
@@ -244,10 +257,14 @@ static onx_status infer_scan(onx_infer *in) {
     size_t n_all = onx_infer_n_in(in);
     int64_t n_scan = onx_infer_int(in, "num_scan_inputs");
     rounds r = {0};
-    const onx_sym *length = NULL;
+    onx_extent length = {"length of the sequences", NULL};
     ONX_TRY(rounds_new(in, "body", &r));
     ONX_TRY(scan_check(in, &r.body, n_all, n_scan));
-    size_t n_states = r.n_carried = n_all - (size_t)n_scan;
+    size_t n_states = r.n_carried = n_all - (size_t)n_scan, n_outs = r.body.n_out - n_states;
+    ONX_TRY(scan_entries(in, "scan_input_axes", (size_t)n_scan));
+    ONX_TRY(scan_entries(in, "scan_input_directions", (size_t)n_scan));
+    ONX_TRY(scan_entries(in, "scan_output_axes", n_outs));
+    ONX_TRY(scan_entries(in, "scan_output_directions", n_outs));
     for (size_t i = 0; i < n_all; i++) {
         r.ins[i] = *onx_infer_in(in, i);
         if (i >= n_states)
@@ -258,8 +275,8 @@ static onx_status infer_scan(onx_infer *in) {
         if (i < n_states)
             *onx_infer_out(in, i) = r.ins[i];
         else
-            ONX_TRY(
-                stacked(in, i, &r.outs[i], axis_at(in, "scan_output_axes", i - n_states), length));
+            ONX_TRY(stacked(in, i, &r.outs[i], axis_at(in, "scan_output_axes", i - n_states),
+                            length.size));
     return ONX_OK;
 }
 
@@ -268,7 +285,7 @@ static onx_status infer_scan8(onx_infer *in) {
     size_t n_all = onx_infer_n_in(in) ? onx_infer_n_in(in) - 1 : 0;
     int64_t n_scan = onx_infer_int(in, "num_scan_inputs");
     rounds r = {0};
-    const onx_sym *batch = NULL, *length = NULL;
+    onx_extent batch = {"batch size", NULL}, length = {"length of the sequences", NULL};
     ONX_TRY(rounds_new(in, "body", &r));
     ONX_TRY(scan_check(in, &r.body, n_all, n_scan));
     size_t n_states = r.n_carried = n_all - (size_t)n_scan;
@@ -280,8 +297,8 @@ static onx_status infer_scan8(onx_infer *in) {
     ONX_TRY(rounds_run(in, &r));
     for (size_t i = 0; i < onx_infer_n_out(in); i++) {
         const onx_fact *fact = i < n_states ? &r.ins[i] : &r.outs[i];
-        ONX_TRY(stacked(in, i, fact, 0, i < n_states ? batch : length));
-        if (i >= n_states) ONX_TRY(stacked(in, i, onx_infer_out(in, i), 0, batch));
+        ONX_TRY(stacked(in, i, fact, 0, i < n_states ? batch.size : length.size));
+        if (i >= n_states) ONX_TRY(stacked(in, i, onx_infer_out(in, i), 0, batch.size));
     }
     return ONX_OK;
 }

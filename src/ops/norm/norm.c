@@ -27,11 +27,22 @@ static onx_status infer_layer(onx_infer *in) {
     return ONX_OK;
 }
 
+/* From opset 14 on the node gives the statistics if, and only if, it trains. */
+static onx_status check_statistics(onx_infer *in) {
+    size_t needed = 1;
+    if (onx_infer_op(in)->since < 14) return ONX_OK;
+    if (onx_infer_int(in, "training_mode") != 0) needed = 3;
+    if (onx_infer_n_out(in) == needed) return ONX_OK;
+    return onx_infer_fail(in, "there are %zu outputs; with training_mode %d there must be %zu",
+                          onx_infer_n_out(in), needed == 3, needed);
+}
+
 /* The statistics have the type and shape of those that come in. */
 static onx_status infer_batch(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0), *mean = onx_infer_in(in, 3);
     onx_extent channels = {"number of channels", NULL};
     ONX_TRY(onx_infer_same(in));
+    ONX_TRY(check_statistics(in));
     if (x->ranked) /* one dimension alone is the batch */
         channels.size = x->rank > 1 ? x->dims[1] : onx_sym_int(onx_infer_syms(in), 1);
     for (size_t i = 1; onx_infer_op(in)->since >= 9 && i < 5; i++) /* before, some have more */
@@ -43,6 +54,27 @@ static onx_status infer_batch(onx_infer *in) {
             ONX_TRY(onx_infer_unranked(in, i, mean->dtype));
     }
     return ONX_OK;
+}
+
+static onx_status infer_mean_variance(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    static const int64_t usual[] = {0, 2, 3};
+    size_t n, ignored;
+    const int64_t *axes = onx_op_ints(onx_infer_node(in), "axes", &n);
+    if (!onx_op_has(onx_infer_node(in), "axes")) axes = usual, n = 3;
+    for (size_t i = 0; x->ranked && i < n; i++)
+        if (!onx_axis(axes[i], x->rank, &ignored))
+            return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu",
+                                  (long long)axes[i], x->rank);
+    return onx_infer_same(in);
+}
+
+/* The parameters of InstanceNormalization are lists with an element for each channel. */
+static onx_status infer_instance(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_extent channels = {"number of channels", x->ranked && x->rank > 1 ? x->dims[1] : NULL};
+    for (size_t i = 1; i < 3; i++) ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&channels}));
+    return onx_infer_same(in);
 }
 
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
@@ -251,11 +283,11 @@ onx_op_rows onx_ops_norm = {
        onx_infer_same, write_group),
     OP("InstanceNormalization", 1,
        "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05, consumed_inputs?:ints} [T:f0]",
-       onx_infer_same),
+       infer_instance),
     OP("InstanceNormalization", 6,
-       "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05} [T:f0]", onx_infer_same),
+       "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05} [T:f0]", infer_instance),
     OP("InstanceNormalization", 22,
-       "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05} [T:f]", onx_infer_same),
+       "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05} [T:f]", infer_instance),
     OP("LRN", 1,
        "(X:T) -> (Y:T) {bias:float=1.0, beta:float=0.75, alpha:float=1e-04, size:int} [T:f0]",
        onx_infer_same),
@@ -271,9 +303,9 @@ onx_op_rows onx_ops_norm = {
     OP("LpNormalization", 22, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f]",
        onx_infer_same),
     FN("MeanVarianceNormalization", 9, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f0]",
-       onx_infer_same, mean_variance_normalization_body),
+       infer_mean_variance, mean_variance_normalization_body),
     FN("MeanVarianceNormalization", 13, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f]",
-       onx_infer_same, mean_variance_normalization13_body),
+       infer_mean_variance, mean_variance_normalization13_body),
     BY("RMSNormalization", 23,
        "(X:T, scale:V) -> (Y:V) {stash_type:int=1, epsilon:float=1e-05, axis:int=-1} [T:f, V:f]",
        infer_layer, write_rms),

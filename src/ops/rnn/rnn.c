@@ -21,6 +21,28 @@ static const onx_sym *hidden_size(onx_infer *in) {
                             onx_sym_int(syms, n_gates(onx_infer_op(in))));
 }
 
+/* The weights and states fit X, the hidden size and each other. */
+static onx_status check_inputs(onx_infer *in, const onx_sym *n_dirs, const onx_sym *n_batch,
+                               const onx_sym *n_hidden, bool batch_first) {
+    onx_syms *syms = onx_infer_syms(in);
+    const onx_sym *n_rows =
+        onx_sym_mul(syms, n_hidden, onx_sym_int(syms, n_gates(onx_infer_op(in))));
+    onx_extent dirs = {"number of directions", n_dirs}, batch = {"batch size", n_batch};
+    onx_extent hidden = {"hidden size", n_hidden};
+    onx_extent input = {"size of an input", dim_of(onx_infer_in(in, 0), 2)};
+    onx_extent rows = {"number of rows of the weights", n_rows};
+    onx_extent biases = {"number of biases", onx_sym_mul(syms, n_rows, onx_sym_int(syms, 2))};
+    onx_extent holes = {"number of peepholes", onx_sym_mul(syms, n_hidden, onx_sym_int(syms, 3))};
+    onx_extent *first = batch_first ? &batch : &dirs, *second = batch_first ? &dirs : &batch;
+    ONX_TRY(onx_infer_unify(in, 1, 3, (onx_extent *[]){&dirs, &rows, &input}));
+    ONX_TRY(onx_infer_unify(in, 2, 3, (onx_extent *[]){&dirs, &rows, &hidden}));
+    ONX_TRY(onx_infer_unify(in, 3, 2, (onx_extent *[]){&dirs, &biases}));
+    ONX_TRY(onx_infer_unify(in, 4, 1, (onx_extent *[]){&batch}));
+    for (size_t i = 5; i < 7; i++)
+        ONX_TRY(onx_infer_unify(in, i, 3, (onx_extent *[]){first, second, &hidden}));
+    return onx_infer_unify(in, 7, 2, (onx_extent *[]){&dirs, &holes});
+}
+
 static onx_status infer_rnn(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     if (x->ranked && x->rank != 3)
@@ -32,6 +54,7 @@ static onx_status infer_rnn(onx_infer *in) {
     const onx_sym *dirs = onx_sym_int(syms, both ? 2 : 1), *hidden = hidden_size(in);
     const onx_sym *y0[] = {length, dirs, batch, hidden}, *last0[] = {dirs, batch, hidden};
     const onx_sym *y1[] = {batch, length, dirs, hidden}, *last1[] = {batch, dirs, hidden};
+    ONX_TRY(check_inputs(in, dirs, batch, hidden, batch_first));
     ONX_TRY(onx_infer_tensor(in, 0, x->dtype, 4, batch_first ? y1 : y0));
     for (size_t i = 1; i < onx_infer_n_out(in); i++)
         ONX_TRY(onx_infer_tensor(in, i, x->dtype, 3, batch_first ? last1 : last0));
