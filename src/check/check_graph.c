@@ -42,22 +42,53 @@ static void check_inputs(onx_checker *c, const onx_graph *graph) {
     }
 }
 
-/* An input that has a default: what is declared about it is true of the default. */
-static void check_default(onx_checker *c, const onx_tensor *t) {
-    const onx_value *value = t->ref ? t->ref->value : NULL;
-    const onx_type *type = value && value->input ? value->input->type : NULL;
+/* What is declared is true of the tensor. */
+static bool fits(const onx_type *type, const onx_tensor *t) {
     onx_type_kind kind = onx_type_kind_of(type);
-    if (kind == ONX_TYPE_NONE || value->sparse) return;
+    if (kind == ONX_TYPE_NONE) return true;
     onx_dtype dtype = onx_type_dtype(type);
     bool agree = kind == ONX_TYPE_TENSOR && (!dtype || (int32_t)dtype == t->data_type);
     bool ranked = onx_type_has_shape(type);
     if (ranked && onx_type_rank(type) != t->dims.n) agree = false;
     for (size_t i = 0; agree && ranked && i < t->dims.n; i++)
         agree = onx_type_dim(type, i) < 0 || onx_type_dim(type, i) == t->dims.v[i];
-    if (!agree)
+    return agree;
+}
+
+/* Two declared types can both be true. */
+static bool agree(const onx_type *a, const onx_type *b) {
+    onx_type_kind kind = onx_type_kind_of(a);
+    if (kind == ONX_TYPE_NONE || onx_type_kind_of(b) == ONX_TYPE_NONE) return true;
+    if (kind != onx_type_kind_of(b)) return false;
+    if (kind != ONX_TYPE_TENSOR) return true;
+    onx_dtype x = onx_type_dtype(a), y = onx_type_dtype(b);
+    if (x && y && x != y) return false;
+    if (!onx_type_has_shape(a) || !onx_type_has_shape(b)) return true;
+    if (onx_type_rank(a) != onx_type_rank(b)) return false;
+    for (size_t i = 0; i < onx_type_rank(a); i++) {
+        int64_t m = onx_type_dim(a, i), n = onx_type_dim(b, i);
+        if (m >= 0 && n >= 0 && m != n) return false;
+    }
+    return true;
+}
+
+/* An input that has a default: what is declared about it is true of the default. */
+static void check_default(onx_checker *c, const onx_tensor *t) {
+    const onx_value *value = t->ref ? t->ref->value : NULL;
+    if (value && value->input && !value->sparse && !fits(value->input->type, t))
         onx_check_tell(c, ONX_RULE_INITIALIZER_TYPE, t, "correct the type of the input",
                        "the initializer '%.*s' is not of the type that the input has",
                        ONX_FMT(t->name));
+}
+
+/* An output that no node computes is what the input or initializer is. */
+static void check_passed(onx_checker *c, const onx_value *value, const onx_value_info *info) {
+    bool wrong = value->input ? !agree(info->type, value->input->type)
+                              : value->init && !value->sparse && !fits(info->type, value->init);
+    if (c->options.full && wrong)
+        onx_check_tell(c, ONX_RULE_INFER_TYPE, info, "declare the output as it is",
+                       "the output '%.*s' is declared with another type than that of the %s",
+                       ONX_FMT(info->name), value->input ? "input" : "initializer");
 }
 
 static void check_initializer(onx_checker *c, const onx_graph *graph, const onx_tensor *t) {
@@ -102,7 +133,18 @@ static void check_outputs(onx_checker *c, const onx_graph *graph) {
         else if (!onx_value_is_defined(value) || value->graph != graph)
             onx_check_tell(c, ONX_RULE_OUTPUT_UNDEFINED, info, "compute it, or remove the output",
                            "nothing defines the output '%.*s'", ONX_FMT(info->name));
+        else
+            check_passed(c, value, info);
     }
+}
+
+/* Of two declarations of a value that contradict each other one is wrong. */
+static void check_repeated(onx_checker *c, const onx_value *value, const onx_value_info *info) {
+    onx_check_tell(c, ONX_RULE_DUPLICATE_INFO, info, "keep one of the two",
+                   "value_info declares '%.*s' twice", ONX_FMT(info->name));
+    if (c->options.full && value->info && !agree(info->type, value->info->type))
+        onx_check_tell(c, ONX_RULE_INFER_TYPE, info, "keep the one that is right",
+                       "value_info declares '%.*s' with two different types", ONX_FMT(info->name));
 }
 
 static void check_infos(onx_checker *c, const onx_graph *graph) {
@@ -111,8 +153,7 @@ static void check_infos(onx_checker *c, const onx_graph *graph) {
         if (!info->name.size)
             onx_check_tell(c, ONX_RULE_VALUE_NAME, info, NULL, "a value_info has no name");
         else if (!onx_check_once(c, &c->names, &graph->value_info, info->name))
-            onx_check_tell(c, ONX_RULE_DUPLICATE_INFO, info, "keep one of the two",
-                           "value_info declares '%.*s' twice", ONX_FMT(info->name));
+            check_repeated(c, value, info);
         else if (!onx_value_is_defined(value) && !value->n_uses)
             onx_check_tell(c, ONX_RULE_INFO_UNKNOWN, info, "remove it",
                            "value_info declares '%.*s', which the graph does not have",

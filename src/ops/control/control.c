@@ -57,11 +57,23 @@ static onx_status infer_chosen(onx_infer *in, const char *taken, const char *oth
                                                            : ONX_OK;
 }
 
+/* Conditions and numbers of iterations are scalars, or lists of one. */
+static onx_status check_single(onx_infer *in, size_t index) {
+    const onx_fact *fact = onx_infer_in(in, index);
+    int64_t size;
+    for (size_t i = 0; fact->ranked && i < fact->rank; i++)
+        if (onx_sym_is_int(fact->dims[i], &size) && size != 1)
+            return onx_infer_fail(in, "dimension %zu of input %zu is %lld; it must be 1, or none",
+                                  i, index, (long long)size);
+    return ONX_OK;
+}
+
 static onx_status infer_if(onx_infer *in) {
     static const char yes_name[] = "then_branch", no_name[] = "else_branch";
     const onx_fact *condition = onx_infer_in(in, 0);
     onx_fact *yes = NULL, *no = NULL;
     int64_t taken;
+    ONX_TRY(check_single(in, 0));
     if (condition->n_elems == 1 && onx_sym_is_int(condition->elems[0], &taken))
         return taken ? infer_chosen(in, yes_name, no_name) : infer_chosen(in, no_name, yes_name);
     ONX_TRY(branch_facts(in, yes_name, &yes));
@@ -185,6 +197,7 @@ static onx_status infer_loop(onx_infer *in) {
     rounds r = {.shift = 1, .n_carried = n + 1};
     ONX_TRY(rounds_new(in, "body", &r));
     ONX_TRY(loop_check(in, &r.body, n));
+    for (size_t i = 0; i < 2 && i < onx_infer_n_in(in); i++) ONX_TRY(check_single(in, i));
     r.ins[0] = scalar(in, ONX_DTYPE_I64, onx_body_scalar_rank(&r.body, 0));
     r.ins[1] = onx_infer_has_in(in, 1)
                    ? *onx_infer_in(in, 1)
