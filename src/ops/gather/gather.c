@@ -188,6 +188,49 @@ static onx_status infer_nonzero(onx_infer *in) {
     return dims[1] && data->ranked ? nonzero_elems(in) : ONX_OK;
 }
 
+static onx_status updates_meet(onx_infer *in, size_t index, const onx_sym *size) {
+    return onx_infer_meet(in, &(onx_extent){"size of the updates", size},
+                          onx_infer_in(in, 2)->dims[index]);
+}
+
+/* Updates of ScatterND are [places…, what is at each place…]. */
+static onx_status check_scatternd(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
+    const onx_fact *updates = onx_infer_in(in, 2);
+    int64_t depth;
+    ONX_TRY(onx_infer_check_rank(in, 0, 1, SIZE_MAX));
+    ONX_TRY(onx_infer_check_rank(in, 1, 1, SIZE_MAX));
+    if (!data->ranked || !indices->ranked) return ONX_OK;
+    size_t outer = indices->rank - 1;
+    if (!onx_sym_is_int(indices->dims[outer], &depth)) return ONX_OK;
+    if (depth < 0 || (uint64_t)depth > data->rank)
+        return onx_infer_fail(in, "an index has %lld parts for rank %zu", (long long)depth,
+                              data->rank);
+    size_t inner = data->rank - (size_t)depth;
+    ONX_TRY(onx_infer_check_rank(in, 2, outer + inner, outer + inner));
+    if (!updates->ranked) return ONX_OK;
+    for (size_t i = 0; i < outer; i++) ONX_TRY(updates_meet(in, i, indices->dims[i]));
+    for (size_t i = 0; i < inner; i++)
+        ONX_TRY(updates_meet(in, outer + i, data->dims[(size_t)depth + i]));
+    return ONX_OK;
+}
+
+/* Those of ScatterElements have the shape of the indices. */
+static onx_status check_scatterelements(onx_infer *in) {
+    const onx_fact *data = onx_infer_in(in, 0), *indices = onx_infer_in(in, 1);
+    int64_t axis = onx_infer_int(in, "axis");
+    size_t ignored;
+    if (data->ranked && !onx_axis(axis, data->rank, &ignored))
+        return onx_infer_fail(in, "axis %lld is out of range for rank %zu", (long long)axis,
+                              data->rank);
+    if (data->ranked) ONX_TRY(onx_infer_check_rank(in, 1, data->rank, data->rank));
+    if (!indices->ranked) return ONX_OK;
+    ONX_TRY(onx_infer_check_rank(in, 2, indices->rank, indices->rank));
+    for (size_t i = 0; onx_infer_in(in, 2)->ranked && i < indices->rank; i++)
+        ONX_TRY(updates_meet(in, i, indices->dims[i]));
+    return ONX_OK;
+}
+
 /* A list with some elements replaced, at known places. */
 static onx_status infer_scatter(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0), *updates = onx_infer_in(in, 2);
@@ -196,6 +239,8 @@ static onx_status infer_scatter(onx_infer *in) {
     bool plain = onx_op_has(onx_infer_node(in), "reduction")
                      ? onx_str_is(onx_infer_string(in, "reduction"), "none")
                      : true;
+    bool nd = strcmp(onx_infer_op(in)->name, "ScatterND") == 0;
+    ONX_TRY(nd ? check_scatternd(in) : check_scatterelements(in));
     ONX_TRY(onx_infer_same(in));
     if (!plain || !onx_fact_has_elems(data) || data->rank != 1 ||
         !onx_infer_ints(in, 1, &n, &indices))

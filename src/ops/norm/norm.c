@@ -77,6 +77,30 @@ static onx_status infer_instance(onx_infer *in) {
     return onx_infer_same(in);
 }
 
+/* Groups of as many channels each, which have a scale and a bias each from opset 21 on. */
+static onx_status infer_group(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    int64_t groups = onx_infer_int(in, "num_groups"), size;
+    onx_extent channels = {"number of channels", x->ranked && x->rank > 1 ? x->dims[1] : NULL};
+    if (groups < 1) return onx_infer_fail(in, "num_groups is %lld", (long long)groups);
+    if (onx_sym_is_int(channels.size, &size) && size % groups != 0)
+        return onx_infer_fail(in, "%lld channels do not divide into %lld groups", (long long)size,
+                              (long long)groups);
+    for (size_t i = 1; onx_infer_op(in)->since >= 21 && i < 3; i++)
+        ONX_TRY(onx_infer_unify(in, i, 1, (onx_extent *[]){&channels}));
+    return onx_infer_same(in);
+}
+
+static onx_status infer_lp(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    int64_t axis = onx_infer_int(in, "axis");
+    size_t ignored;
+    if (x->ranked && !onx_axis(axis, x->rank, &ignored))
+        return onx_infer_fail(in, "axis %lld is not a dimension of rank %zu", (long long)axis,
+                              x->rank);
+    return onx_infer_same(in);
+}
+
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
 
 static const char mean_variance_normalization_body[] =
@@ -276,11 +300,11 @@ onx_op_rows onx_ops_norm = {
        infer_batch),
     {"GroupNormalization", 18,
      "(X:T, scale:T, bias:T) -> (Y:T) {num_groups:int, epsilon:float=1e-05} [T:f]",
-     .infer = onx_infer_same, .body = write_group, .deprecated = true},
+     .infer = infer_group, .body = write_group, .deprecated = true},
     BY("GroupNormalization", 21,
        "(X:T, scale:T, bias:T) -> (Y:T) {stash_type:int=1, num_groups:int, epsilon:float=1e-05} "
        "[T:f]",
-       onx_infer_same, write_group),
+       infer_group, write_group),
     OP("InstanceNormalization", 1,
        "(input:T, scale:T, B:T) -> (output:T) {epsilon:float=1e-05, consumed_inputs?:ints} [T:f0]",
        infer_instance),
@@ -298,10 +322,8 @@ onx_op_rows onx_ops_norm = {
        "(X:T, Scale:T, B?:T) -> (Y:T, Mean?:U, InvStdDev?:U) {stash_type:int=1, "
        "epsilon:float=1e-05, axis:int=-1} [T:f, U:float|bfloat16]",
        infer_layer, write_layer),
-    OP("LpNormalization", 1, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f0]",
-       onx_infer_same),
-    OP("LpNormalization", 22, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f]",
-       onx_infer_same),
+    OP("LpNormalization", 1, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f0]", infer_lp),
+    OP("LpNormalization", 22, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f]", infer_lp),
     FN("MeanVarianceNormalization", 9, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f0]",
        infer_mean_variance, mean_variance_normalization_body),
     FN("MeanVarianceNormalization", 13, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f]",

@@ -35,6 +35,12 @@ static onx_status blocks(onx_infer *in, bool to_space) {
     if (!data->ranked) return ONX_OK;
     if (data->rank != 4) return onx_infer_fail(in, "the input has rank %zu, not 4", data->rank);
     const onx_sym *side = onx_sym_int(syms, b), *area = onx_sym_int(syms, b * b), *dims[4];
+    int64_t whole = to_space ? b * b : b, size;
+    size_t first = to_space ? 1 : 2, end = to_space ? 2 : 4;
+    for (size_t i = first; i < end; i++)
+        if (onx_sym_is_int(data->dims[i], &size) && size % whole != 0)
+            return onx_infer_fail(in, "dimension %zu, %lld, does not divide into blocks of %lld", i,
+                                  (long long)size, (long long)whole);
     dims[0] = data->dims[0];
     dims[1] = to_space ? onx_sym_floordiv(syms, data->dims[1], area)
                        : onx_sym_mul(syms, data->dims[1], area);
