@@ -27,7 +27,7 @@ static size_t load_args(onx_context *ctx, const char *folder, const char *what, 
                         onx_arg *args) {
     size_t n = 0;
     for (; n < ZOO_ARGS; n++) {
-        char path[1024];
+        char path[1100];
         (void)snprintf(path, sizeof path, "%s/%s_%zu.pb", folder, what, n);
         if (onx_data_load(ctx, path, ONX_DATA_TENSOR, &data[n], NULL) != ONX_OK) break;
         if (onx_arg_from_data(data[n], &args[n], NULL) != ONX_OK) {
