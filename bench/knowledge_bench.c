@@ -26,7 +26,8 @@ static double least(double a, double b) {
     return a < b ? a : b;
 }
 
-/* One round; false when anything fails. Tensors of slim models have no data: that is not counted. */
+/* One round; false when anything fails. Tensors of slim models have no data: that is not
+ * counted. */
 static bool measure(const void *data, size_t size, const char *path, cost *c) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_model *model = NULL;

@@ -1133,8 +1133,9 @@ typedef struct onx_merge_options {
 
 /* Models as one, which has their inputs but those that were joined, and their outputs but those
  * that went into an input. Functions that are the same are there once. CONFLICT when a name means
- * two things, or two opsets of one domain differ: prefixes and `convert` help. Training information is UNSUPPORTED. Payloads are shared; external data of models that do
- * not lie in one folder come inside. */
+ * two things, or two opsets of one domain differ: prefixes and `convert` help. Training information
+ * is UNSUPPORTED. Payloads are shared; external data of models that do not lie in one folder come
+ * inside. */
 ONX_API onx_status onx_model_merge(size_t n_models, const onx_model *const *models,
                                    const onx_merge_options *options, onx_model **out,
                                    onx_diag *diag);

@@ -5,8 +5,8 @@
  *     full                                    also what inference finds
  *     <model in ONNX text>                    or as protobuf text
  *
- * A case that tells nothing is a model that is right. Each is also run with every allocation failing
- * in turn. */
+ * A case that tells nothing is a model that is right. Each is also run with every allocation
+ * failing in turn. */
 #include "check/checker.h"
 #include "support.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* check_values.c: values of attributes that operators know: a table, and what reads it.
  *
- * A row is about an attribute of one operator from a version on, or ("*") of every operator that has
- * it and no row of its own. */
+ * A row is about an attribute of one operator from a version on, or ("*") of every operator that
+ * has it and no row of its own. */
 #include "check/checker.h"
 #include "ir/edit.h"
 

@@ -129,8 +129,8 @@ const onx_function *onx_check_called(const onx_checker *c, const onx_node *node)
 void onx_check_call(onx_checker *c, const onx_node *node, const onx_function *function);
 void onx_check_recursion(onx_checker *c);
 
-/* check_infer.c: the facts of the model, or no facts when that is too much; and what was found about
- * a node on the way. */
+/* check_infer.c: the facts of the model, or no facts when that is too much; and what was found
+ * about a node on the way. */
 onx_status onx_check_infer(onx_checker *c, onx_facts **out) ONX_MUST_CHECK;
 void onx_check_findings(onx_checker *c, const onx_node *node);
 /* Tell of this when the walk comes to the node. */

@@ -322,8 +322,7 @@ onx_status onx_infer_call(onx_infer *in, const onx_function *function) {
     if (depth_of(in->facts) >= CALL_DEPTH) return give_up(in, "calls are nested too deep");
     ONX_TRY(get_body(in, function, &body));
     if (body && recall(in, body)) return ONX_OK;
-    if (!body || body->bytes > c->left)
-        return give_up(in, "all calls together take too much");
+    if (!body || body->bytes > c->left) return give_up(in, "all calls together take too much");
     c->left -= body->bytes;
     ONX_TRY(walk(in, function, body));
     return memorize(in, body);

@@ -29,8 +29,8 @@ typedef struct onx_facts_options {
     /* Hears of nodes that cannot be right, and of values whose declared types contradict what was
      * inferred; then nothing of that is a failure. NULL: the first wrong node is one. */
     void (*report)(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag);
-    /* Hears of nodes in functions, when what goes in and out of them is known: `call` is the node of
-     * the model that leads there. What is reported about them is reported about it. */
+    /* Hears of nodes in functions, when what goes in and out of them is known: `call` is the node
+     * of the model that leads there. What is reported about them is reported about it. */
     void (*inside)(void *user, const onx_facts *facts, const onx_node *node, const onx_node *call);
     void *user;
 } onx_facts_options;

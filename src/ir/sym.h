@@ -83,7 +83,7 @@ void onx_sym_names(const onx_sym *sym, onx_sym_visit *visit, void *user);
 bool onx_sym_has(const onx_sym *sym, const onx_sym *name);
 
 /* What a dim_param means: an expression where it can be read as one, else a name. Understands + - *
- * / // %, parentheses, floor ceil ceiling min max broadcast, in any case. */
+ * / // % **, parentheses, floor ceil ceiling min max broadcast, in any case. */
 const onx_sym *onx_sym_parse(onx_syms *syms, onx_str text);
 /* In a form that onx_sym_parse reads back to the same expression. */
 void onx_sym_print(const onx_sym *sym, onx_buf *out);

@@ -17,8 +17,8 @@ typedef struct parser {
     onx_syms *syms;
     const char *p, *end;
     fraction values[STACK];
-    char ops
-        [STACK]; /* + - * / : (floor division) % ~ (minus sign) ( , and f c m M b for functions */
+    /* + - * / : (floor division) % ^ (power) ~ (minus sign) ( , and f c m M b for functions */
+    char ops[STACK];
     size_t n_values, n_ops;
     bool bad;
 } parser;
@@ -27,6 +27,7 @@ static int precedence(char op) {
     return op == '+' || op == '-'                             ? 1
            : op == '*' || op == '/' || op == ':' || op == '%' ? 2
            : op == '~'                                        ? 3
+           : op == '^'                                        ? 4
                                                               : 0;
 }
 
@@ -53,6 +54,18 @@ static fraction sum(parser *p, fraction a, fraction b, bool minus) {
     return a;
 }
 
+/* The exponent is a number; what is too high is not known. */
+static fraction power(parser *p, fraction a, fraction b) {
+    const onx_sym *one = onx_sym_int(p->syms, 1);
+    fraction f = whole(p, one);
+    int64_t n;
+    if (b.den != one || !onx_sym_is_int(b.num, &n) || n < 0 || n > ONX_SYM_FACTORS)
+        return whole(p, NULL);
+    for (; n > 0; n--)
+        f = (fraction){onx_sym_mul(p->syms, f.num, a.num), onx_sym_mul(p->syms, f.den, a.den)};
+    return f;
+}
+
 static fraction binary(parser *p, char op, fraction a, fraction b) {
     onx_syms *s = p->syms;
     switch (op) {
@@ -61,6 +74,7 @@ static fraction binary(parser *p, char op, fraction a, fraction b) {
     case '*': return (fraction){onx_sym_mul(s, a.num, b.num), onx_sym_mul(s, a.den, b.den)};
     case '/': return quotient(p, a, b);
     case ':': return whole(p, rounded(p, quotient(p, a, b), false));
+    case '^': return power(p, a, b);
     default: { /* %: a - b * floor(a / b) */
         const onx_sym *q = rounded(p, quotient(p, a, b), false);
         return sum(p, a, (fraction){onx_sym_mul(s, b.num, q), b.den}, true);
@@ -221,7 +235,8 @@ static void read_token(parser *p, bool *operand) {
         return;
     }
     if (c == '/' && p->p < p->end && *p->p == '/') c = ':', p->p++;
-    if (!strchr("+-*/:%", c)) p->bad = true;
+    if (c == '*' && p->p < p->end && *p->p == '*') c = '^', p->p++;
+    if (!strchr("+-*/:%^", c) || (c == '^' && p->p[-1] == '^')) p->bad = true;
     while (!p->bad && p->n_ops && precedence(p->ops[p->n_ops - 1]) >= precedence(c)) apply(p);
     push_op(p, c);
 }
@@ -299,9 +314,11 @@ static void print_terms(const onx_term *terms, uint32_t n, onx_buf *out) {
         onx_buf_puts(out, i ? t->coef < 0 ? " - " : " + " : t->coef < 0 ? "-" : "");
         if (size != 1 || t->n == 0)
             onx_buf_printf(out, "%llu%s", (unsigned long long)size, t->n ? "*" : "");
-        for (uint32_t j = 0; j < t->n; j++) {
+        for (uint32_t j = 0, run; j < t->n; j += run) {
+            for (run = 1; j + run < t->n && t->factors[j + run] == t->factors[j];) run++;
             if (j) onx_buf_putc(out, '*');
             print_atom(t->factors[j], out);
+            if (run > 1) onx_buf_printf(out, "**%u", (unsigned)run);
         }
     }
 }

@@ -257,7 +257,8 @@ onx_status onx_infer_elem_type(onx_infer *in, const char *attribute, onx_dtype *
 /* An integer input that must be a scalar; NULL: it is absent, or not known. */
 onx_status onx_infer_scalar(onx_infer *in, size_t index, const onx_sym **out) ONX_MUST_CHECK;
 /* Input `index`, if its rank is known, has from `least` to `most` dimensions. */
-onx_status onx_infer_check_rank(onx_infer *in, size_t index, size_t least, size_t most) ONX_MUST_CHECK;
+onx_status onx_infer_check_rank(onx_infer *in, size_t index, size_t least, size_t most)
+    ONX_MUST_CHECK;
 /* An output with the shape of another value, as far as that is known. */
 onx_status onx_infer_like(onx_infer *in, size_t output, onx_dtype dtype, const onx_fact *shape)
     ONX_MUST_CHECK;

@@ -252,7 +252,8 @@ static onx_status fail_name(onx_merge *m, const onx_value *value, const onx_merg
     return ONX_CONFLICT;
 }
 
-/* The input of an earlier model that is this one, too, when that is wanted: of one name and type. */
+/* The input of an earlier model that is this one, too, when that is wanted: of one name and
+ * type. */
 static const onx_value *shared(const onx_merge *m, const onx_merge_part *other,
                                const onx_value *value) {
     const onx_value *first = onx_value_find(other->model->graph, value->name);

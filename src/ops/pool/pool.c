@@ -1,5 +1,5 @@
-/* pool.c: MaxPool, AveragePool, LpPool and the global pools, MaxUnpool, MaxRoiPool, and what the engine makes of them in
- * the blocked layout: meaning. */
+/* pool.c: MaxPool, AveragePool, LpPool and the global pools, MaxUnpool, MaxRoiPool, and what the
+ * engine makes of them in the blocked layout: meaning. */
 #include "ops/conv/window.h"
 
 /* The first dimension that windows slide along: channels come before, unless the node puts them
