@@ -69,6 +69,7 @@ static const onx_value_rule rules[] = {
     KIND("Transpose", 1, "perm", PERMUTATION),
     KIND("*", 1, "axes", UNIQUE),
     INTS("*", 1, "keepdims", 0, 1),
+    INTS("*", 1, "ceil_mode", 0, 1),
     KIND("ConstantOfShape", 9, "value", ELEMENT),
     INTS("Split", 1, "split", 0, ANY_MORE),
     INTS("Split", 18, "num_outputs", 1, ANY_MORE),

@@ -233,6 +233,22 @@ static onx_status infer_where(onx_infer *in) {
     return onx_infer_elementwise(in, choose);
 }
 
+/* The slope broadcasts to X, not X to the slope. */
+static onx_status infer_prelu(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0), *slope = onx_infer_in(in, 1);
+    int64_t a, b;
+    if (x->ranked) ONX_TRY(onx_infer_check_rank(in, 1, 0, x->rank));
+    for (size_t i = 1; x->ranked && slope->ranked && i <= slope->rank; i++) {
+        bool known = onx_sym_is_int(x->dims[x->rank - i], &a) &&
+                     onx_sym_is_int(slope->dims[slope->rank - i], &b);
+        if (known && b != 1 && a != b)
+            return onx_infer_fail(in,
+                                  "dimension %zu of the slope, %lld, does not broadcast to %lld",
+                                  slope->rank - i, (long long)b, (long long)a);
+    }
+    return onx_infer_same(in);
+}
+
 /* ── Bodies ──────────────────────────────────────────────────────────────────────────────────── */
 
 static const char greater_or_equal_body[] = "O1 = Greater (A, B)"
@@ -330,9 +346,9 @@ onx_op_rows onx_ops_eltwise = {
     OP("Or", 7, "(A:T, B:T) -> (C:T1) [T:bool, T1:bool]", infer_compare),
     OP("PRelu", 1, "(X:T, slope:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", onx_infer_same),
     OP("PRelu", 6, "(X:T, slope:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("PRelu", 7, "(X:T, slope:T) -> (Y:T) [T:f0]", onx_infer_same),
-    OP("PRelu", 9, "(X:T, slope:T) -> (Y:T) [T:f0|w]", onx_infer_same),
-    FN("PRelu", 16, "(X:T, slope:T) -> (Y:T) [T:f|w]", onx_infer_same, prelu_body),
+    OP("PRelu", 7, "(X:T, slope:T) -> (Y:T) [T:f0]", infer_prelu),
+    OP("PRelu", 9, "(X:T, slope:T) -> (Y:T) [T:f0|w]", infer_prelu),
+    FN("PRelu", 16, "(X:T, slope:T) -> (Y:T) [T:f|w]", infer_prelu, prelu_body),
     OP("Pow", 1, "(X:T, Y:T) -> (Z:T) {axis?:int, broadcast:int=0} [T:f0]", infer_plain),
     OP("Pow", 7, "(X:T, Y:T) -> (Z:T) [T:f0]", infer_arithmetic),
     OP("Pow", 12, "(X:T, Y:T1) -> (Z:T) [T:f0|int32|int64, T1:n0]", infer_arithmetic),

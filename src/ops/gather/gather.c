@@ -93,6 +93,8 @@ static onx_status infer_gathernd(onx_infer *in) {
     if (!indices->rank || !data->rank) return onx_infer_fail(in, "a scalar has no indices");
     if (batch < 0 || (uint64_t)batch >= indices->rank || (uint64_t)batch >= data->rank)
         return onx_infer_fail(in, "batch_dims %lld is out of range", (long long)batch);
+    for (size_t i = 0; i < (size_t)batch; i++)
+        ONX_TRY(onx_infer_meet(in, &(onx_extent){"batch size", data->dims[i]}, indices->dims[i]));
     if (!onx_sym_is_int(indices->dims[indices->rank - 1], &depth)) return ONX_OK;
     if (depth < 1 || (uint64_t)depth > data->rank - (uint64_t)batch)
         return onx_infer_fail(in, "indices of length %lld do not fit data of rank %zu",
