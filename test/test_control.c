@@ -453,8 +453,8 @@ TEST(facts_of_branches) {
                 "z, w, v = If (c) <then_branch = a () => (t, t2, t3) {\n"
                 "  t = Neg(x)\n  t2 = Neg(x)\n  t3 = Shape(x)\n"
                 "}, else_branch = b () => (e, e2, e3) {\n"
-                "  e = Neg(y)\n  e2 = Abs(x)\n  e3 = Neg(y)\n}>\n}",
-           (const char *[]){"z", "float[?,3]", "w", "float[N,3]", "v", "?", NULL});
+                "  e = Neg(y)\n  e2 = Abs(x)\n  e3 = Shape(y)\n}>\n}",
+           (const char *[]){"z", "float[?,3]", "w", "float[N,3]", "v", "int64[2]", NULL});
 }
 
 TEST(facts_of_loops) {
@@ -513,9 +513,10 @@ TEST(facts_of_sequences) {
 }
 
 TEST(facts_of_rnn) {
-    infers(HEAD "g (float[T,B,I] x, float[2,16,I] w, float[2,16,4] r) => (y) {\n"
+    infers(HEAD "g (float[T,B,I] x, float[2,16,I] w, float[2,16,4] r,\n"
+                "float[1,21,I] w1, float[1,21,7] r1) => (y) {\n"
                 "y, h, c = LSTM<direction=\"bidirectional\">(x, w, r)\n"
-                "y1, h1 = GRU<layout=1, hidden_size=7>(x, w, r)\n}",
+                "y1, h1 = GRU<layout=1, hidden_size=7>(x, w1, r1)\n}",
            (const char *[]){"y", "float[T,2,B,4]", "h", "float[2,B,4]", "c", "float[2,B,4]", "y1",
                             "float[T,B,1,7]", "h1", "float[T,1,7]", NULL});
 }
