@@ -6,9 +6,9 @@
 
 /* An entry of int32_data holds 6 bits; bits after the last element are zero. */
 static bool is_clean_f6(const onx_tensor *t) {
-    const char *p = t->int32_data.data, *end = p + t->int32_data.size;
+    const char *p = t->int32_data.data, *end = p ? p + t->int32_data.size : NULL;
     uint64_t v, count;
-    for (size_t n; p && p < end && (n = onx_varint_get(p, end, &v)); p += n)
+    for (size_t n; p != end && (n = onx_varint_get(p, end, &v)); p += n)
         if (v > 63) return false;
     onx_str raw = t->raw_data;
     if (!raw.size || onx_tensor_count(t, &count, NULL)) return true;
