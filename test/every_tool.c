@@ -104,7 +104,8 @@ static onx_status inline_functions(onx_model *model, onx_diag *diag) {
 static onx_status inline_all(onx_model *model, onx_diag *diag) {
     onx_model *out = NULL;
     onx_inline_options options = ONX_INIT(onx_inline_options);
-    options.all_operators = onx_graph_node_count(onx_model_graph(model)) < 10000;
+    const onx_graph *graph = onx_model_graph(model);
+    options.all_operators = graph && onx_graph_node_count(graph) < 10000;
     onx_status status = onx_model_inline(model, &options, &out, diag);
     return made(status, out);
 }
