@@ -370,7 +370,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     if (any(&m, 8) == 0) data[any(&m, HEAD)] = (uint8_t)any(&m, 256);
     edit_model(&m, model);
     if (onx_wire_encode(model, &writer, NULL) == ONX_OK && bytes.size + HEAD <= max_size) {
-        memcpy(data + HEAD, bytes.data, bytes.size);
+        if (bytes.size) memcpy(data + HEAD, bytes.data, bytes.size);
         size = bytes.size + HEAD;
     }
     onx_buf_fini(&bytes);

@@ -283,7 +283,7 @@ static bool is_listed(const char *name) {
 }
 
 static bool has_step(const onx_op *op) {
-    const onx_step *step =
+    const onx_convert_step *step =
         onx_step_find(onx_str_of(op->domain ? op->domain : ""), onx_str_of(op->name), op->since);
     return step != NULL;
 }
@@ -294,7 +294,7 @@ TEST(table) {
         for (const onx_op *op = family->ops; op->name; op++) {
             onx_str domain = onx_str_of(op->domain ? op->domain : "");
             const onx_op *older = onx_op_find(domain, onx_str_of(op->name), op->since - 1);
-            const onx_step *step = onx_step_find(domain, onx_str_of(op->name), op->since);
+            const onx_convert_step *step = onx_step_find(domain, onx_str_of(op->name), op->since);
             boundaries += older != NULL;
             if (!CHECK(has_step(op))) fprintf(stderr, "    %s %d\n", op->name, (int)op->since);
             bool first = !older && op->since > (domain.size ? 1 : 7);

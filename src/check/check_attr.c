@@ -103,7 +103,7 @@ static onx_str next_name(void *names) {
     return n->signature->attrs[n->next++].name;
 }
 
-static void tell_unknown(onx_checker *c, const onx_attr *a, const onx_callee *callee) {
+static void tell_unknown(onx_checker *c, const onx_attr *a, const onx_checked_op *callee) {
     attr_names names = {.signature = &callee->signature};
     char hint[100] = "remove it";
     onx_str near;
@@ -121,7 +121,7 @@ static bool is_note(onx_str name) {
     return name.size > 2 && name.data[0] == '_' && name.data[1] == '_';
 }
 
-static void check_declared(onx_checker *c, const onx_attr *a, const onx_callee *callee) {
+static void check_declared(onx_checker *c, const onx_attr *a, const onx_checked_op *callee) {
     const onx_attr_decl *decl = decl_of(&callee->signature, a->name);
     if (!a->name.size || is_note(a->name)) return;
     onx_attr_type type = a->ref_attr_name.size ? (onx_attr_type)a->type : onx_attr_type_of(a);
@@ -154,7 +154,7 @@ bool onx_check_has_attr(const onx_checker *c, const onx_node *node, onx_str name
     return is_among(node, name, NULL);
 }
 
-void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_callee *callee) {
+void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_checked_op *callee) {
     ONX_EACH (onx_attr, a, node->attribute) {
         if (a->name.size && !is_first(c, node, a))
             onx_check_tell(c, ONX_RULE_ATTR_DUPLICATE, a, "keep one of the two",

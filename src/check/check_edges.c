@@ -9,7 +9,7 @@ typedef struct edges {
     onx_checker *c;
     const onx_facts *facts;
     const onx_node *node, *at; /* where it is told: the node, or the call that leads to it */
-    const onx_callee *callee;
+    const onx_checked_op *callee;
     const char *what; /* "input" or "output" */
     const onx_param *params;
     size_t n_params;
@@ -147,7 +147,7 @@ static void check_edges(const edges *e) {
 }
 
 void onx_check_edges(onx_checker *c, const onx_node *node) {
-    const onx_callee *callee = onx_check_callee(c, node);
+    const onx_checked_op *callee = onx_check_callee(c, node);
     bool known = callee && callee->op && !callee->op->deprecated && !onx_check_called(c, node);
     if (known)
         check_edges(
@@ -157,7 +157,7 @@ void onx_check_edges(onx_checker *c, const onx_node *node) {
 void onx_check_inner_edges(onx_checker *c, const onx_facts *facts, const onx_node *node,
                            const onx_node *call) {
     const onx_op *op = onx_op_of(node);
-    const onx_callee *callee = op && !op->deprecated ? onx_check_row(c, op) : NULL;
+    const onx_checked_op *callee = op && !op->deprecated ? onx_check_row(c, op) : NULL;
     if (callee)
         check_edges(&(edges){.c = c, .facts = facts, .node = node, .at = call, .callee = callee});
 }

@@ -8,10 +8,10 @@
 #include "check/checker.h"
 #include "ir/edit.h"
 
-typedef struct onx_call {
+typedef struct onx_checked_call {
     const onx_function *from, *to;
-    struct onx_call *next; /* of the same `from` */
-} onx_call;
+    struct onx_checked_call *next; /* of the same `from` */
+} onx_checked_call;
 
 /* ── Finding ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -111,7 +111,7 @@ static bool is_needed(onx_checker *c, const onx_function *f, const onx_value *in
     c->function = f;
     for (const onx_ref *r = input->first; r && !needed; r = r->next) {
         const onx_node *user = r->kind == ONX_REF_INPUT ? (const onx_node *)r->owner : NULL;
-        const onx_callee *callee =
+        const onx_checked_op *callee =
             user && !onx_check_called(c, user) ? onx_check_callee(c, user) : NULL;
         size_t n = callee ? callee->signature.n_inputs : 0;
         needed = r->index < n && !callee->signature.inputs[r->index].optional;
@@ -169,14 +169,14 @@ void onx_check_call(onx_checker *c, const onx_node *node, const onx_function *f)
         c->no_memory = true;
         return;
     }
-    c->calls[c->n_calls++] = (onx_call){.from = c->function, .to = f};
+    c->calls[c->n_calls++] = (onx_checked_call){.from = c->function, .to = f};
 }
 
 /* ── Recursion ───────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct function_state {
     const onx_function *function;
-    onx_call *calls, *at; /* from it; the one that is followed */
+    onx_checked_call *calls, *at; /* from it; the one that is followed */
     struct function_state *caller;
     bool open, done;
 } function_state;

@@ -282,7 +282,7 @@ static bool open_frame(onx_checker *c, const onx_node *node) {
     }
     if (!onx_arena_grow(&c->arena, &c->frames, &c->frames_cap, c->depth, sizeof *c->frames))
         return false;
-    c->frames[c->depth++] = (onx_frame){graph, node, 0};
+    c->frames[c->depth++] = (onx_check_frame){graph, node, 0};
     return true;
 }
 

@@ -58,8 +58,8 @@ static uint32_t *allowed(onx_checker *c, const onx_signature *s, const onx_param
     return types;
 }
 
-static onx_callee *callee_new(onx_checker *c, const onx_op *op) {
-    onx_callee *callee = onx_arena_alloc(&c->arena, sizeof *callee);
+static onx_checked_op *callee_new(onx_checker *c, const onx_op *op) {
+    onx_checked_op *callee = onx_arena_alloc(&c->arena, sizeof *callee);
     if (!callee) return NULL;
     callee->op = op;
     if (!op) return callee;
@@ -74,22 +74,23 @@ static onx_callee *callee_new(onx_checker *c, const onx_op *op) {
 }
 
 /* Enter what (owner, name) calls. */
-static onx_callee *callee_of(onx_checker *c, const void *owner, onx_str name, const onx_op *op) {
-    onx_callee *callee = callee_new(c, op);
+static onx_checked_op *callee_of(onx_checker *c, const void *owner, onx_str name,
+                                 const onx_op *op) {
+    onx_checked_op *callee = callee_new(c, op);
     if (!callee || !onx_map_put(&c->callees, owner, name, callee)) c->no_memory = true;
     return callee;
 }
 
-onx_callee *onx_check_row(onx_checker *c, const onx_op *op) {
-    onx_callee *callee = onx_map_get(&c->callees, op, (onx_str){NULL, 0});
+onx_checked_op *onx_check_row(onx_checker *c, const onx_op *op) {
+    onx_checked_op *callee = onx_map_get(&c->callees, op, (onx_str){NULL, 0});
     return callee ? callee : callee_of(c, op, (onx_str){NULL, 0}, op);
 }
 
-onx_callee *onx_check_callee(onx_checker *c, const onx_node *node) {
+onx_checked_op *onx_check_callee(onx_checker *c, const onx_node *node) {
     const onx_opset *import = onx_check_import(c, node->domain);
     const void *owner = import ? (const void *)import : c->model;
     if (!import && (c->model->ir_version >= 3 || onx_domain_plain(node->domain).size)) return NULL;
-    onx_callee *callee = onx_map_get(&c->callees, owner, node->op_type);
+    onx_checked_op *callee = onx_map_get(&c->callees, owner, node->op_type);
     if (callee) return callee;
     bool is_internal = onx_str_is(node->domain, "onx.internal"); /* not for files */
     return callee_of(c, owner, node->op_type, is_internal ? NULL : onx_op_of(node));
@@ -139,7 +140,7 @@ static void tell_unknown(onx_checker *c, const onx_node *node, int64_t version) 
                    ONX_FMT(node->op_type), node->domain.size ? " in " : "", ONX_FMT(node->domain));
 }
 
-static void check_unknown(onx_checker *c, const onx_node *node, onx_callee *callee,
+static void check_unknown(onx_checker *c, const onx_node *node, onx_checked_op *callee,
                           int64_t version) {
     if (!is_complete(node->domain)) {
         if (!callee->told)
@@ -202,7 +203,7 @@ static void check_side(onx_checker *c, const onx_node *node, const onx_op *op, c
     }
 }
 
-static void check_operator(onx_checker *c, const onx_node *node, const onx_callee *callee) {
+static void check_operator(onx_checker *c, const onx_node *node, const onx_checked_op *callee) {
     const onx_op *op = callee->op;
     const onx_signature *s = &callee->signature;
     if (op->deprecated) {
@@ -273,7 +274,7 @@ static void check_callee(onx_checker *c, const onx_node *node) {
     const onx_opset *import = onx_check_import(c, node->domain);
     const onx_function *f = onx_check_called(c, node);
     bool imported = check_import(c, node, import), free = f && !is_complete(node->domain);
-    onx_callee *callee = imported ? onx_check_callee(c, node) : NULL;
+    onx_checked_op *callee = imported ? onx_check_callee(c, node) : NULL;
     const onx_op *op = callee && !free ? callee->op : NULL;
     if (op)
         check_operator(c, node, callee);

@@ -363,7 +363,7 @@ static void check_choice(onx_checker *c, const onx_node *node, const struct choi
                    choice->least);
 }
 
-void onx_check_attr_values(onx_checker *c, const onx_node *node, const onx_callee *callee) {
+void onx_check_attr_values(onx_checker *c, const onx_node *node, const onx_checked_op *callee) {
     size_t axes = SIZE_MAX;
     ONX_EACH (onx_attr, a, node->attribute) {
         size_t i = 0, n = callee->signature.n_attrs;

@@ -21,21 +21,21 @@ typedef enum onx_rule_id {
 } onx_rule_id;
 
 /* A graph on the way to the message that is looked at, and the node of it that is open. */
-typedef struct onx_frame {
+typedef struct onx_check_frame {
     const onx_graph *graph;
     const onx_node *node;
     size_t index;
-} onx_frame;
+} onx_check_frame;
 
 /* An operator that nodes call. `op` is NULL when it is not known. */
-typedef struct onx_callee {
+typedef struct onx_checked_op {
     const onx_op *op;
     onx_signature signature;
     uint32_t *in_types, *out_types; /* element types that each parameter allows as tensors, bits */
     size_t min_in, max_in, min_out, max_out;
     const struct onx_value_rule **rules; /* for each attribute of the signature; NULL: none */
     bool told;                           /* that it is not known */
-} onx_callee;
+} onx_checked_op;
 
 typedef struct onx_checker {
     onx_context *ctx;
@@ -43,19 +43,19 @@ typedef struct onx_checker {
     onx_check_options options;
     onx_diag *first;
     onx_arena arena;
-    onx_frame *frames;
+    onx_check_frame *frames;
     size_t depth, frames_cap;
     const onx_function *function; /* whose body is looked at; NULL: none */
     const onx_facts *facts;       /* in the second walk */
     onx_map names;                /* (graph, name) to how it is defined; (list, key): seen */
     onx_map imports;              /* (model or function, domain) to onx_opset */
     onx_map functions;            /* see function_find */
-    onx_map callees;              /* (onx_opset, operator) to onx_callee */
+    onx_map callees;              /* (onx_opset, operator) to onx_checked_op */
     onx_map wrong;                /* nodes with an error: one cause is told once */
     onx_map unsorted;             /* graphs with nodes in the wrong order */
     onx_map findings;             /* node to what inference found there */
     size_t n_findings;
-    struct onx_call *calls; /* between functions */
+    struct onx_checked_call *calls; /* between functions */
     size_t n_calls, calls_cap;
     size_t n_errors, n_told, n_nearest;
     bool no_memory;
@@ -110,16 +110,16 @@ void onx_check_dtype(onx_checker *c, onx_rule_id rule, const void *msg, int32_t 
 
 /* check_node.c, check_attr.c, check_values.c, check_control.c */
 void onx_check_node(onx_checker *c, const onx_node *node);
-onx_callee *onx_check_callee(onx_checker *c, const onx_node *node); /* NULL: not imported */
-onx_callee *onx_check_row(onx_checker *c, const onx_op *op);        /* NULL: memory ran out */
+onx_checked_op *onx_check_callee(onx_checker *c, const onx_node *node); /* NULL: not imported */
+onx_checked_op *onx_check_row(onx_checker *c, const onx_op *op);        /* NULL: memory ran out */
 void onx_check_attr(onx_checker *c, const onx_attr *attr);
 /* `callee` may be NULL. */
-void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_callee *callee);
+void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_checked_op *callee);
 /* Once onx_check_attrs has seen the node. */
 bool onx_check_has_attr(const onx_checker *c, const onx_node *node, onx_str name);
 const struct onx_value_rule **onx_value_rules(onx_arena *arena, const onx_op *op,
                                               const onx_signature *signature);
-void onx_check_attr_values(onx_checker *c, const onx_node *node, const onx_callee *callee);
+void onx_check_attr_values(onx_checker *c, const onx_node *node, const onx_checked_op *callee);
 void onx_check_subgraphs(onx_checker *c, const onx_node *node);
 
 /* check_function.c */

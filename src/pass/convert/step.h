@@ -23,14 +23,14 @@
 typedef struct onx_convert onx_convert;
 typedef onx_status onx_step_fn(onx_convert *c, onx_node *node);
 
-typedef struct onx_step {
+typedef struct onx_convert_step {
     onx_step_fn *up, *down; /* NULL: what the node says means the same on the other side */
     const void *data;       /* for the functions, as c->at.step->data */
-} onx_step;
+} onx_convert_step;
 
 typedef struct onx_change {
     int32_t since; /* the newer side of the boundary */
-    const onx_step *step;
+    const onx_convert_step *step;
 } onx_change;
 enum { ONX_CHANGES = 12 };
 typedef struct onx_history { /* of one operator */
@@ -39,7 +39,7 @@ typedef struct onx_history { /* of one operator */
 } onx_history;
 
 /* The step over the boundary below version `since` of an operator; NULL: none is known. */
-const onx_step *onx_step_find(onx_str domain, onx_str op, int64_t since);
+const onx_convert_step *onx_step_find(onx_str domain, onx_str op, int64_t since);
 
 typedef struct onx_work onx_work; /* nodes and the boundaries they still have to cross: cross.c */
 
@@ -47,7 +47,7 @@ typedef struct onx_crossing { /* what goes on now */
     onx_work *work;
     onx_node *node;
     const onx_op *before, *after; /* rows; after NULL: there is no such operator there */
-    const onx_step *step;
+    const onx_convert_step *step;
     bool up;
     int64_t version; /* that is entered */
     onx_node **made; /* by the step */

@@ -169,8 +169,8 @@ static onx_status split_down(onx_convert *c, onx_node *node) {
     return onx_convert_drop_attr(c, node, "num_outputs");
 }
 
-const onx_step onx_step_signs = {NULL, signs_down, NULL};
-const onx_step onx_step_slice_signs = {NULL, slice_signs_down, NULL};
-const onx_step onx_step_softmax = {softmax_up, softmax_down, NULL};
-const onx_step onx_step_last_index = {NULL, last_index_down, NULL};
-const onx_step onx_step_num_outputs = {split_up, split_down, NULL};
+const onx_convert_step onx_step_signs = {NULL, signs_down, NULL};
+const onx_convert_step onx_step_slice_signs = {NULL, slice_signs_down, NULL};
+const onx_convert_step onx_step_softmax = {softmax_up, softmax_down, NULL};
+const onx_convert_step onx_step_last_index = {NULL, last_index_down, NULL};
+const onx_convert_step onx_step_num_outputs = {split_up, split_down, NULL};

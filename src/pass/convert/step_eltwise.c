@@ -216,14 +216,14 @@ static onx_status cast_down(onx_convert *c, onx_node *node) {
     return onx_convert_drop_attr(c, node, c->at.step->data);
 }
 
-const onx_step onx_step_equal = {NULL, equal_down, NULL};
-const onx_step onx_step_extreme = {NULL, extreme_down, NULL};
-const onx_step onx_step_clip_integer = {NULL, clip_down, NULL};
-const onx_step onx_step_shapes = {NULL, shapes_down, NULL};
-const onx_step onx_step_sum = {NULL, sum_down, NULL};
-const onx_step onx_step_pow = {NULL, pow_down, NULL};
-const onx_step onx_step_mod = {NULL, mod_down, NULL};
-const onx_step onx_step_shift = {NULL, shift_down, NULL};
-const onx_step onx_step_gemm_c = {NULL, gemm_down, NULL};
-const onx_step onx_step_saturate = {NULL, cast_down, "saturate"};
-const onx_step onx_step_round_mode = {NULL, cast_down, "round_mode"};
+const onx_convert_step onx_step_equal = {NULL, equal_down, NULL};
+const onx_convert_step onx_step_extreme = {NULL, extreme_down, NULL};
+const onx_convert_step onx_step_clip_integer = {NULL, clip_down, NULL};
+const onx_convert_step onx_step_shapes = {NULL, shapes_down, NULL};
+const onx_convert_step onx_step_sum = {NULL, sum_down, NULL};
+const onx_convert_step onx_step_pow = {NULL, pow_down, NULL};
+const onx_convert_step onx_step_mod = {NULL, mod_down, NULL};
+const onx_convert_step onx_step_shift = {NULL, shift_down, NULL};
+const onx_convert_step onx_step_gemm_c = {NULL, gemm_down, NULL};
+const onx_convert_step onx_step_saturate = {NULL, cast_down, "saturate"};
+const onx_convert_step onx_step_round_mode = {NULL, cast_down, "round_mode"};

@@ -159,9 +159,9 @@ static onx_status trilu_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-const onx_step onx_step_isnan = {NULL, isnan_down, NULL};
-const onx_step onx_step_isinf = {NULL, isinf_down, NULL};
-const onx_step onx_step_round = {NULL, round_down, NULL};
-const onx_step onx_step_mod_integer = {NULL, mod_down, NULL};
-const onx_step onx_step_expand = {NULL, expand_down, NULL};
-const onx_step onx_step_trilu = {NULL, trilu_down, NULL};
+const onx_convert_step onx_step_isnan = {NULL, isnan_down, NULL};
+const onx_convert_step onx_step_isinf = {NULL, isinf_down, NULL};
+const onx_convert_step onx_step_round = {NULL, round_down, NULL};
+const onx_convert_step onx_step_mod_integer = {NULL, mod_down, NULL};
+const onx_convert_step onx_step_expand = {NULL, expand_down, NULL};
+const onx_convert_step onx_step_trilu = {NULL, trilu_down, NULL};

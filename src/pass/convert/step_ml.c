@@ -128,6 +128,6 @@ static onx_status trees(onx_convert *c, onx_node *node) {
     return ONX_UNSUPPORTED;
 }
 
-const onx_step onx_step_trees = {trees, trees, NULL};
-const onx_step onx_step_classes = {classes_up, classes_down, NULL};
-const onx_step onx_step_label_tensors = {NULL, tensors_down, NULL};
+const onx_convert_step onx_step_trees = {trees, trees, NULL};
+const onx_convert_step onx_step_classes = {classes_up, classes_down, NULL};
+const onx_convert_step onx_step_label_tensors = {NULL, tensors_down, NULL};

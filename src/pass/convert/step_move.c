@@ -185,17 +185,17 @@ static onx_status clip_down(onx_convert *c, onx_node *node) {
 }
 
 #define MOVES(...) ((const move[MAX_MOVES]){__VA_ARGS__})
-const onx_step onx_step_axes = {move_up, move_down, MOVES({"axes", 1, MOVE_INTS})};
-const onx_step onx_step_reduce = {move_up, reduce_down, MOVES({"axes", 1, MOVE_INTS})};
-const onx_step onx_step_split = {move_up, move_down, MOVES({"split", 1, MOVE_INTS})};
-const onx_step onx_step_shape = {move_up, move_down, MOVES({"shape", 1, MOVE_INTS})};
-const onx_step onx_step_k = {move_up, move_down, MOVES({"k", 1, MOVE_INT1})};
-const onx_step onx_step_scales = {move_up, move_down, MOVES({"scales", 1, MOVE_FLOATS})};
-const onx_step onx_step_dft_axis = {move_up, move_down, MOVES({"axis", 2, MOVE_INT})};
-const onx_step onx_step_pads = {move_up, move_down,
-                                MOVES({"pads", 1, MOVE_INTS}, {"value", 2, MOVE_FLOAT})};
-const onx_step onx_step_clip = {move_up, clip_down,
-                                MOVES({"min", 1, MOVE_FLOAT}, {"max", 2, MOVE_FLOAT})};
-const onx_step onx_step_slice = {
+const onx_convert_step onx_step_axes = {move_up, move_down, MOVES({"axes", 1, MOVE_INTS})};
+const onx_convert_step onx_step_reduce = {move_up, reduce_down, MOVES({"axes", 1, MOVE_INTS})};
+const onx_convert_step onx_step_split = {move_up, move_down, MOVES({"split", 1, MOVE_INTS})};
+const onx_convert_step onx_step_shape = {move_up, move_down, MOVES({"shape", 1, MOVE_INTS})};
+const onx_convert_step onx_step_k = {move_up, move_down, MOVES({"k", 1, MOVE_INT1})};
+const onx_convert_step onx_step_scales = {move_up, move_down, MOVES({"scales", 1, MOVE_FLOATS})};
+const onx_convert_step onx_step_dft_axis = {move_up, move_down, MOVES({"axis", 2, MOVE_INT})};
+const onx_convert_step onx_step_pads = {move_up, move_down,
+                                        MOVES({"pads", 1, MOVE_INTS}, {"value", 2, MOVE_FLOAT})};
+const onx_convert_step onx_step_clip = {move_up, clip_down,
+                                        MOVES({"min", 1, MOVE_FLOAT}, {"max", 2, MOVE_FLOAT})};
+const onx_convert_step onx_step_slice = {
     move_up, slice_down,
     MOVES({"starts", 1, MOVE_INTS}, {"ends", 2, MOVE_INTS}, {"axes", 3, MOVE_INTS})};

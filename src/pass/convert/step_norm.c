@@ -123,8 +123,8 @@ static onx_status ratio_down(onx_convert *c, onx_node *node) {
     return onx_convert_drop_attr(c, node, "seed");
 }
 
-const onx_step onx_step_spatial = {spatial_up, NULL, NULL};
-const onx_step onx_step_training = {training_up, training_down, NULL};
-const onx_step onx_step_groups = {groups_up, groups_down, NULL};
-const onx_step onx_step_mask = {mask, mask, NULL};
-const onx_step onx_step_ratio = {ratio_up, ratio_down, NULL};
+const onx_convert_step onx_step_spatial = {spatial_up, NULL, NULL};
+const onx_convert_step onx_step_training = {training_up, training_down, NULL};
+const onx_convert_step onx_step_groups = {groups_up, groups_down, NULL};
+const onx_convert_step onx_step_mask = {mask, mask, NULL};
+const onx_convert_step onx_step_ratio = {ratio_up, ratio_down, NULL};

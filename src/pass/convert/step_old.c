@@ -168,18 +168,19 @@ static onx_status upsample_up(onx_convert *c, onx_node *node) {
     return onx_convert_drop_attr(c, node, "width_scale");
 }
 
-const onx_step onx_step_sequence = {drop, NULL, "output_sequence"};
-const onx_step onx_step_is_test = {drop, NULL, "is_test"}; /* the number of outputs tells it */
-const onx_step onx_step_gemm_broadcast = {drop, NULL, "broadcast"};
-const onx_step onx_step_selu = {selu_up, NULL, NULL};
-const onx_step onx_step_concat = {concat_up, NULL, NULL};
-const onx_step onx_step_broadcast = {broadcast_up, NULL, NULL};
-const onx_step onx_step_prelu = {prelu_up, NULL, NULL};
-const onx_step onx_step_dropout_test = {dropout_up, NULL, NULL};
-const onx_step onx_step_cast_names = {cast_up, NULL, NULL};
-const onx_step onx_step_p = {p_up, NULL, NULL};
-const onx_step onx_step_gru = {gru_up, NULL, NULL};
-const onx_step onx_step_paddings = {pad_up, NULL, NULL};
-const onx_step onx_step_split_input = {split_up, NULL, NULL};
-const onx_step onx_step_tile = {tile_up, NULL, NULL};
-const onx_step onx_step_upsample_hw = {upsample_up, NULL, NULL};
+const onx_convert_step onx_step_sequence = {drop, NULL, "output_sequence"};
+const onx_convert_step onx_step_is_test = {drop, NULL,
+                                           "is_test"}; /* the number of outputs tells it */
+const onx_convert_step onx_step_gemm_broadcast = {drop, NULL, "broadcast"};
+const onx_convert_step onx_step_selu = {selu_up, NULL, NULL};
+const onx_convert_step onx_step_concat = {concat_up, NULL, NULL};
+const onx_convert_step onx_step_broadcast = {broadcast_up, NULL, NULL};
+const onx_convert_step onx_step_prelu = {prelu_up, NULL, NULL};
+const onx_convert_step onx_step_dropout_test = {dropout_up, NULL, NULL};
+const onx_convert_step onx_step_cast_names = {cast_up, NULL, NULL};
+const onx_convert_step onx_step_p = {p_up, NULL, NULL};
+const onx_convert_step onx_step_gru = {gru_up, NULL, NULL};
+const onx_convert_step onx_step_paddings = {pad_up, NULL, NULL};
+const onx_convert_step onx_step_split_input = {split_up, NULL, NULL};
+const onx_convert_step onx_step_tile = {tile_up, NULL, NULL};
+const onx_convert_step onx_step_upsample_hw = {upsample_up, NULL, NULL};

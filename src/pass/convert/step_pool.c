@@ -82,5 +82,5 @@ static onx_status ceil_down(onx_convert *c, onx_node *node) {
     return onx_convert_drop_attr(c, node, "ceil_mode");
 }
 
-const onx_step onx_step_outside = {outside, outside, NULL};
-const onx_step onx_step_ceil = {NULL, ceil_down, NULL};
+const onx_convert_step onx_step_outside = {outside, outside, NULL};
+const onx_convert_step onx_step_ceil = {NULL, ceil_down, NULL};

@@ -184,10 +184,10 @@ static onx_status dequant_down(onx_convert *c, onx_node *node) {
     return is_16_bit(onx_convert_in(c, node, 0)->dtype) ? arithmetic(c, node) : ONX_OK;
 }
 
-const onx_step onx_step_quantize = {NULL, arithmetic, NULL};
-const onx_step onx_step_matmul_integer = {NULL, matmul_integer_down, NULL};
-const onx_step onx_step_dequant_16_bit = {NULL, dequant_down, NULL};
-const onx_step onx_step_quant_axis = {NULL, axis_down, NULL};
-const onx_step onx_step_quant_saturate = {NULL, saturate_down, NULL};
-const onx_step onx_step_quant_output = {NULL, output_down, NULL};
-const onx_step onx_step_dequant_result = {NULL, result_down, NULL};
+const onx_convert_step onx_step_quantize = {NULL, arithmetic, NULL};
+const onx_convert_step onx_step_matmul_integer = {NULL, matmul_integer_down, NULL};
+const onx_convert_step onx_step_dequant_16_bit = {NULL, dequant_down, NULL};
+const onx_convert_step onx_step_quant_axis = {NULL, axis_down, NULL};
+const onx_convert_step onx_step_quant_saturate = {NULL, saturate_down, NULL};
+const onx_convert_step onx_step_quant_output = {NULL, output_down, NULL};
+const onx_convert_step onx_step_dequant_result = {NULL, result_down, NULL};

@@ -234,10 +234,10 @@ static onx_status roi_align_down(onx_convert *c, onx_node *node) {
     return onx_convert_refuse(c, "coordinates are always 'output_half_pixel' there");
 }
 
-const onx_step onx_step_upsample = {upsample_up, NULL, NULL};
-const onx_step onx_step_resize_first = {NULL, resize_first_down, NULL};
-const onx_step onx_step_places = {places_up, places_down, NULL};
-const onx_step onx_step_missing = {missing_up, missing_down, NULL};
-const onx_step onx_step_resize_axes = {NULL, axes_down, NULL};
-const onx_step onx_step_symmetric = {NULL, symmetric_down, NULL};
-const onx_step onx_step_roi_align = {roi_align_up, roi_align_down, NULL};
+const onx_convert_step onx_step_upsample = {upsample_up, NULL, NULL};
+const onx_convert_step onx_step_resize_first = {NULL, resize_first_down, NULL};
+const onx_convert_step onx_step_places = {places_up, places_down, NULL};
+const onx_convert_step onx_step_missing = {missing_up, missing_down, NULL};
+const onx_convert_step onx_step_resize_axes = {NULL, axes_down, NULL};
+const onx_convert_step onx_step_symmetric = {NULL, symmetric_down, NULL};
+const onx_convert_step onx_step_roi_align = {roi_align_up, roi_align_down, NULL};

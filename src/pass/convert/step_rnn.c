@@ -34,4 +34,4 @@ static onx_status layout_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-const onx_step onx_step_layout = {NULL, layout_down, NULL};
+const onx_convert_step onx_step_layout = {NULL, layout_down, NULL};

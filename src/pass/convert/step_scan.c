@@ -88,4 +88,4 @@ static onx_status scan_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
-const onx_step onx_step_scan = {scan_up, scan_down, NULL};
+const onx_convert_step onx_step_scan = {scan_up, scan_down, NULL};

@@ -260,18 +260,18 @@ static onx_status get_element_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand(c, node, "output = Identity (input)");
 }
 
-const onx_step onx_step_has_element = {NULL, has_element_down, NULL};
-const onx_step onx_step_get_element = {NULL, get_element_down, NULL};
-const onx_step onx_step_flatten = {NULL, flatten_down, NULL};
-const onx_step onx_step_depth = {NULL, depth_down, NULL};
-const onx_step onx_step_allowzero = {NULL, allowzero_down, NULL};
-const onx_step onx_step_part = {NULL, part_down, NULL};
-const onx_step onx_step_pad_axes = {NULL, pad_axes_down, NULL};
-const onx_step onx_step_wrap = {NULL, wrap_down, NULL};
-const onx_step onx_step_largest = {NULL, largest_down, NULL};
-const onx_step onx_step_forms = {NULL, forms_down, NULL};
-const onx_step onx_step_fill = {NULL, fill_down, NULL};
-const onx_step onx_step_scatter = {rename_op, rename_op,
-                                   (const char *const[]){"Scatter", "ScatterElements"}};
-const onx_step onx_step_grid_mode = {grid_mode, grid_mode, NULL};
-const onx_step onx_step_reduction = {NULL, reduction_down, NULL};
+const onx_convert_step onx_step_has_element = {NULL, has_element_down, NULL};
+const onx_convert_step onx_step_get_element = {NULL, get_element_down, NULL};
+const onx_convert_step onx_step_flatten = {NULL, flatten_down, NULL};
+const onx_convert_step onx_step_depth = {NULL, depth_down, NULL};
+const onx_convert_step onx_step_allowzero = {NULL, allowzero_down, NULL};
+const onx_convert_step onx_step_part = {NULL, part_down, NULL};
+const onx_convert_step onx_step_pad_axes = {NULL, pad_axes_down, NULL};
+const onx_convert_step onx_step_wrap = {NULL, wrap_down, NULL};
+const onx_convert_step onx_step_largest = {NULL, largest_down, NULL};
+const onx_convert_step onx_step_forms = {NULL, forms_down, NULL};
+const onx_convert_step onx_step_fill = {NULL, fill_down, NULL};
+const onx_convert_step onx_step_scatter = {rename_op, rename_op,
+                                           (const char *const[]){"Scatter", "ScatterElements"}};
+const onx_convert_step onx_step_grid_mode = {grid_mode, grid_mode, NULL};
+const onx_convert_step onx_step_reduction = {NULL, reduction_down, NULL};

@@ -6,7 +6,7 @@
  * functions, and nothing does where they are not. */
 #include "pass/convert/steps.h"
 
-static const onx_step same = {NULL, NULL, NULL};
+static const onx_convert_step same = {NULL, NULL, NULL};
 #define SAME(since)                                                                                \
     { since, &same }
 #define STEP(since, name)                                                                          \
@@ -228,7 +228,7 @@ static const onx_history *find(const onx_history *histories, size_t n, onx_str o
     return NULL;
 }
 
-const onx_step *onx_step_find(onx_str domain, onx_str op, int64_t since) {
+const onx_convert_step *onx_step_find(onx_str domain, onx_str op, int64_t since) {
     for (size_t d = 0; d < ONX_COUNT(domains); d++) {
         if (!onx_str_is(domain, domains[d].domain)) continue;
         const onx_history *history = find(domains[d].histories, domains[d].n, op);

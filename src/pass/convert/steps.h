@@ -4,11 +4,11 @@
 
 #include "pass/convert/step.h"
 
-extern const onx_step onx_step_allowzero, onx_step_axes, onx_step_broadcast, onx_step_cast_names,
-    onx_step_ceil, onx_step_classes, onx_step_clip, onx_step_clip_integer, onx_step_concat,
-    onx_step_depth, onx_step_dequant_16_bit, onx_step_dequant_result, onx_step_dft_axis,
-    onx_step_dropout_test, onx_step_equal, onx_step_expand, onx_step_extreme, onx_step_fill,
-    onx_step_flatten, onx_step_forms, onx_step_gemm_broadcast, onx_step_gemm_c,
+extern const onx_convert_step onx_step_allowzero, onx_step_axes, onx_step_broadcast,
+    onx_step_cast_names, onx_step_ceil, onx_step_classes, onx_step_clip, onx_step_clip_integer,
+    onx_step_concat, onx_step_depth, onx_step_dequant_16_bit, onx_step_dequant_result,
+    onx_step_dft_axis, onx_step_dropout_test, onx_step_equal, onx_step_expand, onx_step_extreme,
+    onx_step_fill, onx_step_flatten, onx_step_forms, onx_step_gemm_broadcast, onx_step_gemm_c,
     onx_step_get_element, onx_step_grid_mode, onx_step_groups, onx_step_gru, onx_step_has_element,
     onx_step_is_test, onx_step_isinf, onx_step_isnan, onx_step_k, onx_step_label_tensors,
     onx_step_largest, onx_step_last_index, onx_step_layout, onx_step_mask, onx_step_matmul_integer,
