@@ -1,6 +1,8 @@
 /* pass_case.c: see pass_case.h. */
 #include "pass_case.h"
 
+#include "case_file.h"
+
 #include "rt/lower/lower.h"
 #include "support.h"
 
@@ -64,11 +66,8 @@ static char *number_code(const char *text) {
 }
 
 static onx_status parse(onx_context *ctx, const char *text, onx_model **out, onx_diag *diag) {
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
     char *numbered = number_code(text);
-    onx_status status = onx_model_load_memory(ctx, numbered, strlen(numbered), &options, out, diag);
+    onx_status status = case_parse(ctx, numbered, out, diag);
     free(numbered);
     return status;
 }
@@ -92,25 +91,6 @@ static onx_status rewrite(const pass_case *c, pass_case_runner *run, onx_model *
     return status;
 }
 
-/* How numbers are stored is not what these tests are about. */
-static char *text_of(onx_model *model, onx_diag *diag) {
-    onx_walk walk = onx_walk_begin(model);
-    for (onx_msg *m; (m = onx_walk_next(&walk));)
-        if (m->desc == &onx_desc_tensor && onx_tensor_store_typed((onx_tensor *)m, diag))
-            return NULL;
-    onx_save_options options = ONX_INIT(onx_save_options);
-    options.format = ONX_FORMAT_TEXT;
-    void *data;
-    size_t size;
-    if (onx_model_save_memory(model, &options, &data, &size, diag)) return NULL;
-    char *text = malloc(size + 1);
-    if (!text) abort();
-    memcpy(text, data, size);
-    text[size] = '\0';
-    onx_buffer_free(NULL, data, size);
-    return text;
-}
-
 static bool fail(const pass_case *c, const char *what, const onx_diag *diag) {
     fprintf(stderr, "case '%s': %s: %s %s\n", c->name, what, diag->place, diag->message);
     return false;
@@ -126,7 +106,7 @@ static bool compare(const pass_case *c, pass_case_runner *run) {
         !parse(NULL, unchanged ? c->before : c->after, &wanted, &diag) || fail(c, "after", &diag);
     ok = ok && (!rewrite(c, run, model, &diag) || fail(c, "rewriting", &diag));
     ok = ok && (!onx_model_verify(model, &diag) || fail(c, "links", &diag)) && test_links(model);
-    char *got = ok ? text_of(model, &diag) : NULL, *want = ok ? text_of(wanted, &diag) : NULL;
+    char *got = ok ? case_text(model, &diag) : NULL, *want = ok ? case_text(wanted, &diag) : NULL;
     if (ok && (!got || !want || strcmp(got, want) != 0)) {
         fprintf(stderr, "case '%s': wanted\n%s\ngot\n%s\n", c->name, want ? want : diag.message,
                 got ? got : diag.message);
@@ -165,58 +145,38 @@ static bool run_case(const pass_case *c, pass_case_runner *run) {
     return ok;
 }
 
-/* Cuts the line at `p` off, and returns what follows. */
-static char *next_line(char *p) {
-    char *end = strchr(p, '\n');
-    if (!end) return p + strlen(p);
-    *end = '\0';
-    return end + 1;
-}
-
 static const char *option(const char *line, const char *key) {
     size_t n = strlen(key);
     if (strncmp(line, key, n) != 0 || line[n] != ':') return NULL;
     return line + n + 1 + strspn(line + n + 1, " ");
 }
 
-/* Reads the case that begins at `p`, which follows "== "; the place of the next one. */
-static char *read_case(char *p, pass_case *c) {
-    *c = (pass_case){.name = p, .run = "all", .pins = "", .without = "", .before = "", .after = ""};
-    p = next_line(p);
+static void read_case(char *p, pass_case *c) {
+    *c = (pass_case){.run = "all", .pins = "", .without = "", .before = "", .after = ""};
+    c->name = case_line(&p);
     while (*p && *p != '<') {
-        const char *line = p, *value;
-        p = next_line(p);
+        const char *line = case_line(&p), *value;
         if ((value = option(line, "run"))) c->run = value;
         if ((value = option(line, "pins"))) c->pins = value;
         if ((value = option(line, "without"))) c->without = value;
         if ((value = option(line, "block"))) c->block = (size_t)atoi(value);
     }
+    char *after = case_cut(p, "\n-----\n");
     c->before = p;
-    char *middle = strstr(p, "\n-----\n");
-    if (!middle) return p + strlen(p);
-    *middle = '\0';
-    c->after = middle + strlen("\n-----\n");
-    char *end = strstr(c->after, "\n== ");
-    if (!end) return (char *)(uintptr_t)c->after + strlen(c->after);
-    *end = '\0';
-    return end + 4;
+    if (after) c->after = after;
 }
 
 size_t pass_case_file(const char *file, pass_case_runner *run, size_t *count) {
-    const char *root = getenv("ROOT");
-    char path[1024];
+    char path[256];
+    case_file cases;
     size_t failed = 0;
-    (void)snprintf(path, sizeof path, "%s/test/pass/%s", root ? root : ".", file);
-    test_bytes bytes = test_file_read(path);
-    if (!bytes.data) return fprintf(stderr, "%s cannot be read\n", path), 1;
-    test_put_byte(&bytes, 0);
-    char *p = strstr(bytes.data, "== ");
-    for (p = p ? p + 3 : bytes.data + bytes.size - 1; *p;) {
+    (void)snprintf(path, sizeof path, "pass/%s", file);
+    if (!case_file_open(&cases, path)) failed++;
+    for (char *text; (text = case_file_next(&cases)); ++*count) {
         pass_case c;
-        p = read_case(p, &c);
+        read_case(text, &c);
         failed += !run_case(&c, run);
-        ++*count;
     }
-    test_bytes_free(&bytes);
+    case_file_close(&cases);
     return failed;
 }

@@ -1,6 +1,8 @@
 /* surgery_case.c: see surgery_case.h. */
 #include "surgery_case.h"
 
+#include "case_file.h"
+
 #include "support.h"
 
 #include <stdlib.h>
@@ -193,34 +195,6 @@ typedef struct surgery_case {
     const char *before[MODELS], *after;
 } surgery_case;
 
-static onx_status parse(onx_context *ctx, const char *text, onx_model **out, onx_diag *diag) {
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
-    return onx_model_load_memory(ctx, text, strlen(text), &options, out, diag);
-}
-
-static char *text_of(onx_model *model) {
-    onx_save_options options = ONX_INIT(onx_save_options);
-    onx_diag diag = ONX_INIT(onx_diag);
-    void *data;
-    size_t size;
-    onx_walk walk = onx_walk_begin(model);
-    for (onx_msg *m; (m = onx_walk_next(&walk));)
-        if (m->desc == &onx_desc_tensor) (void)!onx_tensor_store_typed((onx_tensor *)m, NULL);
-    options.format = ONX_FORMAT_TEXT;
-    if (onx_model_save_memory(model, &options, &data, &size, &diag)) {
-        fprintf(stderr, "    %s\n", diag.message);
-        abort();
-    }
-    char *text = malloc(size + 1);
-    if (!text) abort();
-    memcpy(text, data, size);
-    text[size] = '\0';
-    onx_buffer_free(NULL, data, size);
-    return text;
-}
-
 static bool fail(const surgery_case *c, const char *what, const onx_diag *diag) {
     fprintf(stderr, "case '%s': %s: %s: %s %s\n", c->name, what, onx_status_name(diag->status),
             diag->place, diag->message);
@@ -228,7 +202,9 @@ static bool fail(const surgery_case *c, const char *what, const onx_diag *diag) 
 }
 
 static bool same_text(const surgery_case *c, onx_model *got, onx_model *want) {
-    char *a = text_of(got), *b = text_of(want);
+    onx_diag diag = ONX_INIT(onx_diag);
+    char *a = case_text(got, &diag), *b = case_text(want, &diag);
+    if (!a || !b) return free(a), free(b), fail(c, "text", &diag);
     bool same = strcmp(a, b) == 0;
     if (!same) fprintf(stderr, "case '%s': wanted\n%s\ngot\n%s\n", c->name, b, a);
     free(a);
@@ -252,7 +228,7 @@ static bool check_failure(const surgery_case *c, onx_status status, onx_model *m
     bool ok = strlen(name) == n && strncmp(name, want, n) == 0 &&
               strstr(diag->message, words_of + n + (words_of[n] == ' ')) != NULL;
     if (!ok) return fail(c, "another failure", diag);
-    if (parse(NULL, c->before[0], &before, &other)) return fail(c, "before", &other);
+    if (case_parse(NULL, c->before[0], &before, &other)) return fail(c, "before", &other);
     ok = onx_model_equal(before, model, &other) || fail(c, "changed by a failure", &other);
     onx_model_free(before);
     return ok && !onx_model_verify(model, &other);
@@ -263,7 +239,7 @@ static bool compare(const surgery_case *c) {
     onx_model *models[MODELS] = {NULL}, *out = NULL, *want = NULL;
     bool ok = true, fails = strncmp(c->after, "error:", 6) == 0;
     for (size_t i = 0; ok && i < c->n; i++)
-        ok = !parse(NULL, c->before[i], &models[i], &diag) || fail(c, "before", &diag);
+        ok = !case_parse(NULL, c->before[i], &models[i], &diag) || fail(c, "before", &diag);
     onx_status status = ok ? surgery_do(c->what, c->n, models, &out, &diag) : ONX_OK;
     if (ok && fails && !status) ok = fail(c, "no failure", &diag);
     if (ok && fails) ok = check_failure(c, status, models[0], &diag);
@@ -273,7 +249,7 @@ static bool compare(const surgery_case *c) {
         const char *after = strncmp(c->after, "unchanged", 9) == 0 ? c->before[0] : c->after;
         ok = !onx_model_verify(got, &diag) || fail(c, "links", &diag);
         ok = ok && test_links(got);
-        ok = ok && (!parse(NULL, after, &want, &diag) || fail(c, "after", &diag));
+        ok = ok && (!case_parse(NULL, after, &want, &diag) || fail(c, "after", &diag));
         ok = ok && same_text(c, got, want);
     }
     onx_model_free(out);
@@ -291,8 +267,8 @@ static bool survives(const surgery_case *c, size_t at, bool *more) {
     onx_model *models[MODELS] = {NULL}, *out = NULL, *before = NULL;
     bool ok = true, fails = strncmp(c->after, "error:", 6) == 0;
     for (size_t i = 0; i < c->n; i++)
-        if (parse(ctx, c->before[i], &models[i], &diag)) return fail(c, "before", &diag);
-    if (parse(NULL, c->before[0], &before, &diag)) return fail(c, "before", &diag);
+        if (case_parse(ctx, c->before[i], &models[i], &diag)) return fail(c, "before", &diag);
+    if (case_parse(NULL, c->before[0], &before, &diag)) return fail(c, "before", &diag);
     heap.fail_at = heap.calls + at;
     heap.fail_count = 1;
     onx_status status = surgery_do(c->what, c->n, models, &out, &diag);
@@ -316,53 +292,29 @@ static bool run_case(const surgery_case *c) {
     return ok;
 }
 
-static char *next_line(char *p) {
-    char *end = strchr(p, '\n');
-    if (!end) return p + strlen(p);
-    *end = '\0';
-    return end + 1;
-}
-
-/* Reads the case that begins at `p`, which follows "== "; the place of the next one. */
-static char *read_case(char *p, surgery_case *c) {
-    *c = (surgery_case){.name = p, .what = "", .n = 1, .after = ""};
-    p = next_line(p);
+static void read_case(char *p, surgery_case *c) {
+    *c = (surgery_case){.name = case_line(&p), .what = "", .n = 1, .after = ""};
     while (*p && *p != '<') {
-        char *line = p, *value = after(line, "do: ");
-        p = next_line(p);
+        char *value = after(case_line(&p), "do: ");
         if (value) c->what = value;
     }
-    char *middle = strstr(p, "\n-----\n"), *more = p;
-    if (!middle) return p + strlen(p);
-    *middle = '\0';
+    char *rest = case_cut(p, "\n-----\n");
+    if (rest) c->after = rest;
     c->before[0] = p;
-    while ((more = strstr(more, "\n+++++\n")) && c->n < MODELS) {
-        *more = '\0';
-        more += strlen("\n+++++\n");
-        c->before[c->n++] = more;
-    }
-    c->after = middle + strlen("\n-----\n");
-    char *end = strstr(c->after, "\n== ");
-    if (!end) return (char *)(uintptr_t)c->after + strlen(c->after);
-    *end = '\0';
-    return end + 4;
+    while (c->n < MODELS && (p = case_cut(p, "\n+++++\n"))) c->before[c->n++] = p;
 }
 
 size_t surgery_case_file(const char *file, size_t *count) {
-    const char *root = getenv("ROOT");
-    char path[1024];
+    char path[256];
+    case_file cases;
     size_t failed = 0;
-    (void)snprintf(path, sizeof path, "%s/test/surgery/%s", root ? root : ".", file);
-    test_bytes bytes = test_file_read(path);
-    if (!bytes.data) return fprintf(stderr, "%s cannot be read\n", path), 1;
-    test_put_byte(&bytes, 0);
-    char *p = strstr(bytes.data, "== ");
-    for (p = p ? p + 3 : bytes.data + bytes.size - 1; *p;) {
+    (void)snprintf(path, sizeof path, "surgery/%s", file);
+    if (!case_file_open(&cases, path)) failed++;
+    for (char *text; (text = case_file_next(&cases)); ++*count) {
         surgery_case c;
-        p = read_case(p, &c);
+        read_case(text, &c);
         failed += !run_case(&c);
-        ++*count;
     }
-    test_bytes_free(&bytes);
+    case_file_close(&cases);
     return failed;
 }

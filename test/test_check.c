@@ -7,8 +7,8 @@
  *
  * A case that tells nothing is a model that is right. Each is also run with every allocation
  * failing in turn. */
+#include "case_file.h"
 #include "check/checker.h"
-#include "support.h"
 #include "test.h"
 
 typedef struct check_case {
@@ -92,48 +92,32 @@ static bool survives(const check_case *c, size_t fail_at, bool *more) {
     return ok;
 }
 
-/* Cuts the line at `p` off, and returns what follows. */
-static char *next_line(char *p) {
-    char *end = strchr(p, '\n');
-    if (!end) return p + strlen(p);
-    *end = '\0';
-    return end + 1;
-}
-
-static char *read_case(char *p, check_case *c) {
-    *c = (check_case){.name = p};
-    for (p = next_line(p); strncmp(p, "- ", 2) == 0 || strncmp(p, "full\n", 5) == 0;) {
-        const char *line = p;
-        p = next_line(p);
+static void read_case(char *p, check_case *c) {
+    *c = (check_case){.name = case_line(&p)};
+    while (strncmp(p, "- ", 2) == 0 || strncmp(p, "full\n", 5) == 0) {
+        const char *line = case_line(&p);
         if (*line == 'f')
             c->full = true;
         else if (c->n_wanted < ONX_COUNT(c->wanted))
             c->wanted[c->n_wanted++] = line + 2;
     }
     c->model = p;
-    char *end = strstr(p, "\n== ");
-    if (!end) return p + strlen(p);
-    *end = '\0';
-    return end + 4;
 }
 
 static size_t run_file(const char *file, bool *seen) {
-    const char *root = getenv("ROOT");
-    char path[1024];
+    char path[256];
+    case_file cases;
     size_t n = 0;
-    (void)snprintf(path, sizeof path, "%s/test/check/%s", root ? root : ".", file);
-    test_bytes bytes = test_file_read(path);
-    if (!CHECK(bytes.data != NULL)) return 0;
-    test_put_byte(&bytes, 0);
-    char *p = strstr(bytes.data, "== ");
-    for (p = p ? p + 3 : bytes.data + bytes.size - 1; *p; n++) {
+    (void)snprintf(path, sizeof path, "check/%s", file);
+    CHECK(case_file_open(&cases, path));
+    for (char *text; (text = case_file_next(&cases)); n++) {
         check_case c;
         bool more = true;
-        p = read_case(p, &c);
+        read_case(text, &c);
         bool ok = CHECK(compare(&c, seen));
         for (size_t i = 1; ok && more; i++) ok = CHECK(survives(&c, i, &more));
     }
-    test_bytes_free(&bytes);
+    case_file_close(&cases);
     return n;
 }
 

@@ -8,6 +8,7 @@
  * What makes no sense goes through the converter in test_every_op.c and test_hostile_models.c. */
 #include "test.h"
 
+#include "case_file.h"
 #include "pass/convert/step.h"
 #include "support.h"
 #include "zoo.h"
@@ -24,32 +25,6 @@ typedef struct convert_case {
     onx_opset_target targets[MAX_TARGETS];
     size_t n_targets;
 } convert_case;
-
-static onx_status parse(onx_context *ctx, const char *text, onx_model **out, onx_diag *diag) {
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
-    return onx_model_load_memory(ctx, text, strlen(text), &options, out, diag);
-}
-
-/* How numbers are stored is not what these tests are about. */
-static char *text_of(onx_model *model, onx_diag *diag) {
-    onx_walk walk = onx_walk_begin(model);
-    onx_save_options options = ONX_INIT(onx_save_options);
-    void *data;
-    size_t size;
-    for (onx_msg *m; (m = onx_walk_next(&walk));)
-        if (m->desc == &onx_desc_tensor && onx_tensor_store_typed((onx_tensor *)m, diag))
-            return NULL;
-    options.format = ONX_FORMAT_TEXT;
-    if (onx_model_save_memory(model, &options, &data, &size, diag)) return NULL;
-    char *text = malloc(size + 1);
-    if (!text) abort();
-    memcpy(text, data, size);
-    text[size] = '\0';
-    onx_buffer_free(NULL, data, size);
-    return text;
-}
 
 /* What is in the way, a line each, as the cases have it. */
 static void note(void *user, const onx_diag *diag) {
@@ -87,18 +62,18 @@ static bool check_case(const convert_case *c) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_model *model, *copy = NULL, *wanted = NULL, *got = NULL;
     test_bytes refused = {0};
-    if (parse(NULL, c->before, &model, &diag)) return fail(c, "before", &diag);
+    if (case_parse(NULL, c->before, &model, &diag)) return fail(c, "before", &diag);
     bool ok = !onx_model_clone(model, &copy, &diag), can = strncmp(c->after, "refused:", 8) != 0;
     onx_status status = convert(c, model, &got, &refused, &diag);
     test_put_byte(&refused, 0);
     ok = ok && onx_model_equal(model, copy, NULL);
     if (!can) {
         ok = ok && status == ONX_UNSUPPORTED && same_text(c, c->after, refused.data);
-    } else if (status || parse(NULL, c->after, &wanted, &diag)) {
+    } else if (status || case_parse(NULL, c->after, &wanted, &diag)) {
         ok = fail(c, status ? "converting" : "after", &diag);
     } else {
         ok = ok && (!onx_model_verify(got, &diag) || fail(c, "links", &diag)) && test_links(got);
-        char *a = text_of(wanted, &diag), *b = text_of(got, &diag);
+        char *a = case_text(wanted, &diag), *b = case_text(got, &diag);
         ok = same_text(c, a, b) && ok;
         free(a);
         free(b);
@@ -117,7 +92,7 @@ static bool survives(const convert_case *c, size_t fail_at, bool *more) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_context *ctx = test_context(&heap, NULL);
     onx_model *model = NULL, *got = NULL;
-    if (parse(ctx, c->before, &model, &diag)) return fail(c, "before", &diag);
+    if (case_parse(ctx, c->before, &model, &diag)) return fail(c, "before", &diag);
     heap.fail_at = heap.calls + fail_at;
     heap.fail_count = 1;
     onx_status status = convert(c, model, &got, NULL, &diag);
@@ -139,13 +114,6 @@ static bool run_case(const convert_case *c) {
     return ok;
 }
 
-static char *next_line(char *p) {
-    char *end = strchr(p, '\n');
-    if (!end) return p + strlen(p);
-    *end = '\0';
-    return end + 1;
-}
-
 /* "opset: 13 ai.onnx.ml=2" */
 static void read_targets(char *p, convert_case *c) {
     for (p = strtok(p, " "); p && c->n_targets < MAX_TARGETS; p = strtok(NULL, " ")) {
@@ -156,38 +124,26 @@ static void read_targets(char *p, convert_case *c) {
     }
 }
 
-static char *read_case(char *p, convert_case *c) {
-    *c = (convert_case){.name = p, .before = "", .after = ""};
-    p = next_line(p);
-    char *line = p;
-    p = next_line(p);
-    if (strncmp(line, "opset: ", 7) == 0) read_targets(line + 7, c);
+static void read_case(char *p, convert_case *c) {
+    *c = (convert_case){.name = case_line(&p), .after = ""};
+    char *targets = case_line(&p), *after = case_cut(p, "-----\n");
+    if (strncmp(targets, "opset: ", 7) == 0) read_targets(targets + 7, c);
     c->before = p;
-    char *middle = strstr(p, "-----\n");
-    if (!middle) return p + strlen(p);
-    *middle = '\0';
-    c->after = middle + strlen("-----\n");
-    char *end = strstr(middle + 1, "\n== ");
-    if (!end) return (char *)(uintptr_t)c->after + strlen(c->after);
-    *end = '\0';
-    return end + 4;
+    if (after) c->after = after;
 }
 
 static void check_file(const char *file, size_t least) {
-    const char *root = getenv("ROOT");
-    char path[1024];
+    char path[256];
+    case_file cases;
     size_t count = 0, failed = 0;
-    (void)snprintf(path, sizeof path, "%s/test/convert/%s.txt", root ? root : ".", file);
-    test_bytes bytes = test_file_read(path);
-    REQUIRE(bytes.data != NULL);
-    test_put_byte(&bytes, 0);
-    char *p = strstr(bytes.data, "== ");
-    for (p = p ? p + 3 : bytes.data + bytes.size - 1; *p; count++) {
+    (void)snprintf(path, sizeof path, "convert/%s.txt", file);
+    CHECK(case_file_open(&cases, path));
+    for (char *text; (text = case_file_next(&cases)); count++) {
         convert_case c;
-        p = read_case(p, &c);
+        read_case(text, &c);
         failed += !run_case(&c);
     }
-    test_bytes_free(&bytes);
+    case_file_close(&cases);
     CHECK_EQ(failed, 0);
     CHECK(count >= least);
 }

@@ -215,6 +215,14 @@ void onx_buf_fini(onx_buf *buf) {
     *buf = (onx_buf){.ctx = buf->ctx};
 }
 
+size_t onx_buf_give(onx_buf *buf, char *out, size_t size) {
+    size_t n = buf->failed ? 0 : buf->size, kept = n < size ? n : size ? size - 1 : 0;
+    if (kept) memcpy(out, buf->data, kept);
+    if (size) out[kept] = '\0';
+    onx_buf_fini(buf);
+    return n;
+}
+
 char *onx_buf_reserve(onx_buf *buf, size_t size) {
     size_t needed;
     if (buf->failed || !onx_add_size(buf->size, size, &needed)) goto fail;

@@ -79,6 +79,9 @@ void onx_buf_printf(onx_buf *buf, const char *fmt, ...) ONX_PRINTF(2, 3);
 /* Room for `size` more bytes at the end, without counting them as used. NULL when memory ran
  * out. */
 char *onx_buf_reserve(onx_buf *buf, size_t size);
+/* Hand its text out as snprintf does, and end it: the length it has, of which `size` - 1 bytes and
+ * a NUL are in `out`. A buffer that failed is empty. */
+size_t onx_buf_give(onx_buf *buf, char *out, size_t size);
 
 /* A hash map from (owner, name) to a pointer; open addressing, seeded, grows in the allocator. */
 typedef struct onx_map_entry {

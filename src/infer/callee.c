@@ -228,13 +228,8 @@ typedef struct search {
 } search;
 
 static bool mentions(const onx_fact *fact, const onx_sym *name) {
-    for (; fact; fact = fact->elem) {
-        for (size_t i = 0; fact->ranked && i < fact->rank; i++)
-            if (onx_sym_has(fact->dims[i], name)) return true;
-        for (size_t i = 0; fact->elems && i < fact->n_elems; i++)
-            if (fact->elems[i] && onx_sym_has(fact->elems[i], name)) return true;
-    }
-    return false;
+    while (fact && !onx_fact_has(fact, name)) fact = fact->elem;
+    return fact != NULL;
 }
 
 /* Is it a size that came up in the function, and may be another next time? */

@@ -22,24 +22,12 @@ onx_status onx_infer_custom(onx_infer *in) {
     return ONX_INVALID;
 }
 
-/* Hand out a text as snprintf does. */
-static size_t give(onx_buf *text, char *out, size_t size) {
-    size_t n = text->failed ? 0 : text->size;
-    if (size) {
-        size_t kept = n < size ? n : size - 1;
-        if (kept) memcpy(out, text->data, kept);
-        out[kept] = '\0';
-    }
-    onx_buf_fini(text);
-    return n;
-}
-
 size_t onx_infer_type(onx_infer *in, size_t input, char *out, size_t size) {
     onx_buf text;
     onx_buf_init(&text, in->facts->ctx);
     onx_fact_print(onx_infer_in(in, input), &text);
     in->facts->failed |= text.failed;
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }
 
 onx_dtype onx_infer_dtype(const onx_infer *in, size_t input) {
@@ -67,7 +55,7 @@ size_t onx_infer_dim_text(onx_infer *in, size_t input, size_t index, char *out, 
     onx_buf_init(&text, in->facts->ctx);
     onx_sym_print(dim_of(in, input, index), &text);
     in->facts->failed |= text.failed;
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }
 
 onx_status onx_infer_set_type(onx_infer *in, size_t output, const char *type) {

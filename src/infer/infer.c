@@ -113,16 +113,9 @@ onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
     return ONX_OK;
 }
 
-static void ignore(void *user, const onx_node *node, const onx_value *value, const onx_diag *diag) {
-    (void)user;
-    (void)node;
-    (void)value;
-    (void)diag;
-}
-
 onx_status onx_infer_unreached(onx_infer *in, const onx_graph *graph) {
     onx_facts_options *options = &in->facts->options, kept = *options;
-    options->report = ignore;
+    options->report = onx_facts_ignore;
     onx_status status = onx_facts_graph(in->facts, graph, 0, NULL, in->diag);
     *options = kept;
     return status;

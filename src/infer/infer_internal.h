@@ -81,6 +81,8 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
 /* why.c: what is to be said about a loss, from the operator or from what it was given. NULL: memory
  * ran out. */
 onx_loss *onx_loss_new(onx_facts *facts, const onx_infer *in, const onx_value *value, size_t dim);
+/* Is the name in one of its sizes or elements? What a sequence is of is not looked at. */
+bool onx_fact_has(const onx_fact *fact, const onx_sym *name);
 
 /* callee.c: facts of the outputs of a call, by going through the function; and through the body of
  * the operator. */

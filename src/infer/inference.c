@@ -123,16 +123,6 @@ int64_t onx_inference_dim(const onx_inference *inference, const onx_value *value
     return onx_sym_is_int(dim_of(inference, value, index), &size) ? size : -1;
 }
 
-/* ── Texts ───────────────────────────────────────────────────────────────────────────────────── */
-
-static size_t give(onx_buf *text, char *out, size_t size) {
-    size_t n = text->failed ? 0 : text->size, kept = n < size ? n : size ? size - 1 : 0;
-    if (kept) memcpy(out, text->data, kept);
-    if (size) out[kept] = '\0';
-    onx_buf_fini(text);
-    return n;
-}
-
 static onx_buf empty(const onx_inference *inference) {
     onx_buf text;
     onx_buf_init(&text, inference ? inference->facts->ctx : onx_context_or_default(NULL));
@@ -143,14 +133,14 @@ size_t onx_inference_dim_text(const onx_inference *inference, const onx_value *v
                               char *out, size_t size) {
     onx_buf text = empty(inference);
     onx_sym_print(dim_of(inference, value, index), &text);
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }
 
 size_t onx_inference_type(const onx_inference *inference, const onx_value *value, char *out,
                           size_t size) {
     onx_buf text = empty(inference);
     onx_fact_print(fact_of(inference, value), &text);
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }
 
 size_t onx_inference_elements(const onx_inference *inference, const onx_value *value, char *out,
@@ -161,12 +151,12 @@ size_t onx_inference_elements(const onx_inference *inference, const onx_value *v
         if (i) onx_buf_puts(&text, ", ");
         onx_sym_print(fact->elems[i], &text);
     }
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }
 
 size_t onx_inference_why(const onx_inference *inference, const onx_value *value, size_t index,
                          char *out, size_t size) {
     onx_buf text = empty(inference);
     if (inference && value) onx_facts_why(inference->facts, value, index, &text);
-    return give(&text, out, size);
+    return onx_buf_give(&text, out, size);
 }

@@ -140,7 +140,7 @@ static bool any_has(size_t n, const onx_sym *const *syms, const onx_sym *name) {
     return false;
 }
 
-static bool fact_has(const onx_fact *fact, const onx_sym *name) {
+bool onx_fact_has(const onx_fact *fact, const onx_sym *name) {
     return any_has(fact->ranked ? fact->rank : 0, fact->dims, name) ||
            any_has(fact->elems ? fact->n_elems : 0, fact->elems, name);
 }
@@ -148,7 +148,7 @@ static bool fact_has(const onx_fact *fact, const onx_sym *name) {
 static const onx_value *in_outputs(const onx_facts *facts, const onx_graph *graph,
                                    const onx_sym *name) {
     for (size_t i = 0; graph && i < graph->outs.n; i++)
-        if (fact_has(onx_facts_of(facts, graph->outs.v[i]->value), name))
+        if (onx_fact_has(onx_facts_of(facts, graph->outs.v[i]->value), name))
             return graph->outs.v[i]->value;
     return NULL;
 }
@@ -161,7 +161,7 @@ static const onx_value *before(const onx_facts *facts, const onx_value *value,
     if (!node) return NULL;
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *input = onx_node_input(node, i);
-        if (input && fact_has(onx_facts_of(facts, input), name)) return input;
+        if (input && onx_fact_has(onx_facts_of(facts, input), name)) return input;
     }
     if (!value->def) return NULL;
     ONX_EACH (onx_attr, attr, node->attribute) {

@@ -70,10 +70,5 @@ size_t onx_type_format(const onx_type *type, char *out, size_t size) {
     onx_buf text;
     onx_buf_init(&text, type->msg.doc->ctx);
     onx_type_print(type, &text);
-    size_t length = text.failed ? 0 : text.size;
-    size_t kept = length < size ? length : size ? size - 1 : 0;
-    if (kept > 0) memcpy(out, text.data, kept);
-    if (size > 0) out[kept] = '\0';
-    onx_buf_fini(&text);
-    return length;
+    return onx_buf_give(&text, out, size);
 }

@@ -1,5 +1,5 @@
 /* activation.c: Relu and other functions of one element: meaning. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 static onx_status infer_test(onx_infer *in) {
     ONX_TRY(onx_infer_same(in));
@@ -249,12 +249,6 @@ static onx_status write_gelu(const onx_op *op, const onx_node *node, size_t n_in
     return ONX_OK;
 }
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define FN(name, since, signature, infer_, function_)                                              \
-    { name, since, signature, .infer = infer_, .function = function_ }
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_activation;
 onx_op_rows onx_ops_activation = {
     OP("Abs", 1, "(X:T) -> (Y:T) {consumed_inputs?:ints} [T:f0]", infer_followed),

@@ -1,5 +1,6 @@
 /* cast.c: Cast, CastLike, BitCast: meaning. */
 #include "ops/cast/cast.h"
+#include "ops/rows.h"
 
 /* Cast 1 has the name of the type in TensorProto: "FLOAT". */
 static onx_dtype named(onx_str name) {
@@ -108,10 +109,6 @@ static onx_status write_cast_like(const onx_op *op, const onx_node *node, size_t
     return ONX_OK;
 }
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_cast;
 onx_op_rows onx_ops_cast = {
     OP("BitCast", 26,

@@ -1,7 +1,7 @@
 /* constant.c: tensors from nothing, or from a shape: Constant, ConstantOfShape, Range, EyeLike:
  * meaning. */
 #include "ops/constant/constant.h"
-#include "ops/op.h"
+#include "ops/rows.h"
 
 /* ── Constant ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -219,10 +219,6 @@ static onx_status write_range(const onx_op *op, const onx_node *node, size_t n_i
 #define CONSTANT_OF_SHAPE_9 "(input:T1) -> (output:T2) {value?:tensor} "
 #define EYE_LIKE_9 "(input:T1) -> (output:T2) {dtype?:int, k:int=0} "
 
-#define FN(name, since, signature, infer_, function_)                                              \
-    { name, since, signature, .infer = infer_, .function = function_ }
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_constant;
 onx_op_rows onx_ops_constant = {
     {"Constant", 1, CONSTANT_1 "[T:f0]", .infer = infer_constant},

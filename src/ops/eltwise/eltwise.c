@@ -1,7 +1,7 @@
 /* eltwise.c: Add, Max and other functions of several tensors, element by element: meaning. Small
  * integer tensors are followed element by element: they are computed from shapes and become
  * shapes. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 typedef const onx_sym *rule(onx_infer *in, const onx_sym *a, const onx_sym *b);
 
@@ -268,10 +268,6 @@ static const char prelu_body[] = "Zero = Constant <value = float {0}> ()"
 static const char swi_glu_body[] = "SwishGate = Swish <alpha: float = @alpha> (A)"
                                    " Y = Mul (SwishGate, B)";
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define FN(name, since, signature, infer_, function_)                                              \
-    { name, since, signature, .infer = infer_, .function = function_ }
 extern onx_op_rows onx_ops_eltwise;
 onx_op_rows onx_ops_eltwise = {
     OP("Add", 1, "(A:T, B:T) -> (C:T) {axis?:int, consumed_inputs?:ints, broadcast:int=0} [T:f0]",

@@ -1,5 +1,5 @@
 /* norm.c: LayerNormalization, BatchNormalization and others: meaning. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 static onx_status infer_layer(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
@@ -264,12 +264,6 @@ static onx_status write_rms(const onx_op *op, const onx_node *node, size_t n_in,
     return ONX_OK;
 }
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define FN(name, since, signature, infer_, function_)                                              \
-    { name, since, signature, .infer = infer_, .function = function_ }
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_norm;
 onx_op_rows onx_ops_norm = {
     OP("BatchNormalization", 1,

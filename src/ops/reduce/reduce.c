@@ -1,5 +1,5 @@
 /* reduce.c: ReduceSum, ArgMax and others: meaning. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 /* The axes, by attribute or input; false: not known before the run. */
 static bool axes_of(onx_infer *in, size_t *n, const int64_t **axes) {
@@ -139,10 +139,6 @@ static const char reduce_sum_square_body[] =
     " reduced = ReduceSum <keepdims: int = @keepdims, noop_with_empty_axes: int = "
     "@noop_with_empty_axes> (data_square, axes)";
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define FN(name, since, signature, infer_, function_)                                              \
-    { name, since, signature, .infer = infer_, .function = function_ }
 extern onx_op_rows onx_ops_reduce;
 onx_op_rows onx_ops_reduce = {
     OP("ArgMax", 1, "(data:T) -> (reduced:int64) {keepdims:int=1, axis:int=0} [T:n0]", infer_arg),

@@ -1,5 +1,5 @@
 /* softmax.c: Softmax, LogSoftmax, Hardmax: meaning. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 static onx_status infer_softmax(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
@@ -45,10 +45,6 @@ static onx_status write_log_softmax(const onx_op *op, const onx_node *node, size
     return ONX_OK;
 }
 
-#define OP(name, since, signature, infer_)                                                         \
-    { name, since, signature, .infer = infer_ }
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_softmax;
 onx_op_rows onx_ops_softmax = {
     OP("Hardmax", 1, "(input:T) -> (output:T) {axis:int=1} [T:f0]", infer_softmax),

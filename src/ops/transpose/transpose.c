@@ -1,5 +1,5 @@
 /* transpose.c: dimensions that change places: Transpose, DepthToSpace, SpaceToDepth: meaning. */
-#include "ops/op.h"
+#include "ops/rows.h"
 
 static onx_status infer_transpose(onx_infer *in) {
     const onx_fact *data = onx_infer_in(in, 0);
@@ -122,8 +122,6 @@ static onx_status write_spacetodepth(const onx_op *op, const onx_node *node, siz
 #define DEPTH_TO_SPACE_11 "(input:T) -> (output:T) {blocksize:int, mode:string=\"DCR\"} "
 #define SPACE_TO_DEPTH_1 "(input:T) -> (output:T) {blocksize:int} "
 
-#define BY(name, since, signature, infer_, body_)                                                  \
-    { name, since, signature, .infer = infer_, .body = body_ }
 extern onx_op_rows onx_ops_transpose;
 onx_op_rows onx_ops_transpose = {
     {"Transpose", 1, TRANSPOSE_1 "[T:all1]", .infer = infer_transpose},
