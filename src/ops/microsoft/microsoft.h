@@ -8,9 +8,6 @@
 onx_infer_fn onx_infer_ms_attention, onx_infer_ms_multi_head, onx_infer_ms_group_query,
     onx_infer_ms_rotary, onx_infer_ms_skip_norm, onx_infer_ms_embed_norm, onx_infer_ms_bias_gelu;
 /* ms_matmul.c */
-onx_infer_fn onx_infer_ms_fused_matmul, onx_infer_ms_fused_gemm, onx_infer_ms_n_bits,
-    onx_infer_ms_dynamic, onx_infer_ms_integer_to_float, onx_infer_ms_qgemm;
-/* ms_quant.c */
-onx_infer_fn onx_infer_ms_binary, onx_infer_ms_concat, onx_infer_ms_gather;
+onx_infer_fn onx_infer_ms_fused_matmul, onx_infer_ms_fused_gemm;
 
 #endif

@@ -1,5 +1,5 @@
-/* ms_quant.c: quantized tensors in com.microsoft, added, joined and gathered: inference. */
-#include "ops/microsoft/microsoft.h"
+/* msquant_infer.c: quantized tensors in com.microsoft, added, joined and gathered: inference. */
+#include "ops/msquant/msquant.h"
 
 /* QLinearAdd and QLinearMul: A is input 0, B input 3. */
 onx_status onx_infer_ms_binary(onx_infer *in) {
