@@ -25,13 +25,27 @@ static onx_operand *input(const onx_call *call, int8_t role) {
     return role < 0 ? NULL : onx_call_in(call, (size_t)role);
 }
 
+/* In MatMulIntegerToFloat the scales may have changed places: each goes where its shape fits. */
+static void order_scales(onx_qins *in) {
+    const onx_operand *a = in->a_scale, *b = in->b_scale;
+    bool changed = onx_param_single(a)
+                       ? !onx_param_single(b) && b->rank > 1 && b->dims[b->rank - 2] != 1
+                       : a->rank == 1 || a->dims[a->rank - 1] != 1;
+    if (!changed) return;
+    onx_operand *held = in->a_scale;
+    in->a_scale = in->b_scale;
+    in->b_scale = held;
+}
+
 onx_qins onx_qins_of(const onx_call *call) {
     const onx_qroles *r = &((const onx_qstate *)call->state)->roles;
-    return (onx_qins){
+    onx_qins in = {
         input(call, r->a),       input(call, r->a_scale), input(call, r->a_zero),
         input(call, r->b),       input(call, r->b_scale), input(call, r->b_zero),
         input(call, r->bias),    input(call, r->y_scale), input(call, r->y_zero),
     };
+    if (r->a_scale > r->b) order_scales(&in); /* only there */
+    return in;
 }
 
 void onx_qview_of(const onx_call *call, onx_qview *out) {
@@ -41,7 +55,23 @@ void onx_qview_of(const onx_call *call, onx_qview *out) {
     out->call.n_in = in.bias ? 3 : 2;
 }
 
+/* What rows do not say, of inputs behind the sixth. */
+static onx_status check_types(const onx_call *call, const onx_qins *in) {
+    const onx_qroles *r = &((const onx_qstate *)call->state)->roles;
+    uint32_t bytes = ONX_T(I8) | ONX_T(U8) | ONX_T(F8E4M3FN) | ONX_T(F8E4M3FNUZ) | ONX_T(F8E5M2) |
+                     ONX_T(F8E5M2FNUZ);
+    uint32_t biases = r->y_zero < 0 ? ONX_T(F32) | ONX_T(F16) : ONX_T(I32);
+    if (in->y_zero && !(bytes >> in->y_zero->dtype & 1))
+        return onx_call_fail(call, ONX_INVALID, "the result cannot be %s",
+                             onx_dtype_name((onx_dtype)in->y_zero->dtype));
+    if (in->bias && !(biases >> in->bias->dtype & 1))
+        return onx_call_fail(call, ONX_INVALID, "the bias cannot be %s",
+                             onx_dtype_name((onx_dtype)in->bias->dtype));
+    return ONX_OK;
+}
+
 onx_status onx_qins_check(const onx_call *call, const onx_qins *in) {
+    ONX_TRY(check_types(call, in));
     if ((in->y_scale && !onx_param_single(in->y_scale)) ||
         (in->y_zero && !onx_param_single(in->y_zero)))
         return onx_call_fail(call, ONX_INVALID, "scale and zero point of the result must be scalars");
