@@ -1,6 +1,8 @@
 /* attention_ref.c: Attention: plain kernel, all versions and types, by attend_ref.h. Scores and
- * chances are rounded to the type of Q, as in the body of the operator. */
-#include "ops/attention/attend_ref.h"
+ * chances are rounded to the type of Q, as in the body of the operator. And the rows of the
+ * family. */
+#include "ops/attention/linear_ref.h"
+#include "ops/attention/rotary_ref.h"
 
 #include <math.h>
 
@@ -257,6 +259,8 @@ static onx_status run(onx_call *call) {
 
 #define MASK (ONX_T_NUMBERS | ONX_T(BOOL))
 
+#define F32 (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
+
 extern onx_kernel_rows onx_kernels_attention_ref;
 onx_kernel_rows onx_kernels_attention_ref = {
     {.op = "Attention",
@@ -267,5 +271,29 @@ onx_kernel_rows onx_kernels_attention_ref = {
      .init = init,
      .bind = bind,
      .run = run},
+    {.op = "CausalConvWithState",
+     .first = 27,
+     .types = {F32, F32, F32, F32},
+     .name = "causal_conv",
+     .init = onx_causal_conv_init,
+     .bind = onx_causal_conv_bind,
+     .run = onx_causal_conv_run},
+    {.op = "LinearAttention",
+     .first = 27,
+     .types = {F32, F32, F32, F32, F32, F32},
+     .name = "linear_attention",
+     .plan_bytes = sizeof(onx_linear_plan),
+     .init = onx_linear_init,
+     .bind = onx_linear_bind,
+     .run = onx_linear_run},
+    {.op = "RotaryEmbedding",
+     .first = 23,
+     .types = {F32, F32, F32, ONX_T(I64)},
+     .name = "rotary",
+     .overwrite = 1,
+     .plan_bytes = sizeof(onx_rotary_plan),
+     .init = onx_rotary_init,
+     .bind = onx_rotary_bind,
+     .run = onx_rotary_run_rows},
     {0},
 };
