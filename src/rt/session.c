@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
+#include "pass/grad/gradient.h"
 #include "pass/inline.h"
 
 #include <stdio.h>
@@ -145,7 +146,8 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     ONX_TRY(refuse_internal(s->source, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
-    return ONX_OK;
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
+    return onx_gradient_expand(s->source, &infer, diag);
 }
 
 /* The packed weights of a model: made by its first session. */
