@@ -41,9 +41,7 @@ typedef struct onx_variant {
 } onx_variant;
 
 struct onx_session {
-    onx_context *ctx;
-    onx_context *home; /* of the model: what callers keep comes from there */
-    onx_context *own;  /* a context of its own, for its memory limit; or NULL */
+    onx_context *ctx; /* of the model; with a memory limit: a child of that */
     onx_engine engine;
     onx_cpu cpu;
     onx_model *source;       /* functions inlined */
