@@ -68,9 +68,6 @@ static onx_status add_value(builder *b, const onx_value *value, onx_role role, u
 static onx_status add_constant(builder *b, const onx_value *value, uint32_t *out) {
     onx_slot slot = {.name = value->name, .role = ONX_ROLE_CONSTANT};
     slot.device = (uint8_t)b->build->engine->host;
-    if (value->sparse)
-        return onx_fail(b->build->diag, ONX_UNSUPPORTED, "the sparse initializer '%.*s'",
-                        ONX_FMT(value->name));
     ONX_TRY(onx_operand_of_tensor(b->build->engine->ctx, value->init, &slot.constant, &slot.owned,
                                   b->build->diag));
     onx_status status = add_slot(b, slot, out);
@@ -83,7 +80,7 @@ static onx_status on_device(builder *b, uint32_t slot, size_t device, uint32_t *
 
 /* An initializer that a caller cannot replace. */
 static bool is_constant(const onx_value *value) {
-    return (value->init || value->sparse) && !value->def && !value->input;
+    return value->init && !value->def && !value->input;
 }
 
 static onx_status capture(builder *b, const onx_value *value, uint32_t outer, uint32_t *out) {

@@ -146,6 +146,7 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
     ONX_TRY(inline_functions(s, diag));
     ONX_TRY(refuse_internal(s->source, diag));
+    ONX_TRY(onx_session_write_out(s->source, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
     return ONX_OK;

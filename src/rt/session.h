@@ -74,6 +74,9 @@ onx_status onx_lane_feed(const onx_session *session, const onx_variant *variant,
                          size_t n_in, const onx_arg *in, bool shapes_only, onx_diag *diag)
     ONX_MUST_CHECK;
 
+/* sparse.c: sparse initializers and constants become dense. */
+onx_status onx_session_write_out(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
+
 void onx_lane_unfeed(onx_lane *lane);
 const atomic_bool *onx_cancel_flag(const onx_cancel *cancel);
 
