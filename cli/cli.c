@@ -102,9 +102,9 @@ int cli_finish(void) {
 
 static onx_status load(const char *path, const onx_load_options *options, onx_model **out,
                        onx_diag *diag) {
-    if (!cli_is_stdio(path)) return onx_model_load(NULL, path, options, out, diag);
+    if (!cli_is_stdio(path)) return onx_model_load(cli_context(), path, options, out, diag);
     onx_reader reader = cli_stdin();
-    onx_status status = onx_model_load_stream(NULL, &reader, options, out, diag);
+    onx_status status = onx_model_load_stream(cli_context(), &reader, options, out, diag);
     if (status && !diag->file[0]) snprintf(diag->file, sizeof diag->file, "standard input");
     return status;
 }

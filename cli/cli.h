@@ -109,6 +109,12 @@ onx_writer cli_stdout(void);
 /* Flush standard output: CLI_BAD if anything of it could not be written. */
 int cli_finish(void);
 
+/* What models are loaded into; NULL: the default context. With --ops, which every command has, it
+ * has the operators of the libraries. */
+onx_context *cli_context(void);
+int cli_load_ops(const cli_command *command, const char *path);
+void cli_context_close(void);
+
 /* Load a model from a file or, for "-", from standard input. With `lenient` (not NULL), missing
  * external data are no failure: the model then has none, and `lenient` says what is wrong. */
 int cli_load(const cli_command *command, const char *path, onx_format format, onx_diag *lenient,
