@@ -62,6 +62,38 @@ static const struct {
     {22, "float[2,2,3] x = {1,-2,3,4,-5,6,7,-8,9,10,11,12}", "GlobalLpPool<p=3>(x)"},
     {10, "float[1,1,2,2] x = {1,2,3,4}, float[4] s = {1,1,2,1.5}", "Resize<mode=\"linear\">(x, s)"},
     {7, "float[1,1,2,2] x = {1,2,3,4}", "Upsample<scales=[1.0,1.0,2.0,3.0]>(x)"},
+    {21, "float[2,3] a = {1,-2,3,4,-5,6}, int8[3,2] b = {1,-2,3,4,-5,6}, float[2] s = {0.5,2}",
+     "com.microsoft.DynamicQuantizeMatMul(a, b, s)"},
+    {21,
+     "uint8[2,8] x = {1,2,3,4,5,6,7,8,90,100,110,120,130,140,150,255}, int64[1,3] i = {1,-2,1}, "
+     "float[2,1] s = {0.5,2}",
+     "com.microsoft.GatherBlockQuantized<block_size=16>(x, i, s)"},
+    {21,
+     "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float r = {0.5}, "
+     "float[2] s = {0.5,2}, uint8 z = {3}",
+     "com.microsoft.MatMulIntegerToFloat(a, b, r, s, z)"},
+    {21,
+     "float[1,2,3] a = {1,-2,3,4,-5,6}, uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}, "
+     "float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}",
+     "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
+    {21,
+     "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
+     "uint8 z = {3}, int8 w = {-3}, int32[2] c = {100,-7}",
+     "com.microsoft.QGemm<alpha=2.0>(a, s, z, b, s, w, c, s, z)"},
+    {21, "uint8[2,3] a = {1,2,3,4,5,255}, uint8[3] b = {9,8,7}, float s = {0.5}, uint8 z = {3}",
+     "com.microsoft.QLinearAdd(a, s, z, b, s, z, s, z)"},
+    {21, "int8[2,3] a = {1,-2,3,4,5,127}, int8[3] b = {9,8,-7}, float s = {0.5}, int8 z = {-3}",
+     "com.microsoft.QLinearMul(a, s, z, b, s, z, s, z)"},
+    {21,
+     "int8[2,3] a = {1,-2,3,4,5,127}, int8[2,1] b = {9,8}, float s = {0.5}, float t = {0.75}, "
+     "int8 z = {-3}",
+     "com.microsoft.QLinearConcat<axis=1>(t, z, a, s, z, b, t, z)"},
+    {21, "uint8[2,3] a = {1,2,3,4,5,255}, float s = {0.05}, uint8 z = {3}",
+     "com.microsoft.QLinearSigmoid(a, s, z, s, z)"},
+    {21, "uint8[1,2,3] a = {1,2,3,4,5,255}, float s = {0.5}, uint8 z = {3}",
+     "com.microsoft.QLinearAveragePool<kernel_shape=[2], pads=[1,0]>(a, s, z, s, z)"},
+    {21, "int8[1,2,3] a = {1,2,3,4,5,-128}, float s = {0.5}, int8 z = {3}",
+     "com.microsoft.QLinearGlobalAveragePool<channels_last=1>(a, s, z, s, z)"},
 };
 
 /* ─ Cases ────────────────────────────────────────────────────────────────────────────────────── */
@@ -108,7 +140,8 @@ static bool load_cases(void) {
     for (size_t i = 0; i < ONX_COUNT(own); i++) {
         named_case *made = new_case(own[i].node);
         (void)snprintf(path, sizeof path,
-                       "<ir_version: 10, opset_import: [\"\" : %d]>\ng () => () <%s>\n{ y = %s }",
+                       "<ir_version: 10, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n"
+                       "g () => () <%s>\n{ y = %s }",
                        own[i].opset, own[i].inputs, own[i].node);
         keep_case(made, CHECK(kernel_case_text(path, &made->c)));
     }
