@@ -60,6 +60,8 @@ static const struct {
     {21, "string[2,1] x = {\"a\",\"b\"}", "Size(x)"},
     {28, "string[2,2] x = {\"a\",\"b\",\"c\",\"\"}, int64[2] n = {2,1}", "ReverseSequence(x, n)"},
     {22, "float[2,2,3] x = {1,-2,3,4,-5,6,7,-8,9,10,11,12}", "GlobalLpPool<p=3>(x)"},
+    {1, "float[1,2,2,2] x = {1,2,3,4,5,6,7,8}, float[1,5] r = {0,0,0,1,1}",
+     "MaxRoiPool<pooled_shape=[2,1]>(x, r)"},
     {10, "float[1,1,2,2] x = {1,2,3,4}, float[4] s = {1,1,2,1.5}", "Resize<mode=\"linear\">(x, s)"},
     {7, "float[1,1,2,2] x = {1,2,3,4}", "Upsample<scales=[1.0,1.0,2.0,3.0]>(x)"},
     {21, "float[2,3] a = {1,-2,3,4,-5,6}, int8[3,2] b = {1,-2,3,4,-5,6}, float[2] s = {0.5,2}",
