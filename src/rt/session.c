@@ -375,14 +375,11 @@ static onx_status operand_of_arg(onx_session *s, const onx_arg *arg, bool shapes
 static onx_status default_input(const onx_session *s, const onx_variant *v, size_t index,
                                 onx_operand *out, onx_diag *diag) {
     const onx_value *value = onx_graph_input(v->model->graph, index);
-    onx_str view = value->init ? onx_tensor_view(value->init) : (onx_str){NULL, 0};
-    onx_operand made = {0};
-    if (value->init &&
-        onx_operand_shape(&made, onx_tensor_dtype(value->init), onx_tensor_rank(value->init),
-                          onx_tensor_dims(value->init)) &&
-        (view.data || !made.bytes)) {
-        made.data = (void *)(uintptr_t)view.data;
-        *out = made;
+    const onx_default *given = &v->defaults[index];
+    if (given->there) {
+        *out = given->value;
+        out->constant = false;
+        if (out->object) onx_object_retain(out->object);
         return ONX_OK;
     }
     char type[160] = "";

@@ -9,6 +9,7 @@ typedef struct onx_pooling_state {
     bool count_padding; /* count_include_pad */
     bool columns;       /* storage_order: the first spatial dimension is the fastest in indices */
     double p;           /* of LpPool and GlobalLpPool, which has nothing else */
+    bool channels_last; /* of the quantized pools */
 } onx_pooling_state;
 
 /* For MaxPool, AveragePool and LpPool. The images have `batch` times `groups` planes, one per
@@ -21,5 +22,23 @@ typedef struct onx_planes {
     size_t count, pixels;
 } onx_planes;
 onx_planes onx_planes_of(const onx_operand *x);
+
+/* The part of a window that lies on the input. A window may be far larger than the input. */
+typedef struct onx_part {
+    size_t taps;                                     /* that lie on the input */
+    size_t padded;                                   /* on the input or its padding */
+    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
+} onx_part;
+onx_part onx_part_of(const onx_images *images, size_t pixel);
+/* Where a tap of the part is in its plane. */
+size_t onx_part_at(const onx_images *images, const onx_part *part, size_t tap);
+
+/* pool_quant_ref.c: QLinearAveragePool and QLinearGlobalAveragePool. */
+onx_status onx_qpool_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qpool_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qpool_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_run(onx_call *call) ONX_MUST_CHECK;
 
 #endif
