@@ -118,12 +118,12 @@ static double average_all(const job *j, const uint8_t *x, size_t plane) {
 static double average_window(const job *j, const uint8_t *x, size_t plane, size_t pixel) {
     const onx_images *m = j->images;
     const coding *c = &j->coding;
-    const onx_part p = onx_part_of(m, pixel);
+    const onx_pool_part p = onx_pool_part_of(m, pixel);
     size_t step, first = plane_at(j, plane, j->pixels, &step);
     size_t n = j->count_padding ? m->taps : p.taps;
     float sum = 0;
     for (size_t tap = 0; tap < p.taps; tap++)
-        sum += c->x_scale * (float)number_at(c, x, first + onx_part_at(m, &p, tap) * step);
+        sum += c->x_scale * (float)number_at(c, x, first + onx_pool_part_at(m, &p, tap) * step);
     float y = (n ? sum / (float)n : 0) / c->y_scale + (float)c->y_zero;
     return onx_range_round((double)y, 0, &c->range);
 }

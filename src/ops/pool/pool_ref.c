@@ -71,8 +71,8 @@ static size_t taps_before(size_t from, size_t n, size_t d, size_t end) {
     return most < n ? most : n;
 }
 
-onx_part onx_part_of(const onx_images *m, size_t pixel) {
-    onx_part p = {.taps = 1, .padded = 1};
+onx_pool_part onx_pool_part_of(const onx_images *m, size_t pixel) {
+    onx_pool_part p = {.taps = 1, .padded = 1};
     for (size_t i = m->window.axes; i-- > 0; pixel /= m->out[i]) {
         size_t n = (size_t)m->window.kernel[i], d = (size_t)m->window.dilation[i];
         size_t from = pixel % m->out[i] * (size_t)m->window.stride[i];
@@ -86,7 +86,7 @@ onx_part onx_part_of(const onx_images *m, size_t pixel) {
     return p;
 }
 
-size_t onx_part_at(const onx_images *m, const onx_part *p, size_t tap) {
+size_t onx_pool_part_at(const onx_images *m, const onx_pool_part *p, size_t tap) {
     size_t at = 0, step = 1;
     for (size_t i = m->window.axes; i-- > 0; tap /= p->count[i]) {
         at += (p->first[i] + tap % p->count[i] * (size_t)m->window.dilation[i]) * step;
@@ -107,11 +107,11 @@ static size_t by_columns(const onx_images *m, size_t at) {
 
 static found max_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const onx_part p = onx_part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels, best = 0;
     found f = {-INFINITY, -1};
     for (size_t tap = 0; tap < p.taps; tap++) {
-        size_t in = onx_part_at(m, &p, tap);
+        size_t in = onx_pool_part_at(m, &p, tap);
         double v = onx_wide_at(j->x, plane + in);
         if (tap && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
         f.value = v;
@@ -123,11 +123,12 @@ static found max_at(const job *j, size_t at) {
 
 static found average_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const onx_part p = onx_part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels;
     size_t n = j->state->count_padding ? p.padded : p.taps;
     double sum = 0;
-    for (size_t tap = 0; tap < p.taps; tap++) sum += onx_wide_at(j->x, plane + onx_part_at(m, &p, tap));
+    for (size_t tap = 0; tap < p.taps; tap++)
+        sum += onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap));
     return (found){n ? sum / (double)n : 0, -1};
 }
 
@@ -151,11 +152,11 @@ static double norm_end(const norm *n, double p) {
 
 static found norm_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const onx_part p = onx_part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels;
     norm n = {0, 0};
     for (size_t tap = 0; tap < p.taps; tap++)
-        norm_add(&n, onx_wide_at(j->x, plane + onx_part_at(m, &p, tap)), j->state->p);
+        norm_add(&n, onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap)), j->state->p);
     return (found){norm_end(&n, j->state->p), -1};
 }
 

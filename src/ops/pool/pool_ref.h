@@ -16,22 +16,23 @@ typedef struct onx_pooling_state {
  * channel. */
 onx_status onx_pooling_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_pooling_bind(onx_call *call, onx_images *out) ONX_MUST_CHECK;
+
+/* The part of a window that lies on the input. A window may be far larger than the input. */
+typedef struct onx_pool_part {
+    size_t taps;                                     /* that lie on the input */
+    size_t padded;                                   /* on the input or its padding */
+    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
+} onx_pool_part;
+onx_pool_part onx_pool_part_of(const onx_images *images, size_t pixel);
+/* Where a tap of the part is in its plane. */
+size_t onx_pool_part_at(const onx_images *images, const onx_pool_part *part, size_t tap);
+
 /* For the global pools: the output's shape; how many planes of how many pixels. */
 onx_status onx_global_bind(onx_call *call) ONX_MUST_CHECK;
 typedef struct onx_planes {
     size_t count, pixels;
 } onx_planes;
 onx_planes onx_planes_of(const onx_operand *x);
-
-/* The part of a window that lies on the input. A window may be far larger than the input. */
-typedef struct onx_part {
-    size_t taps;                                     /* that lie on the input */
-    size_t padded;                                   /* on the input or its padding */
-    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
-} onx_part;
-onx_part onx_part_of(const onx_images *images, size_t pixel);
-/* Where a tap of the part is in its plane. */
-size_t onx_part_at(const onx_images *images, const onx_part *part, size_t tap);
 
 /* pool_quant_ref.c: QLinearAveragePool and QLinearGlobalAveragePool. */
 onx_status onx_qpool_init(onx_call *call) ONX_MUST_CHECK;
