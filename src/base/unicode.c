@@ -33,6 +33,18 @@ uint32_t onx_unicode_fold(uint32_t code) {
     return move(fold, ONX_COUNT(fold), code);
 }
 
+bool onx_unicode_cased(uint32_t code, uint32_t *out) {
+    uint32_t best = UINT32_MAX;
+    for (size_t i = 0; i < ONX_COUNT(fold) && fold[i].first < best; i++) {
+        if (code > fold[i].last) continue;
+        uint32_t past = code > fold[i].first ? code - fold[i].first : 0, stride = fold[i].stride;
+        uint32_t next = fold[i].first + (past + stride - 1) / stride * stride;
+        if (next <= fold[i].last && next < best) best = next;
+    }
+    *out = best;
+    return best != UINT32_MAX;
+}
+
 /* ── Groups ──────────────────────────────────────────────────────────────────────────────────── */
 
 static const char *const categories[] = {ONX_UNICODE_CATEGORY_NAMES};

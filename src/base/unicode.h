@@ -11,6 +11,8 @@ uint32_t onx_unicode_lower(uint32_t code);
 uint32_t onx_unicode_upper(uint32_t code);
 /* The next of those that differ only in case, in a circle: k, K, the Kelvin sign, k … */
 uint32_t onx_unicode_fold(uint32_t code);
+/* The first code point from `code` on that differs from another only in case; false: none. */
+bool onx_unicode_cased(uint32_t code, uint32_t *out);
 /* White space as Python's str.split has it. */
 bool onx_unicode_is_space(uint32_t code);
 

@@ -56,6 +56,14 @@ static onx_status concat_run(onx_call *call) {
 
 extern onx_kernel_rows onx_kernels_strings_ref;
 onx_kernel_rows onx_kernels_strings_ref = {
+    {.op = "RegexFullMatch",
+     .first = 20,
+     .types = {ONX_T(STRING)},
+     .name = "regex_full_match",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = onx_regex_match_init,
+     .bind = onx_regex_match_bind,
+     .run = onx_regex_match_run},
     {"StringConcat",
      20,
      0,

@@ -25,6 +25,9 @@ uint32_t onx_texts_put(onx_texts *texts, uint32_t owner, onx_str text);
 
 onx_status onx_normalizer_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_normalizer_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_regex_match_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_regex_match_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_regex_match_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_split_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_split_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_tfidf_init(onx_call *call) ONX_MUST_CHECK;
