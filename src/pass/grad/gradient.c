@@ -79,10 +79,6 @@ static onx_status substitute(differ *d) {
 
 /* ─ Operators ────────────────────────────────────────────────────────────────────────────────── */
 
-static bool has_part(const onx_grad_rule *rule, size_t input) {
-    return rule->write || rule->constant || (input < ONX_COUNT(rule->by) && rule->by[input]);
-}
-
 static void list(char *names, size_t size, const char *name) {
     size_t n = strlen(names);
     if (!strstr(names, name) && n + strlen(name) + 3 < size)
@@ -100,7 +96,8 @@ static void list_lacks(const differ *d, const onx_node *node, const onx_grad_rul
     }
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
-        if (!value || !onx_grad_path_has(&d->path, value) || has_part(rule, i)) continue;
+        bool fine = onx_grad_rule_has(rule, i) || onx_grad_rule_ignores(rule, i);
+        if (!value || !onx_grad_path_has(&d->path, value) || fine) continue;
         (void)snprintf(name, sizeof name, "%.*s by input %zu", ONX_FMT(node->op_type), i);
         list(names, size, name);
     }
