@@ -335,6 +335,7 @@ static onx_status expand_some(onx_model *model, const onx_facts_options *infer, 
             return onx_fail_nomem(diag);
         nodes[(*found)++] = node;
     }
+    if (*found && onx_model_set_opset(model, "onx.internal", 1)) return onx_fail_nomem(diag);
     for (size_t i = 0; i < *found; i++) {
         bool done = false;
         ONX_TRY(expand(model, nodes[i], infer, left, &done, diag));
@@ -346,18 +347,15 @@ static onx_status expand_some(onx_model *model, const onx_facts_options *infer, 
 onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag) {
     onx_arena arena;
     size_t left = SOME_RULES + RULES_PER_NODE * onx_graph_node_count(model->graph);
-    size_t found = 0, expanded = 0, all = 0;
+    size_t found = 0, expanded = 0;
     onx_diag own = ONX_INIT(onx_diag);
     onx_status status;
     onx_arena_init(&arena, model->msg.doc->ctx);
     do {
         status = expand_some(model, infer, &arena, &left, &found, &expanded, diag ? diag : &own);
-        all += expanded;
     } while (!status && expanded && expanded < found);
     onx_arena_fini(&arena);
     if (!status && found != expanded)
         status = onx_fail(diag, ONX_INVALID, "Gradient nodes are differentiated by each other");
-    if (!status && all && onx_model_set_opset(model, "onx.internal", 1))
-        status = onx_fail_nomem(diag);
     return status;
 }
