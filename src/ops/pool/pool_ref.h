@@ -9,6 +9,7 @@ typedef struct onx_pooling_state {
     bool count_padding; /* count_include_pad */
     bool columns;       /* storage_order: the first spatial dimension is the fastest in indices */
     double p;           /* of LpPool and GlobalLpPool, which has nothing else */
+    bool channels_last; /* of the quantized pools */
 } onx_pooling_state;
 
 /* For MaxPool, AveragePool and LpPool. The images have `batch` times `groups` planes, one per
@@ -32,5 +33,13 @@ typedef struct onx_planes {
     size_t count, pixels;
 } onx_planes;
 onx_planes onx_planes_of(const onx_operand *x);
+
+/* pool_quant_ref.c: QLinearAveragePool and QLinearGlobalAveragePool. */
+onx_status onx_qpool_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qpool_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qpool_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qglobal_run(onx_call *call) ONX_MUST_CHECK;
 
 #endif
