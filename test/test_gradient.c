@@ -488,7 +488,7 @@ TEST(refusals) {
     }
 }
 
-/* Each Gradient of the last one's result multiplies the nodes: an error, not a machine that hangs. */
+/* Each Gradient of the last one's result multiplies the nodes: an error, and soon. */
 TEST(towers_end) {
     char text[8000] = HEADER(13) "g (double a) => (double d0) {\n y0 = Tanh(a)\n";
     size_t n = strlen(text);

@@ -29,6 +29,7 @@ static const struct {
     {"", "SplitToSequence", "test_control"},
     {"", "ConcatFromSequence", "test_control"},
     {"", "Optional", "test_control"},
+    {"", "Bernoulli", "test_random"},
     {"", "RandomNormal", "test_random"},
     {"", "RandomNormalLike", "test_random"},
     {"", "RandomUniform", "test_random"},

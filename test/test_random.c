@@ -291,25 +291,42 @@ TEST(dropout_versions) {
 
 /* ─ Bernoulli and Multinomial ────────────────────────────────────────────────────────────────── */
 
-TEST(bernoulli_is_a_uniform_number_below) {
-    static float p[MANY], u[MANY];
-    static double b[MANY];
-    onx_session *s = open_text("<ir_version: 10, opset_import: [\"\" : 22]>\n"
-                               "g (float[1000] p) => (double[1000] b, float[1000] u) {\n"
-                               " b = Bernoulli<dtype = 11, seed = 9.0>(p)\n"
-                               " u = RandomUniformLike<seed = 9.0>(p)\n}",
-                               2);
-    REQUIRE(s);
-    kernel_fill(p, MANY, 4, 0, 1);
-    p[0] = 0;
+/* np.random.RandomState(9).binomial(1, p), in each type that it can be given. */
+TEST(bernoulli) {
+    static const int types[] = {
+        0, ONX_DTYPE_F64, ONX_DTYPE_F16, ONX_DTYPE_U8, ONX_DTYPE_I64, ONX_DTYPE_BOOL};
+    static float p[MANY];
+    static double y[MANY];
+    char node[100];
+    for (size_t i = 0; i < MANY; i++) p[i] = (float)((double)(i * 7919 % 1000) / 1000);
     p[1] = 1;
-    onx_arg in = {.dtype = ONX_DTYPE_F32, .rank = 1, .dims = {MANY}, .data = p, .bytes = sizeof p};
-    onx_arg out[2] = {{.data = b, .bytes = sizeof b}, {.data = u, .bytes = sizeof u}};
-    CHECK_EQ(onx_session_run(s, 1, &in, 2, out, NULL, NULL), ONX_OK);
-    size_t wrong = 0;
-    for (size_t i = 0; i < MANY; i++) wrong += b[i] != (u[i] < p[i] ? 1.0 : 0.0);
-    CHECK(wrong == 0 && b[0] == 0 && b[1] == 1);
-    onx_session_free(s);
+    for (size_t t = 0; t < ONX_COUNT(types); t++) {
+        onx_operand x = kernel_operand(ONX_DTYPE_F32, "10,100", p);
+        snprintf(node, sizeof node,
+                 types[t] ? "y = Bernoulli<seed = 9.0, dtype = %d>(p)"
+                          : "y = Bernoulli<seed = 9.0>(p)",
+                 types[t]);
+        kernel_result r = kernel_run("ref", 22, node, 1, (onx_operand *[]){&x}, 0);
+        REQUIRE(r.status == ONX_OK && r.out[0].rank == 2);
+        CHECK_EQ(r.out[0].dtype, types[t] ? types[t] : ONX_DTYPE_F32);
+        CHECK_EQ(onx_dtype_convert((onx_dtype)r.out[0].dtype, r.out[0].data, ONX_DTYPE_F64, y, MANY,
+                                   false),
+                 ONX_OK);
+        double ones = 0, places = 0;
+        for (size_t i = 0; i < MANY; i++) ones += y[i], places += y[i] * (double)i;
+        CHECK(ones == 507 && places == 254403);
+        kernel_free(&r);
+    }
+    float odd[5] = {NAN, -1, 2, INFINITY, -INFINITY};
+    onx_operand x = kernel_operand(ONX_DTYPE_F32, "5", odd);
+    kernel_result r =
+        kernel_run("ref", 15, "y = Bernoulli<dtype = 6>(p)", 1, (onx_operand *[]){&x}, 0);
+    REQUIRE(r.status == ONX_OK);
+    CHECK(memcmp(r.out[0].data, (int32_t[]){0, 0, 1, 1, 0}, 20) == 0);
+    kernel_free(&r);
+    r = kernel_run("ref", 15, "y = Bernoulli<dtype = 8>(p)", 1, (onx_operand *[]){&x}, 0);
+    CHECK(r.status == ONX_INVALID && strstr(r.diag.message, "dtype is 8"));
+    kernel_free(&r);
 }
 
 TEST(multinomial) {
@@ -467,5 +484,5 @@ TEST(backend) {
 
 TEST_MAIN(E(as_numpy) E(ranges_and_types) E(like_another) E(refusals)
               E(with_a_seed_all_runs_are_the_same) E(without_a_seed_none_are) E(dropout)
-                  E(dropout_versions) E(bernoulli_is_a_uniform_number_below) E(multinomial)
-                      E(optimizers_by_hand) E(optimizers_refuse) E(backend))
+                  E(dropout_versions) E(bernoulli) E(multinomial) E(optimizers_by_hand)
+                      E(optimizers_refuse) E(backend))
