@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ── Messages ────────────────────────────────────────────────────────────────────────────────── */
@@ -234,4 +235,26 @@ cli_text cli_dims(onx_dtype dtype, size_t rank, const int64_t *dims) {
         n += (size_t)snprintf(text.s + n, size - n, i ? ",%lld" : "%lld", (long long)dims[i]);
     snprintf(text.s + n, size - n, "%s", rank == 0 ? "" : i < rank ? ",…]" : "]");
     return text;
+}
+
+/* ── Progress ────────────────────────────────────────────────────────────────────────────────── */
+
+void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name) {
+    enum { WIDTH = 60 };
+    struct timespec t;
+    if (!cli_is_terminal(stderr)) return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    if (p->start == 0) p->start = now;
+    if (now - p->start < 1 || now - p->shown < 0.1) return;
+    p->shown = now;
+    p->visible = true;
+    fprintf(stderr, "\r\033[K%s of %s ", cli_count(at).s, cli_count(n).s);
+    cli_put(stderr, (onx_str){name, strnlen(name, WIDTH)});
+    fflush(stderr);
+}
+
+void cli_progress_hide(cli_progress *p) {
+    if (p->visible) fputs("\r\033[K", stderr);
+    p->visible = false;
 }

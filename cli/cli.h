@@ -58,7 +58,7 @@ struct cli_command {
 
 extern const cli_command cli_info, cli_print, cli_check, cli_infer, cli_convert, cli_extract,
     cli_merge, cli_inline, cli_rename, cli_dims_cmd, cli_strip, cli_constants, cli_code, cli_tensor,
-    cli_run, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
+    cli_run, cli_conform, cli_diff, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 
@@ -89,6 +89,14 @@ int cli_no_memory(const cli_command *command); /* CLI_BAD */
 void cli_warn(const cli_command *command, const char *what, const onx_diag *diag);
 /* A line on stderr that is neither: what was chosen, what is going on. */
 void cli_note(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* How far long work is, "12 of 2,033 NAME", on stderr: when that is a terminal, and from the second
+ * second on. Start with zeros. */
+typedef struct cli_progress {
+    double start, shown; /* seconds */
+    bool visible;        /* there is a line on the terminal */
+} cli_progress;
+void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name);
+void cli_progress_hide(cli_progress *p); /* before anything else is printed, and in the end */
 /* The nearest of the names to what was typed; NULL when none is near. */
 const char *cli_nearest(const char *typed, const char *(*name_at)(const void *, size_t),
                         const void *names);

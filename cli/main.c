@@ -22,6 +22,8 @@ static const cli_command *const commands[] = {
     &cli_code,
     &cli_tensor,
     &cli_run,
+    &cli_conform,
+    &cli_diff,
     &cli_bench,
     &cli_plan,
     &cli_ops,

@@ -160,6 +160,7 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
             call->out[i]->rank = ONX_RANK_UNKNOWN; /* until the row says what it is */
         }
     if (!call->kernel->bind) return ONX_OK;
+    if (call->plan) memset(call->plan, 0, call->plan_bytes);
     onx_status status = call->kernel->bind(call);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
         status = onx_step_verify(frame, index);

@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
+#include "pass/grad/gradient.h"
 #include "pass/inline.h"
 
 #include <stdio.h>
@@ -145,7 +146,8 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     ONX_TRY(refuse_internal(s->source, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
-    return ONX_OK;
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
+    return onx_gradient_expand(s->source, &infer, diag);
 }
 
 /* The packed weights of a model: made by its first session. */
@@ -375,14 +377,11 @@ static onx_status operand_of_arg(onx_session *s, const onx_arg *arg, bool shapes
 static onx_status default_input(const onx_session *s, const onx_variant *v, size_t index,
                                 onx_operand *out, onx_diag *diag) {
     const onx_value *value = onx_graph_input(v->model->graph, index);
-    onx_str view = value->init ? onx_tensor_view(value->init) : (onx_str){NULL, 0};
-    onx_operand made = {0};
-    if (value->init &&
-        onx_operand_shape(&made, onx_tensor_dtype(value->init), onx_tensor_rank(value->init),
-                          onx_tensor_dims(value->init)) &&
-        (view.data || !made.bytes)) {
-        made.data = (void *)(uintptr_t)view.data;
-        *out = made;
+    const onx_default *given = &v->defaults[index];
+    if (given->there) {
+        *out = given->value;
+        out->constant = false;
+        if (out->object) onx_object_retain(out->object);
         return ONX_OK;
     }
     char type[160] = "";

@@ -26,6 +26,11 @@ typedef struct onx_pin { /* a value that is kept, beyond the outputs of the grap
     uint32_t slot;
 } onx_pin;
 
+typedef struct onx_default { /* what an input is when it is not given */
+    bool there, copied;
+    onx_operand value;
+} onx_default;
+
 typedef struct onx_variant {
     onx_model *model;
     onx_facts *facts;
@@ -35,6 +40,7 @@ typedef struct onx_variant {
     size_t n_names;
     onx_pin *pins; /* found */
     size_t n_pins;
+    onx_default *defaults; /* of the inputs that have one, by their place in the graph */
     bool all;
     onx_lane *idle;
     struct onx_variant *next;

@@ -15,6 +15,8 @@ $ sh complete.sh onx ''
 |code
 |tensor
 |run
+|conform
+|diff
 |bench
 |plan
 |ops
@@ -25,6 +27,7 @@ $ sh complete.sh onx ''
 $ sh complete.sh onx con
 |convert
 |constants
+|conform
 $ sh complete.sh onx info --
 |--json
 |--from
@@ -83,10 +86,12 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--dims
 |--docs
 |--dtype
+|--dynamic
 |--emit-table
 |--except
 |--external
 |--external-many
+|--filter
 |--first-metadata
 |--fix
 |--fixed
@@ -105,6 +110,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--keep
 |--lang
 |--level
+|--list
 |--list-options
 |--map
 |--max-elements
@@ -139,6 +145,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--strict
 |--threads
 |--threshold
+|--through
 |--to
 |--to-initializers
 |--to-inputs
@@ -149,6 +156,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--unused
 |--value-info
 |--values
+|--verbose
 |--weights
 |--why
 |--width

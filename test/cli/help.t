@@ -20,6 +20,8 @@ $ onx
 |  code      a model as the program, in C or Python, that builds it
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values
+|  conform   conformance tests: models with recorded inputs and outputs
+|  diff      a model run in two ways: the first node where they differ, and by how much
 |  bench     a model, measured: time to load it, time of a run, memory
 |  plan      how a model would be run: its steps and kernels, and where values lie in memory
 |  ops       operators that onx knows, or that a model needs
