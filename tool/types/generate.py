@@ -30,14 +30,16 @@ OUT = HERE.parent.parent / "test" / "types"
 OPSETS = {"ai.onnx": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
 
 
-def newest(path):
+def read_schemas(path):
+    """Schemas by (name, version); version 0: the newest that may be used."""
     found = {}
-    for s in json.load(lzma.open(path)):
-        old = found.get(s["name"])
-        if not s["deprecated"] and (not old or old["since"] < s["since"]):
-            found[s["name"]] = s
-        elif s["deprecated"] and old:
-            old["opset"] = s["since"] - 1
+    for s in sorted(json.load(lzma.open(path)), key=lambda s: s["since"]):
+        name, newest = s["name"], found.get((s["name"], 0))
+        if s["deprecated"] and newest:
+            newest["opset"] = s["since"] - 1
+        elif not s["deprecated"]:
+            found[name, s["since"]] = {**s, "opset": s["since"]}
+            found[name, 0] = {**s, "opset": OPSETS[s["domain"]]}
     return found
 
 
@@ -106,8 +108,8 @@ def initializers(name, t, value):
 
 # ── The lines of operators.txt ──
 
-LINE = re.compile(r"(?P<op>\w+)\s*(?P<ins>.*?)\s*(?:;(?P<attrs>.*?))?(?:\s&&\s(?P<nodes>.*?))?"
-                  r"(?:\s->\s(?P<outs>[^|%;]+?))?(?:\s\|\s(?P<only>[^%]+?))?(?:\s%\s(?P<ulps>[\d.]+))?\s*")
+LINE = re.compile(r"(?P<op>\w+)(?:@(?P<versions>[\d,]+))?\s*(?P<ins>.*?)\s*(?:;(?P<attrs>.*?))?(?:\s&&\s(?P<nodes>.*?))?"
+                  r"(?:\s->\s(?P<outs>[^|%;~]+?))?(?:\s~\s(?P<same>[^|%]+?))?(?:\s\|\s(?P<only>[^%]+?))?(?:\s%\s(?P<ulps>[\d.]+))?\s*")
 INPUT = re.compile(r"\+?(?P<type>[\w()]+)\[(?P<shape>[\d,]*)\](?::(?P<lo>[^.]+(?:\.\d+)?)\.\.(?P<hi>.+)|=(?P<is>.*))?")
 
 
@@ -117,7 +119,8 @@ class Spec:
         if not m:
             sys.exit("operators.txt: " + line)
         self.op, self.attrs = m["op"], (m["attrs"] or "").strip()
-        self.nodes = m["nodes"] or "@"
+        self.nodes, self.same = m["nodes"] or "@", m["same"]
+        self.versions = [int(v) for v in (m["versions"] or "0").split(",")]
         self.inputs, self.ulps = m["ins"].split(), m["ulps"]
         self.outputs = m["outs"] or "1"
         self.only = dict(p.split("=") for p in (m["only"] or "").split())
@@ -132,9 +135,10 @@ def specs():
 # ── One case ──
 
 class Case:
-    def __init__(self, spec, schema, types):
-        self.spec, self.schema, self.types = spec, schema, types
+    def __init__(self, spec, version, schema, types):
+        self.spec, self.version, self.schema, self.types = spec, version, schema, types
         self.label = " ".join(f"{k}={v}" for k, v in types.items() if "*" + k not in spec.outputs) or "all"
+        self.label += f", version {version}" if version else ""
         self.rng = np.random.default_rng(zlib.crc32((spec.op + self.label + spec.attrs).encode()))
         self.ins = [self.input(t) for t in spec.inputs]
         self.in_names = [f"x{i}" if i else "x" for i in range(len(self.ins))]
@@ -154,6 +158,7 @@ class Case:
 
         text = re.sub(r"\{\*(\w+) ([^}]*)\}", every, text)
         text = re.sub(r"\{(\w+)\[([\d,]*)\]=([^}]*)\}", tensor, text)
+        text = re.sub(r"\{\^(\w+)\}", lambda m: f(self.type(m[1])).upper(), text)
         text = re.sub(r"\{#(\w+)\}", lambda m: str(V.NUMBER[inner(f(self.type(m[1])))]), text)
         text = re.sub(r"\{(\w+)\[\]\}", lambda m: unranked(f(self.type(m[1]))), text)
         text = re.sub(r"\{(\w+)\.\}", lambda m: inner(f(self.type(m[1]))), text)
@@ -215,9 +220,8 @@ class Case:
         return self.fill(self.spec.nodes, f).replace("@", node)
 
     def opsets(self):
-        domain, opset = self.schema["domain"], self.schema.get("opset")
-        main = f'"" : {opset if opset and domain == "ai.onnx" else 28}'
-        return main if domain == "ai.onnx" else f'{main}, "{domain}" : {opset or OPSETS[domain]}'
+        domain, opset = self.schema["domain"], self.schema["opset"]
+        return f'"" : {opset}' if domain == "ai.onnx" else f'"" : 28, "{domain}" : {opset}'
 
     def model(self, f, ins, outs, more=""):
         head = f"<ir_version: 13, opset_import: [{self.opsets()}]>"
@@ -228,12 +232,18 @@ class Case:
         there = [(n, v) for n, v in zip(self.in_names, self.ins) if v]
         ins = [f"{type_text(wide(t), v)} {n}" for n, (t, v) in there]
         outs = [f"{unranked(wide(t))} {n}" for n, t in zip(self.out_names, self.out_types)]
-        model = onnx.parser.parse_model(self.model(wide, ins, outs))
+        text = self.model(wide, ins, outs)
+        if self.spec.same or self.version:  # the same, as the newest version says it
+            domain = self.schema["domain"]
+            text = text.replace(self.opsets(), f'"" : 28, "ai.onnx.ml" : {OPSETS["ai.onnx.ml"]}')
+        if self.spec.same:
+            text = text[:text.index("{ ")] + "{ " + self.fill(self.spec.same, wide) + " }"
+        model = onnx.parser.parse_model(text)
         feeds = {n: map_value(lambda x, t=t: np.asarray(x).astype(V.NUMPY[inner(wide(t))]), v) for n, (t, v) in there}
         return ReferenceEvaluator(model).run(None, feeds)
 
     def expected(self):
-        own = getattr(oracle, self.spec.op, None)
+        own = None if self.spec.same else getattr(oracle, self.spec.op, None)
         found = own(self) if own else None
         if found is None:
             found = self.evaluate()
@@ -276,25 +286,26 @@ def assignments(spec, schema):
 
 
 def main():
-    schemas, only = newest(sys.argv[1]), sys.argv[2:]
+    schemas, only = read_schemas(sys.argv[1]), sys.argv[2:]
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     written, bad = {}, 0
     for spec in specs():
         if only and spec.op not in only:
             continue
-        for types in assignments(spec, schemas[spec.op]):
-            try:
-                case = Case(spec, schemas[spec.op], types).text()
-            except Exception as e:
-                print(f"{spec.op} {types}: {type(e).__name__}: {str(e)[:300]}", file=sys.stderr)
-                bad += 1
-                continue
-            written.setdefault(spec.op, []).append(case)
+        for version, schema in ((v, schemas[spec.op, v]) for v in spec.versions):
+            for types in assignments(spec, schema):
+                try:
+                    case = Case(spec, version, schema, types).text()
+                except Exception as e:
+                    print(f"{spec.op} {types}: {type(e).__name__}: {str(e)[:300]}", file=sys.stderr)
+                    bad += 1
+                    continue
+                written.setdefault(spec.op, []).append(case)
     OUT.mkdir(exist_ok=True)
     for op, cases in written.items():
         (OUT / f"{op}.txt").write_text("\n".join(cases))
-    missing = sorted(set(schemas) - {s.op for s in specs()})
+    missing = sorted({name for name, _ in schemas} - {s.op for s in specs()})
     print(f"{len(written)} operators, {sum(map(len, written.values()))} cases, {bad} without an answer")
     if missing and not only:
         print("no line for:", *missing)

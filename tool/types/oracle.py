@@ -86,6 +86,15 @@ def Resize(case):
     return [x.repeat(2, 2).repeat(2, 3)] if "nearest" in case.spec.attrs else None
 
 
+def Upsample(case):
+    return [raw(case)[0].repeat(2, 2).repeat(2, 3)]
+
+
+def ImageDecoder(case):
+    """A file of the PNM family: a short header, then the pixels."""
+    return [raw(case)[0][-6:].reshape(1, 2, 3)]
+
+
 def Col2Im(case):
     """Blocks of 1×2 side by side."""
     if "strides" not in case.spec.attrs:
