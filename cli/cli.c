@@ -102,9 +102,9 @@ int cli_finish(void) {
 
 static onx_status load(const char *path, const onx_load_options *options, onx_model **out,
                        onx_diag *diag) {
-    if (!cli_is_stdio(path)) return onx_model_load(NULL, path, options, out, diag);
+    if (!cli_is_stdio(path)) return onx_model_load(cli_context(), path, options, out, diag);
     onx_reader reader = cli_stdin();
-    onx_status status = onx_model_load_stream(NULL, &reader, options, out, diag);
+    onx_status status = onx_model_load_stream(cli_context(), &reader, options, out, diag);
     if (status && !diag->file[0]) snprintf(diag->file, sizeof diag->file, "standard input");
     return status;
 }
@@ -252,6 +252,10 @@ void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name) {
     fprintf(stderr, "\r\033[K%s of %s ", cli_count(at).s, cli_count(n).s);
     cli_put(stderr, (onx_str){name, strnlen(name, WIDTH)});
     fflush(stderr);
+}
+
+void cli_progress_step(void *progress, size_t step, size_t steps, const char *node) {
+    cli_progress_show(progress, step, steps, node);
 }
 
 void cli_progress_hide(cli_progress *p) {

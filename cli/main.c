@@ -63,6 +63,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     if (status == CLI_OK && !help) status = command->run(&args);
     if (status == CLI_OK && help) cli_print_help(command, stdout);
     cli_args_free(&args);
+    cli_context_close();
     return status;
 }
 

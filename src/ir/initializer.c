@@ -112,6 +112,21 @@ onx_value *onx_graph_add_sparse(onx_graph *graph, const char *name, const onx_da
     return finish(graph, name, copy ? copy->values : NULL, copy, status, &diag);
 }
 
+onx_status onx_value_set_dense(onx_value *value, onx_tensor *dense, onx_diag *diag) {
+    onx_ref *ref = onx_ref_new(value, dense, ONX_REF_INIT, 0, &dense->name);
+    if (!ref) return onx_fail_nomem(diag);
+    onx_ref_detach(value->init->ref);
+    onx_msg_remove(value->sparse);
+    dense->ref = ref;
+    dense->name = value->name;
+    onx_msg_set_has(dense, ONX_ROW(tensor, name));
+    onx_msg_touch(dense);
+    value->init = dense;
+    value->sparse = NULL;
+    onx_msg_append(value->graph, ONX_ROW(graph, initializer), dense);
+    return ONX_OK;
+}
+
 onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *value, onx_diag *diag) {
     if (!value || value->graph != graph || !value->init)
         return onx_fail(diag, ONX_USAGE, "the value is not an initializer of the graph");

@@ -107,9 +107,9 @@ static onx_status fill(onx_plan *plan, const onx_frame *frame, onx_diag *diag) {
 
 onx_status onx_plan_new(onx_session *s, size_t n_in, const onx_arg *in, onx_plan **out,
                         onx_diag *diag) {
-    onx_plan *plan = onx_mem_alloc(s->home, sizeof *plan);
+    onx_plan *plan = onx_mem_alloc(s->ctx, sizeof *plan);
     if (!plan) return onx_fail_nomem(diag);
-    *plan = (onx_plan){.ctx = s->home};
+    *plan = (onx_plan){.ctx = s->ctx};
     onx_context_retain(plan->ctx);
     onx_arena_init(&plan->arena, plan->ctx);
     onx_lane *lane = NULL;

@@ -5,24 +5,30 @@
 #include "ir/edit.h"
 #include "pass/grad/gradient.h"
 #include "pass/inline.h"
+#include "rt/custom_row.h"
+#include "rt/eval.h"
 
 #include <stdio.h>
 
 /* ─ Making ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* The context that the session allocates from: one of its own when it has a limit. */
-static onx_status choose_context(onx_session *s, onx_context *ctx, size_t limit, onx_diag *diag) {
-    s->ctx = ctx;
-    if (!limit) {
-        onx_context_retain(ctx);
-        return ONX_OK;
-    }
-    onx_context_options options = ONX_INIT(onx_context_options);
-    options.allocator = ctx->allocator;
-    options.memory_limit = limit;
-    options.limits = ctx->limits;
-    if (onx_context_new(&options, &s->own) != ONX_OK) return onx_fail_nomem(diag);
-    s->ctx = s->own;
+/* The context that all memory of the session comes from: one of its own when it has a limit. */
+static onx_context *choose_context(onx_context *ctx, size_t limit) {
+    if (limit) return onx_context_child(ctx, limit);
+    onx_context_retain(ctx);
+    return ctx;
+}
+
+/* Kernels that were added to the context are asked first. */
+static onx_status add_custom_rows(onx_session *s, onx_diag *diag) {
+    onx_cpu *cpu = &s->cpu;
+    const onx_kernel *rows = NULL;
+    ONX_TRY(onx_custom_rows(s->ctx, &s->arena, &rows, diag));
+    if (!rows) return ONX_OK;
+    memmove(&cpu->tables[1], &cpu->tables[0], sizeof cpu->tables - sizeof cpu->tables[0]);
+    memmove(&cpu->tiers[1], &cpu->tiers[0], sizeof cpu->tiers - sizeof cpu->tiers[0]);
+    cpu->tables[0] = rows;
+    cpu->tiers[0] = "custom";
     return ONX_OK;
 }
 
@@ -40,7 +46,7 @@ static onx_status choose_providers(onx_session *s, const onx_session_options *op
     s->engine.providers[n] = &s->cpu.provider;
     s->engine.n_providers = n + 1;
     s->engine.host = n;
-    return ONX_OK;
+    return add_custom_rows(s, diag);
 }
 
 static onx_status copy_sizes(onx_session *s, const onx_session_options *options, onx_diag *diag) {
@@ -103,10 +109,7 @@ static onx_status fix_initializers(onx_graph *graph, onx_diag *diag) {
 
 static bool has_row(const onx_kernel *rows, const onx_op *op) {
     for (const onx_kernel *row = rows; row->op; row++)
-        if (strcmp(row->op, op->name) == 0 && op->since >= row->first &&
-            (!row->last || op->since <= row->last) &&
-            strcmp(row->domain ? row->domain : "", op->domain ? op->domain : "") == 0)
-            return true;
+        if (onx_kernel_is_for(row, op)) return true;
     return false;
 }
 
@@ -140,18 +143,21 @@ static onx_status inline_functions(onx_session *s, onx_diag *diag) {
 static onx_status take_model(onx_session *s, const onx_model *model,
                              const onx_session_options *options, onx_diag *diag) {
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
-    ONX_TRY(onx_model_clone(model, &s->source, diag));
+    ONX_TRY(onx_model_clone_to(s->ctx, model, &s->source, diag));
     if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
     ONX_TRY(inline_functions(s, diag));
     ONX_TRY(refuse_internal(s->source, diag));
+    ONX_TRY(onx_session_write_out(s->source, diag));
     for (size_t i = 0; i < options->n_initializers; i++)
         ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
     return onx_gradient_expand(s->source, &infer, diag);
 }
 
-/* The packed weights of a model: made by its first session. */
+/* The packed weights of a model: made by its first session. One that counts its memory has its
+ * own. */
 static onx_status share_store(onx_session *s, const onx_model *model, onx_diag *diag) {
+    if (s->ctx != model->msg.doc->ctx) return onx_store_new(s->ctx, &s->engine.store, diag);
     onx_shared *shared = &((onx_model *)(uintptr_t)model)->packed;
     onx_store *store = NULL, *made = NULL;
     while (atomic_flag_test_and_set(&shared->lock)) onx_thread_yield();
@@ -190,20 +196,17 @@ onx_status onx_session_make(const onx_model *model, const onx_session_options *o
     onx_session_options given;
     ONX_TRY(ONX_OPTIONS(&given, options, diag));
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "a model and a place for the session");
-    onx_context *ctx = model->msg.doc->ctx;
-    onx_session *s = onx_mem_alloc(ctx, sizeof *s);
-    if (!s) return onx_fail_nomem(diag);
-    memset(s, 0, sizeof *s);
-    onx_status status = choose_context(s, ctx, given.memory_limit, diag);
-    if (status != ONX_OK) {
-        onx_mem_free(ctx, s, sizeof *s);
-        return status;
+    onx_context *ctx = choose_context(model->msg.doc->ctx, given.memory_limit);
+    onx_session *s = ctx ? onx_mem_alloc(ctx, sizeof *s) : NULL;
+    if (!s) {
+        onx_context_free(ctx);
+        return onx_fail_nomem(diag);
     }
-    onx_context_retain(ctx);
-    s->home = ctx;
+    memset(s, 0, sizeof *s);
+    s->ctx = ctx;
     onx_arena_init(&s->arena, s->ctx);
     onx_mutex_init(&s->lock);
-    status = make(s, model, &given, providers, n_providers, diag);
+    onx_status status = make(s, model, &given, providers, n_providers, diag);
     if (status != ONX_OK)
         onx_session_free(s);
     else
@@ -228,10 +231,9 @@ void onx_session_free(onx_session *s) {
     onx_model_free(s->source);
     onx_arena_fini(&s->arena);
     onx_mutex_fini(&s->lock);
-    onx_context *ctx = s->ctx, *home = s->home;
-    onx_mem_free(home, s, sizeof *s);
+    onx_context *ctx = s->ctx;
+    onx_mem_free(ctx, s, sizeof *s);
     onx_context_free(ctx);
-    onx_context_free(home);
 }
 
 /* ─ Looking at it ────────────────────────────────────────────────────────────────────────────── */
@@ -464,11 +466,11 @@ static onx_status room_for(onx_session *s, onx_arg *arg, size_t bytes, onx_diag 
         return onx_fail(diag, ONX_USAGE, "output '%.100s' needs %zu bytes, but has room for %zu",
                         arg->name ? arg->name : "", bytes, arg->bytes);
     if (!bytes) return ONX_OK;
-    arg->data = onx_mem_alloc(s->home, bytes);
+    arg->data = onx_mem_alloc(s->ctx, bytes);
     if (!arg->data) return onx_fail_nomem(diag);
     arg->bytes = bytes;
-    arg->owned = s->home;
-    onx_context_retain(s->home);
+    arg->owned = s->ctx;
+    onx_context_retain(s->ctx);
     return ONX_OK;
 }
 
@@ -506,10 +508,10 @@ static onx_status direct_outputs(onx_session *s, onx_variant *v, onx_lane *lane,
 static onx_status deliver(onx_session *s, const onx_operand *value, onx_arg *arg, onx_diag *diag) {
     if (value->object && onx_operand_is_object(value)) {
         onx_data *made = NULL;
-        ONX_TRY(onx_data_of_object(s->home, value->object, &made, diag));
+        ONX_TRY(onx_data_of_object(s->ctx, value->object, &made, diag));
         arg->value = made;
-        arg->owned = s->home;
-        onx_context_retain(s->home);
+        arg->owned = s->ctx;
+        onx_context_retain(s->ctx);
         arg->dtype = (onx_dtype)value->dtype;
         arg->rank = value->kind == ONX_TYPE_TENSOR ? value->rank : 0;
         memcpy(arg->dims, value->dims, arg->rank * sizeof *arg->dims);
@@ -575,9 +577,14 @@ onx_status onx_session_run(onx_session *s, size_t n_in, const onx_arg *in, size_
     if (n_out > OUT_FEW) before = onx_mem_alloc(s->ctx, n_out * sizeof *before);
     if (!before) return onx_fail_nomem(diag);
     if (n_out) memcpy(before, out, n_out * sizeof *before);
-    onx_run run = {.engine = &s->engine, .profile = given.profile, .diag = diag};
+    onx_run run = {.engine = &s->engine,
+                   .profile = given.profile,
+                   .progress = given.progress,
+                   .progress_user = given.progress_user,
+                   .diag = diag};
     run.cancel = given.cancel ? onx_cancel_flag(given.cancel) : NULL;
-    if (given.timeout > 0) run.deadline = onx_clock_ns() + (int64_t)(given.timeout * 1e9);
+    if (given.timeout > 0 && given.timeout < 1e9) /* longer than that is for ever */
+        run.deadline = onx_clock_ns() + (int64_t)(given.timeout * 1e9);
     onx_variant *variant = NULL;
     onx_lane *lane = NULL;
     onx_status status = pick_variant(s, n_out, out, &variant, diag);

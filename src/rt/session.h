@@ -47,9 +47,7 @@ typedef struct onx_variant {
 } onx_variant;
 
 struct onx_session {
-    onx_context *ctx;
-    onx_context *home; /* of the model: what callers keep comes from there */
-    onx_context *own;  /* a context of its own, for its memory limit; or NULL */
+    onx_context *ctx; /* of the model; with a memory limit: a child of that */
     onx_engine engine;
     onx_cpu cpu;
     onx_model *source;       /* functions inlined */
@@ -81,6 +79,9 @@ void onx_lane_give(onx_session *session, onx_variant *variant, onx_lane *lane);
 onx_status onx_lane_feed(const onx_session *session, const onx_variant *variant, onx_lane *lane,
                          size_t n_in, const onx_arg *in, bool shapes_only, onx_diag *diag)
     ONX_MUST_CHECK;
+
+/* sparse.c: sparse initializers and constants become dense. */
+onx_status onx_session_write_out(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
 
 void onx_lane_unfeed(onx_lane *lane);
 const atomic_bool *onx_cancel_flag(const onx_cancel *cancel);

@@ -31,6 +31,7 @@ $ sh complete.sh onx con
 $ sh complete.sh onx info --
 |--json
 |--from
+|--ops
 |--help
 $ sh complete.sh onx convert --ex
 |--external

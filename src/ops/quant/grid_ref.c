@@ -131,7 +131,7 @@ onx_range onx_range_of(onx_dtype dtype) {
     return (onx_range){-INFINITY, INFINITY, true};
 }
 
-void onx_round_to(onx_dtype dtype, size_t n, double *x) {
+void onx_grid_round(onx_dtype dtype, size_t n, double *x) {
     enum { SPAN = 64 };
     uint16_t small[SPAN];
     if (dtype == ONX_DTYPE_F64) return;

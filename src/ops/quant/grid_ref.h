@@ -51,6 +51,6 @@ static inline double onx_range_round(double x, double zero, const onx_range *ran
     return x < range->hi ? x : range->hi;
 }
 /* Each as the nearest value of a float type of at least 16 bits. */
-void onx_round_to(onx_dtype dtype, size_t n, double *x);
+void onx_grid_round(onx_dtype dtype, size_t n, double *x);
 
 #endif

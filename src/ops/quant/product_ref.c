@@ -189,12 +189,12 @@ double onx_product_dot(const onx_product *p, const void *a, const void *b, size_
 
 void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n, double *out) {
     double a = (p->a_scale ? p->a_scale[row % p->n_a_scale] : 1) * p->alpha;
-    onx_round_to(p->precision, 1, &a);
+    onx_grid_round(p->precision, 1, &a);
     for (size_t i = 0; i < n; i++)
         out[i] = a * (p->b_scale ? p->b_scale[(col + i) % p->n_b_scale] : 1);
-    onx_round_to(p->precision, n, out);
+    onx_grid_round(p->precision, n, out);
     for (size_t i = 0; i < n; i++) out[i] /= p->y_scale;
-    onx_round_to(p->precision, n, out);
+    onx_grid_round(p->precision, n, out);
 }
 
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
