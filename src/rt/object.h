@@ -63,7 +63,8 @@ void onx_operand_show(onx_operand *operand, onx_object *object);
 static inline bool onx_operand_is_object(const onx_operand *operand) {
     return operand->kind != ONX_TYPE_TENSOR || operand->dtype == ONX_DTYPE_STRING;
 }
-/* Copy `n` elements between tensors of one type, strings too; UNSUPPORTED for packed types. */
+/* Copy `n` elements between tensors of one type, strings and packed ones too. Bits that are left
+ * over behind the last element of all become 0. */
 onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
                             int64_t first, int64_t n, onx_diag *diag) ONX_MUST_CHECK;
 
