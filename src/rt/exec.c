@@ -50,9 +50,17 @@ static void point(onx_frame *frame) {
                     : (char *)frame->slabs[program->steps[i].device].data + frame->scratch[i];
 }
 
+/* A kernel that reads what nobody wrote is found by results that change with the poison. */
+static void poison(const onx_frame *frame) {
+    const onx_engine *engine = frame->program->engine;
+    const onx_slab *slab = &frame->slabs[engine->host];
+    if (engine->poison && slab->bytes) memset(slab->data, engine->poison, slab->bytes);
+}
+
 onx_status onx_frame_run(onx_frame *frame, onx_run *run) {
     frame->run = run;
     frame->diag = run->diag;
+    poison(frame);
     point(frame);
     for (uint32_t i = 0; i < frame->program->n_steps; i++)
         if (frame->program->steps[i].when != ONX_WHEN_EARLY) ONX_TRY(run_step(frame, i));
