@@ -1,5 +1,6 @@
 /* grid_ref.h: which scale and zero point belongs to an element: one for the whole tensor, one for
- * each index of an axis, or one for each block along it. And what all quantizing kernels round with.
+ * each index of an axis, or one for each block along it. And what all kernels that quantize round
+ * with.
  *
  * The tensor is [outer][n][inner], with the axis in the middle; element (o, i, j) has the parameter
  * o * outer_step + i / block * axis_step + j * inner_step. */

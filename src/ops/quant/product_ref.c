@@ -61,6 +61,9 @@ static onx_status check_types(const onx_call *call, const onx_qins *in) {
     uint32_t bytes = ONX_T(I8) | ONX_T(U8) | ONX_T(F8E4M3FN) | ONX_T(F8E4M3FNUZ) | ONX_T(F8E5M2) |
                      ONX_T(F8E5M2FNUZ);
     uint32_t biases = r->y_zero < 0 ? ONX_T(F32) | ONX_T(F16) : ONX_T(I32);
+    if ((in->a_zero && in->a_zero->dtype != in->a->dtype) ||
+        (in->b_zero && in->b_zero->dtype != in->b->dtype))
+        return onx_call_fail(call, ONX_INVALID, "zero points must have the type of their tensors");
     if (in->y_zero && !(bytes >> in->y_zero->dtype & 1))
         return onx_call_fail(call, ONX_INVALID, "the result cannot be %s",
                              onx_dtype_name((onx_dtype)in->y_zero->dtype));
@@ -92,13 +95,11 @@ size_t onx_product_size(const onx_qins *in) {
 
 onx_status onx_product_scratch(onx_call *call, size_t terms_of_b) {
     onx_qins in = onx_qins_of(call);
-    size_t bytes;
     if (onx_mul_size(terms_of_b, onx_product_size(&in), &call->scratch_bytes) &&
         onx_param_bytes(in.a_zero, &call->scratch_bytes) &&
         onx_param_bytes(in.b_zero, &call->scratch_bytes) &&
         onx_param_bytes(in.a_scale, &call->scratch_bytes) &&
-        onx_param_bytes(in.b_scale, &call->scratch_bytes) &&
-        onx_add_size(call->scratch_bytes, ONX_ALIGN, &bytes))
+        onx_param_bytes(in.b_scale, &call->scratch_bytes))
         return ONX_OK;
     return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
