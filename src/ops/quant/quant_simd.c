@@ -1,6 +1,7 @@
-/* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes: vectors. The same
- * bits as the plain kernels. */
+/* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes, and products of
+ * bytes: vectors. The same bits as the plain kernels. */
 #include "cpu/vec.h"
+#include "ops/quant/product_ref.h"
 #include "ops/quant/quant_ref.h"
 
 enum { TASK = 1 << 15 };
@@ -124,7 +125,23 @@ static onx_status init_dequantize(onx_call *call) {
     return st->dtype == ONX_DTYPE_F32 ? ONX_OK : ONX_UNSUPPORTED;
 }
 
+/* ── Products: the plain kernels with wider vectors in the innermost loop ───────────────────── */
+
+static onx_status run_matmul(onx_call *call) {
+    return onx_qmatmul_run_with(call, onx_dots);
+}
+static onx_status run_conv(onx_call *call) {
+    return onx_qconv_run_with(call, onx_dots);
+}
+
 #define BYTES (ONX_T(U8) | ONX_T(I8))
+#define FLOATS (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
+#define MATMUL                                                                                     \
+    .plan_bytes = sizeof(onx_matmul_plan), .init = onx_qmatmul_init, .bind = onx_qmatmul_bind,     \
+    .run = run_matmul
+#define CONV                                                                                       \
+    .plan_bytes = sizeof(onx_images), .init = onx_qconv_init, .bind = onx_qconv_bind,              \
+    .run = run_conv
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_quant);
 onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
@@ -144,5 +161,25 @@ onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
      .init = init_dequantize,
      .bind = onx_quantize_bind,
      .run = run_dequantize},
+    {.op = "MatMulInteger",
+     .first = 10,
+     .types = {BYTES, BYTES, BYTES, BYTES},
+     .name = "matmul_integer_i16",
+     MATMUL},
+    {.op = "QLinearMatMul",
+     .first = 10,
+     .types = {BYTES, FLOATS, BYTES, BYTES, FLOATS},
+     .name = "qlinear_matmul_i16",
+     MATMUL},
+    {.op = "ConvInteger",
+     .first = 10,
+     .types = {BYTES, BYTES, BYTES, BYTES},
+     .name = "conv_integer_i16",
+     CONV},
+    {.op = "QLinearConv",
+     .first = 10,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "qlinear_conv_i16",
+     CONV},
     {0},
 };
