@@ -4,7 +4,7 @@
 #include "ops/quant/product_ref.h"
 
 static onx_status run(onx_call *call) {
-    return onx_qmatmul_run_with(call, onx_dots);
+    return onx_qmatmul_run_with(call, VF > 4 ? onx_dots : onx_dots_plain);
 }
 
 #define F32 ONX_T(F32)

@@ -159,6 +159,10 @@ void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size
     for (size_t i = 0; i < n; i++) real[i * to_step] = p->codes[side][from[i * step]] - (float)zero;
 }
 
+void onx_dots_plain(const int16_t *x, const int16_t *rows, size_t count, size_t n, int32_t *sums) {
+    onx_dots(x, rows, count, n, sums);
+}
+
 double onx_dot_f32(const float *a, const float *b, size_t n) {
     enum { LANES = 8 };
     double sums[LANES] = {0}, sum = 0;

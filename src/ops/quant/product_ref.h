@@ -78,6 +78,7 @@ void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n,
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
                      size_t step, const double *bias, void *to);
 
+onx_dots_fn onx_dots_plain;
 /* A sum of products of floats, in double and in a fixed order. */
 double onx_dot_f32(const float *a, const float *b, size_t n);
 

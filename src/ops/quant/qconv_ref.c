@@ -169,5 +169,5 @@ onx_status onx_qconv_run_with(onx_call *call, onx_dots_fn *dots) {
 }
 
 onx_status onx_qconv_run(onx_call *call) {
-    return onx_qconv_run_with(call, onx_dots);
+    return onx_qconv_run_with(call, onx_dots_plain);
 }

@@ -215,5 +215,5 @@ onx_status onx_qmatmul_run_with(onx_call *call, onx_dots_fn *dots) {
 }
 
 onx_status onx_qmatmul_run(onx_call *call) {
-    return onx_qmatmul_run_with(call, onx_dots);
+    return onx_qmatmul_run_with(call, onx_dots_plain);
 }

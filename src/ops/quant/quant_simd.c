@@ -127,11 +127,12 @@ static onx_status init_dequantize(onx_call *call) {
 
 /* ── Products: the plain kernels with wider vectors in the innermost loop ───────────────────── */
 
+/* Vectors of 4 are what the plain kernels have already. */
 static onx_status run_matmul(onx_call *call) {
-    return onx_qmatmul_run_with(call, onx_dots);
+    return onx_qmatmul_run_with(call, VF > 4 ? onx_dots : onx_dots_plain);
 }
 static onx_status run_conv(onx_call *call) {
-    return onx_qconv_run_with(call, onx_dots);
+    return onx_qconv_run_with(call, VF > 4 ? onx_dots : onx_dots_plain);
 }
 
 #define BYTES (ONX_T(U8) | ONX_T(I8))
