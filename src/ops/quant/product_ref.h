@@ -73,7 +73,7 @@ void onx_product_dots(const onx_product *p, const void *x, const void *rows, siz
                       double *sums);
 /* Factors for sums of one row and of columns col … col+n-1. */
 void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n, double *out);
-/* Sums times their factors (`step` 0: all times the first), as elements of the output; `bias`, where
+/* Sums times their factors (`step` 0: all times the first), as elements of the output; `bias`, if
  * it is not NULL, is added in between. The sums are lost. */
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
                      size_t step, const double *bias, void *to);
