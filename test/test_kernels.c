@@ -95,8 +95,8 @@ static const struct {
      "float[2] s = {0.5,2}, uint8 z = {3}",
      "com.microsoft.MatMulIntegerToFloat(a, b, r, s, z)"},
     {21,
-     "float[1,2,3] a = {1,-2,3,4,-5,6}, uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}, "
-     "float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}",
+     "float[1,2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
+     "uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}",
      "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
     {21,
      "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
