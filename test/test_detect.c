@@ -263,13 +263,25 @@ TEST(models) {
     }
 }
 
-/* Boxes, scores and labels of a detector. */
-static bool has_box(onx_arg *const all, size_t n, const float *box, float score, int64_t label) {
+/* One of the boxes of a detector, with its score and label. Recorded data may be unaligned. */
+typedef struct detection {
+    float box[4], score;
+    int64_t label;
+} detection;
+
+static detection detection_at(const onx_arg *all, size_t i) {
+    detection d;
+    memcpy(d.box, (const char *)all[0].data + i * sizeof d.box, sizeof d.box);
+    memcpy(&d.score, (const char *)all[1].data + i * sizeof d.score, sizeof d.score);
+    memcpy(&d.label, (const char *)all[2].data + i * sizeof d.label, sizeof d.label);
+    return d;
+}
+
+static bool is_among(const detection *d, const onx_arg *all, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        const float *b = (const float *)all[0].data + 4 * i;
-        bool near = ((int64_t *)all[2].data)[i] == label &&
-                    fabsf(((float *)all[1].data)[i] - score) < 2e-6f;
-        for (size_t k = 0; near && k < 4; k++) near = fabsf(b[k] - box[k]) < 0.03f;
+        detection other = detection_at(all, i);
+        bool near = other.label == d->label && fabsf(other.score - d->score) < 2e-6f;
+        for (size_t k = 0; near && k < 4; k++) near = fabsf(other.box[k] - d->box[k]) < 0.03f;
         if (near) return true;
     }
     return false;
@@ -284,9 +296,10 @@ TEST(ssdlite) {
     if (!zoo_load(NULL, "ssdlite320_mobilenet", &zoo)) SKIP("no test data");
     if (CHECK(run_zoo("ssdlite320_mobilenet", &zoo, out)) &&
         CHECK(out[1].bytes == n * sizeof(float)) && CHECK(out[0].bytes == n * 16))
-        for (size_t i = 0; i < n; i++)
-            found += has_box(zoo.out, n, (float *)out[0].data + 4 * i, ((float *)out[1].data)[i],
-                             ((int64_t *)out[2].data)[i]);
+        for (size_t i = 0; i < n; i++) {
+            detection d = detection_at(out, i);
+            found += is_among(&d, zoo.out, n);
+        }
     if (!CHECK(found >= 270)) fprintf(stderr, "    %zu of %zu\n", found, n);
     for (size_t o = 0; o < zoo.n_out; o++) onx_arg_clear(&out[o]);
     zoo_free(&zoo);
