@@ -59,6 +59,16 @@ void onx_round_to(onx_dtype dtype, double *x, int64_t n) {
     }
 }
 
+onx_status onx_attend_types(const onx_call *call, size_t n, const uint32_t *types) {
+    for (size_t i = 0; i < n; i++) {
+        const onx_operand *in = onx_call_in(call, 5 + i);
+        if (in && !(types[i] >> in->dtype & 1))
+            return onx_call_fail(call, ONX_UNSUPPORTED, "input %zu cannot be %s", 5 + i,
+                                 onx_dtype_name((onx_dtype)in->dtype));
+    }
+    return ONX_OK;
+}
+
 /* ─ Blocks ───────────────────────────────────────────────────────────────────────────────────── */
 
 static int64_t rows_of_block(int64_t q_len, int64_t keys) {

@@ -5,7 +5,7 @@
 #include "ops/einsum/contract_ref.h"
 #include "ops/matmul/matmul_ref.h"
 
-#define F32 (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
+#define F32 ONX_MS_FLOATS
 #define PRODUCT (ONX_T_FLOATS | ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))
 #define I32 ONX_T(I32)
 #define MS "com.microsoft"

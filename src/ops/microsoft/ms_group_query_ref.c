@@ -27,6 +27,11 @@ typedef struct plan {
 } plan;
 _Static_assert(sizeof(plan) <= ONX_MS_PLAN, "ONX_MS_PLAN is too small");
 
+/* From seqlens_k on. */
+static const uint32_t types[] = {ONX_T(I32),    ONX_T(I32), ONX_MS_FLOATS,
+                                 ONX_MS_FLOATS, ONX_T(I64), ONX_MS_FLOATS,
+                                 ONX_MS_FLOATS, ONX_T(F32), ONX_T(F32)};
+
 onx_status onx_ms_group_init(onx_call *call) {
     state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
@@ -55,7 +60,7 @@ onx_status onx_ms_group_init(onx_call *call) {
     if (quantized || onx_call_in(call, SINK + 3) || onx_call_in(call, SINK + 4))
         return onx_call_fail(call, ONX_UNSUPPORTED,
                              "quantized caches, and norms of query and key, are not supported");
-    return ONX_OK;
+    return onx_attend_types(call, ONX_COUNT(types), types);
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
