@@ -19,6 +19,10 @@ typedef struct onx_rows {
     char *data;
     onx_dtype dtype;
     size_t batch, head, row;
+    /* Of a cache of integers: they are of 8 bits, or two of 4 in each byte, from -8 up, the low ones
+     * first; and are multiples of a scale, or of one for each element of each head. 0: no such. */
+    unsigned bits;
+    const onx_operand *scales;
 } onx_rows;
 
 /* The rows of a tensor [batch, heads, length, size], or [batch, length, heads * size]. */
