@@ -402,6 +402,14 @@ static const struct {
                 " else_branch = e () => (double v) { v = Identity(b) }>\n}",
      {3, 5},
      {30}},
+    {"in a loop",
+     HEADER(13) "g (double a) => (double w) {\n n = Constant<value = int64 {3}>()\n"
+                " c = Constant<value = bool {1}>()\n"
+                " w = Loop(n, c, a) <body = b (int64 i, bool k, double v) => (bool m, double u) {\n"
+                "   m = Identity(k)  z = Mul(v, v)\n"
+                "   d = " GRADIENT "<xs = [\"v\"], y = \"z\">(v)\n   u = Sub(v, d)\n }>\n}",
+     {3},
+     {-3}},
     {"inside a function",
      HEADER(13) "g (double a) => (double d) {\n d = my.slope(a)\n}\n"
                 "<domain: \"my\", opset_import: [\"\" : 13, " TRAINING "]>\n"
@@ -501,6 +509,39 @@ TEST(towers_end) {
     CHECK(!s);
     CHECK_EQ(diag.status, ONX_LIMIT);
     onx_session_free(s);
+}
+
+/* Every allocation fails, in turn, while a session is made: at other values, through the body of a
+ * function, and of the second order. */
+TEST(memory_runs_out) {
+    static const char text[] =
+        HEADER(13) "g (double[2,3] a, double[3] b) => (double[2,3] d, double[2,3] e) {\n"
+                   " t = Constant<value = int64[2] {0, 2}>()\n c = Mul(a, b)\n"
+                   " y = SoftmaxCrossEntropyLoss(c, t)\n two = Add(a, a)\n"
+                   " d = " GRADIENT "<xs = [\"a\"], zs = [\"b\"], y = \"y\">(two, b)\n"
+                   " z = ReduceSum(d)\n e = " GRADIENT "<xs = [\"a\"], y = \"z\">(a)\n}";
+    size_t n = 1, failed = 1;
+    for (; failed; n += n < 100 ? 1 : 7) {
+        test_heap heap = {.fail_count = 1};
+        onx_context *ctx = test_context(&heap, NULL);
+        onx_model *model = NULL;
+        onx_session *s = NULL;
+        onx_load_options load = ONX_INIT(onx_load_options);
+        onx_session_options options = ONX_INIT(onx_session_options);
+        load.format = ONX_FORMAT_TEXT;
+        options.threads = 1;
+        REQUIRE(onx_model_load_memory(ctx, text, strlen(text), &load, &model, NULL) == ONX_OK);
+        heap.calls = 0;
+        heap.fail_at = n;
+        onx_status status = onx_session_new(model, &options, &s, NULL);
+        failed = heap.failed;
+        CHECK(status == ONX_OK || (failed && status == ONX_NO_MEMORY));
+        onx_session_free(s);
+        onx_model_free(model);
+        onx_context_free(ctx);
+        if (!CHECK(heap.bytes == 0)) fprintf(stderr, "    allocation %zu\n", n);
+    }
+    CHECK(n > 500);
 }
 
 /* ─ A network learns ─────────────────────────────────────────────────────────────────────────── */
@@ -609,4 +650,4 @@ TEST(a_network_learns) {
 }
 
 TEST_MAIN(E(differences) E(not_optimized) E(second_order) E(in_all_forms) E(refusals) E(towers_end)
-              E(a_network_learns))
+              E(memory_runs_out) E(a_network_learns))
