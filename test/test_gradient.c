@@ -82,6 +82,7 @@ static const struct {
     {13, "double[2,3] a, double[3] b", -2, 2, "c = Less(a, b) s = Sin(a) y = Where(c, s, b)"},
     {13, "double[2,3] a", -2, 2, "f = Floor(a) s = Sign(a) t = Add(f, s) y = Mul(t, a)"},
     {13, "double[2,3] a", -2, 2, "y = Identity(a)"},
+    {13, "double[2,3] a, double[3] b", 1, 3, "k = Mul(a, a) y = Mod<fmod = 1>(k, b)"},
     /* moves */
     {13, "double[2,3] a", -2, 2, "s = Constant<value = int64[2] {3, 2}>() y = Reshape(a, s)"},
     {13, "double[2,3,2] a", -2, 2, "y = Flatten<axis = 2>(a)"},
@@ -123,6 +124,8 @@ static const struct {
     {13, "double[3,4] a, double[2,4] u", -2, 2,
      "i = Constant<value = int64[2,1] {0, 2}>() "
      "y = ScatterND(a, i, u)"},
+    {13, "double[1,1,2,3] a", -2, 2,
+     "s = Constant<value = float[4] {1, 1, 2, 1.5}>() y = Resize(a, , s)"},
     /* reductions */
     {13, "double[2,3,4] a", -2, 2,
      "x = Constant<value = int64[2] {0, -1}>() "
@@ -142,6 +145,8 @@ static const struct {
     {12, "double[2,3,4] a", -2, 2, "y = Softmax<axis = 1>(a)"},
     {13, "double[2,3,4] a", -2, 2, "y = LogSoftmax<axis = 1>(a)"},
     {12, "double[2,3,4] a", -2, 2, "y = LogSoftmax<axis = 0>(a)"},
+    {13, "double[2,3,4] a", -2, 2, "y = LpNormalization<p = 1, axis = 1>(a)"},
+    {22, "double[2,3,4] a", -2, 2, "s = Sin(a) t = LpNormalization(s) y = Mul(t, a)"},
     {13, "double[2,2,3,2] a", -2, 2, "y = GlobalAveragePool(a)"},
     {13, "double[2,2,3,2] a", -2, 2, "y = GlobalMaxPool(a)"},
     /* products */
@@ -164,6 +169,21 @@ static const struct {
     {13, "double[1,2,5,5] x, double[2,1,3,3] w", -1, 1,
      "y = Conv<group = 2, auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)"},
     {13, "double[1,2,3,3,3] x, double[2,2,2,2,2] w", -1, 1, "y = Conv(x, w)"},
+    {13, "double[2,3] a, double[3,4] b", -2, 2, "y = Einsum<equation = \"ij, jk -> ik\">(a, b)"},
+    {13, "double[2,3] a, double[4,3] b, double[2] c", -2, 2,
+     "y = Einsum<equation = \"ij,kj,i->k\">(a, b, c)"},
+    {13, "double[2,3,4] a", -2, 2, "y = Einsum<equation = \"ijk->j\">(a)"},
+    {13, "double[2,3] a", -2, 2, "y = Einsum<equation = \"ij->\">(a)"},
+    {13, "double[5,2,3] a, double[1,3,4] b", -2, 2,
+     "y = Einsum<equation = \"...ij,...jk->...ki\">(a, b)"},
+    {13, "double[1,2,4] x, double[2,3,3] w, double[3] b", -1, 1,
+     "y = ConvTranspose<strides = [2], pads = [1, 0], output_padding = [1]>(x, w, b)"},
+    {13, "double[2,4,3,4] x, double[4,3,3,2] w, double[6] b", -1, 1,
+     "y = ConvTranspose<group = 2, dilations = [1, 2], strides = [2, 1]>(x, w, b)"},
+    {13, "double[1,1,3,4] x, double[1,2,3,3] w", -1, 1,
+     "y = ConvTranspose<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)"},
+    {13, "double[1,1,3,4] x, double[1,2,3,3] w", -1, 1,
+     "y = ConvTranspose<output_shape = [6, 8], strides = [2, 2]>(x, w)"},
     {13, "double[1,1,4,4] x", -1, 1,
      "y = AveragePool<kernel_shape = [3, 2], pads = [1, 0, 1, 1], "
      "strides = [2, 1]>(x)"},
@@ -456,9 +476,10 @@ static const struct {
     onx_status status;
     const char *words;
 } refused[] = {
-    {HEADER(13) "g (double[2,2] a) => (double[2,2] d) {\n b = Hardmax(a) c = Det(b) y = Add(c, c)\n"
+    {HEADER(13) "g (double[2,2] a) => (double[2,2] d) {\n b = LRN<size = 3>(a) c = Det(b) y = "
+                "Add(c, c)\n"
                 " d = " GRADIENT "<xs = [\"a\"], y = \"y\">(a)\n}",
-     ONX_UNSUPPORTED, "no derivative of Hardmax, Det"},
+     ONX_UNSUPPORTED, "no derivative of LRN, Det"},
     {HEADER(13) "g (double[2] a, double v) => (double d) {\n"
                 " p = Constant<value = int64[2] {1, 1}>() b = Pad(a, p, v) y = ReduceSum(b)\n"
                 " d = " GRADIENT "<xs = [\"v\"], y = \"y\">(v)\n}",

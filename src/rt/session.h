@@ -50,7 +50,7 @@ struct onx_session {
     onx_context *ctx; /* of the model; with a memory limit: a child of that */
     onx_engine engine;
     onx_cpu cpu;
-    onx_model *source;       /* functions inlined */
+    onx_model *source;       /* functions inlined, Gradient nodes replaced */
     const onx_op **expanded; /* operators that were inlined in it, too */
     size_t n_expanded, cap_expanded;
     onx_level level;
