@@ -72,9 +72,8 @@ static const struct {
     {13, "double[2,3] a", -1, 1, "y = Tan(a)"},
     {13, "double[2,3] a", -2, 2, "y = Tanh(a)"},
     {13, "double[2,3] a", -2, 2, "y = ThresholdedRelu<alpha = 0.5>(a)"},
-    {13, "double[2,3] a, double l, double h", -1, 1,
-     "k = Constant<value = double {0.2}>() "
-     "s = Abs(h) t = Add(s, k) u = Abs(l) v = Neg(u) w = Sub(v, k) y = Clip(a, w, t)"},
+    {13, "double[2,3] a, double l, double h", -2, 2,
+     "t = Exp(h) e = Exp(l) w = Neg(e) y = Clip(a, w, t)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Max(a, b, c)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Min(a, b, c)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Mean(a, b, c)"},
@@ -222,6 +221,10 @@ static const struct {
     {12, "double[3,4] x", -1, 2,
      "t = Constant<value = int64[3] {0, 3, 1}>() "
      "y, p = SoftmaxCrossEntropyLoss<reduction = \"sum\">(x, t)"},
+    {13, "double[4,5] a", -2, 2,
+     "t = Constant<value = bool {1}>() r = Constant<value = float {0.4}>() k = Mul(a, a) "
+     "y = Dropout<seed = 3>(k, r, t)"},
+    {13, "double[4,5] a", -2, 2, "t = Constant<value = bool {1}>() y = Dropout<seed = 3>(a, , t)"},
     /* several at once */
     {13, "double[2,3] a, double[3] b", -1, 1,
      "c = Mul(a, b) d = Add(c, a) e = Tanh(d) f = Mul(e, d) "
@@ -351,6 +354,68 @@ TEST(not_optimized) {
 }
 TEST(second_order) {
     for (size_t i = 0; i < ONX_COUNT(derived); i++) try_case(i, ONX_LEVEL_ALL, 2);
+}
+
+/* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The text with another type in place of double. */
+static void retype(const char *text, const char *type, char *out) {
+    const char *at;
+    *out = '\0';
+    for (; (at = strstr(text, "double")); text = at + strlen("double"))
+        sprintf(out + strlen(out), "%.*s%s", (int)(at - text), text, type);
+    strcat(out, text);
+}
+
+/* The gradients of a case in a type, as doubles; false: it does not run. */
+static bool gradients_as(size_t at, onx_dtype dtype, double out[INPUTS][ELEMENTS]) {
+    static char text[6000];
+    static double raw[INPUTS][ELEMENTS];
+    trial t;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_arg got[INPUTS + 1] = {{0}};
+    write_trial(&t, at, 1);
+    retype(t.text, onx_dtype_name(dtype), text);
+    for (size_t i = 0; i < t.n; i++) {
+        (void)onx_dtype_convert(ONX_DTYPE_F64, t.data[i], dtype, raw[i], count_of(&t.in[i]), false);
+        t.in[i].dtype = dtype;
+        t.in[i].data = raw[i];
+        t.in[i].bytes = count_of(&t.in[i]) * (onx_dtype_bits(dtype) / 8);
+    }
+    onx_session *s = open_text(text, ONX_LEVEL_ALL, &diag);
+    bool ran = s && onx_session_run(s, t.n, t.in, t.n + 1, got, NULL, &diag) == ONX_OK;
+    if (!ran) fprintf(stderr, "    %s: %s: %s\n", derived[at].nodes, diag.place, diag.message);
+    for (size_t i = 0; i < t.n && ran; i++)
+        (void)onx_dtype_convert(dtype, got[i + 1].data, ONX_DTYPE_F64, out[i], count_of(&t.in[i]),
+                                false);
+    for (size_t i = 0; i <= t.n; i++) onx_arg_clear(&got[i]);
+    onx_session_free(s);
+    return ran;
+}
+
+TEST(in_other_types) {
+    static double wide[INPUTS][ELEMENTS], narrow[INPUTS][ELEMENTS];
+    static const struct {
+        onx_dtype dtype;
+        double tolerance;
+    } types[] = {{ONX_DTYPE_F32, 1e-4}, {ONX_DTYPE_F16, 0.2}};
+    for (size_t k = 0; k < ONX_COUNT(types); k++)
+        for (size_t i = 0; i < ONX_COUNT(derived); i++) {
+            memset(wide, 0, sizeof wide);
+            memset(narrow, 0, sizeof narrow);
+            if (!CHECK(gradients_as(i, ONX_DTYPE_F64, wide) &&
+                       gradients_as(i, types[k].dtype, narrow)))
+                continue;
+            size_t wrong = 0;
+            for (size_t e = 0; e < INPUTS * ELEMENTS; e++) {
+                double want = wide[e / ELEMENTS][e % ELEMENTS];
+                double difference = fabs(want - narrow[e / ELEMENTS][e % ELEMENTS]);
+                wrong += !(difference <= types[k].tolerance * (1 + fabs(want)));
+            }
+            if (!CHECK(wrong == 0))
+                fprintf(stderr, "    %s: %s, %zu elements\n", onx_dtype_name(types[k].dtype),
+                        derived[i].nodes, wrong);
+        }
 }
 
 /* ─ Forms ────────────────────────────────────────────────────────────────────────────────────── */
@@ -670,5 +735,5 @@ TEST(a_network_learns) {
     printf("loss %g to %g in 30 steps\n", (double)losses[0], (double)losses[29]);
 }
 
-TEST_MAIN(E(differences) E(not_optimized) E(second_order) E(in_all_forms) E(refusals) E(towers_end)
-              E(memory_runs_out) E(a_network_learns))
+TEST_MAIN(E(differences) E(not_optimized) E(second_order) E(in_other_types) E(in_all_forms)
+              E(refusals) E(towers_end) E(memory_runs_out) E(a_network_learns))
