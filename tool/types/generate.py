@@ -35,11 +35,11 @@ def read_schemas(path):
     found = {}
     for s in sorted(json.load(lzma.open(path)), key=lambda s: s["since"]):
         name, newest = s["name"], found.get((s["name"], 0))
-        if s["deprecated"] and newest:
-            newest["opset"] = s["since"] - 1
-        elif not s["deprecated"]:
-            found[name, s["since"]] = {**s, "opset": s["since"]}
+        found[name, s["since"]] = {**s, "opset": s["since"]}
+        if not s["deprecated"]:
             found[name, 0] = {**s, "opset": OPSETS[s["domain"]]}
+        elif newest:
+            newest["opset"] = s["since"] - 1
     return found
 
 

@@ -221,6 +221,7 @@ def normalized(x, axes, epsilon):
 def GroupNormalization(case):
     x, scale, bias = wide(case)
     y = normalized(x.reshape(1, 2, -1), 2, np.float32(1e-5))[0].reshape(x.shape)
+    scale, bias = np.repeat(scale, 4 // scale.size), np.repeat(bias, 4 // bias.size)
     return [y * scale[:, None] + bias[:, None]]
 
 
