@@ -84,6 +84,21 @@ onx_status onx_object_list(onx_context *ctx, onx_type_kind kind, size_t room, on
     return ONX_OK;
 }
 
+onx_status onx_object_map(onx_object *keys, onx_object *values, onx_object **out, onx_diag *diag) {
+    onx_object *map = NULL;
+    onx_status status = onx_object_list(keys->ctx, ONX_TYPE_MAP, 2, &map, diag);
+    if (status != ONX_OK) {
+        onx_object_release(keys);
+        onx_object_release(values);
+        return status;
+    }
+    map->dtype = keys->dtype;
+    map->items[map->count++] = keys;
+    map->items[map->count++] = values;
+    *out = map;
+    return ONX_OK;
+}
+
 onx_status onx_object_insert(onx_object *list, int64_t at, onx_object *item, onx_diag *diag) {
     size_t n = (size_t)list->count;
     if (n == list->cap && !list_reserve(list, n ? 2 * n : 4)) {
@@ -178,6 +193,7 @@ static onx_status list_copy(const onx_object *object, onx_object **out, onx_diag
     for (int64_t i = 0; i < object->count; i++)
         copy->items[i] = onx_object_retain(object->items[i]);
     copy->count = object->count;
+    copy->dtype = object->dtype;
     *out = copy;
     return ONX_OK;
 }

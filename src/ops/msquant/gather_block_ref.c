@@ -150,8 +150,8 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     while (at < end) {
         size_t row = at / inner, in_row = at % inner, n = inner - in_row;
         int64_t i = onx_operand_int(indices, (int64_t)(row % n_index));
-        size_t from = row / n_index * (size_t)j->plan->size +
-                      (size_t)(i < 0 ? i + j->plan->size : i);
+        size_t from =
+            row / n_index * (size_t)j->plan->size + (size_t)(i < 0 ? i + j->plan->size : i);
         from = from * inner + in_row;
         if (n > end - at) n = end - at;
         if (n > SPAN) n = SPAN;

@@ -25,8 +25,8 @@ void onx_grid_fill(const onx_grid *grid, size_t at, size_t n, const double *para
 /* One scale or zero point? Written as a scalar, or as a list of one. */
 bool onx_param_single(const onx_operand *operand);
 /* Zero points have the shape of the scales. INVALID. `zero` may be NULL. */
-onx_status onx_param_match(const onx_call *call, const onx_operand *scale,
-                           const onx_operand *zero) ONX_MUST_CHECK;
+onx_status onx_param_match(const onx_call *call, const onx_operand *scale, const onx_operand *zero)
+    ONX_MUST_CHECK;
 /* bind: scratch for parameters as doubles, to be added to *bytes. False: it cannot be counted. */
 bool onx_param_bytes(const onx_operand *operand, size_t *bytes) ONX_MUST_CHECK;
 /* run: all of them, in scratch that is taken from *scratch; NULL: the operand is absent. */
@@ -51,6 +51,6 @@ static inline double onx_range_round(double x, double zero, const onx_range *ran
     return x < range->hi ? x : range->hi;
 }
 /* Each as the nearest value of a float type of at least 16 bits. */
-void onx_grid_round(onx_dtype dtype, size_t n, double *x);
+void onx_param_round(onx_dtype dtype, size_t n, double *x);
 
 #endif

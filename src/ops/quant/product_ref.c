@@ -40,9 +40,9 @@ static void order_scales(onx_qins *in) {
 onx_qins onx_qins_of(const onx_call *call) {
     const onx_qroles *r = &((const onx_qstate *)call->state)->roles;
     onx_qins in = {
-        input(call, r->a),       input(call, r->a_scale), input(call, r->a_zero),
-        input(call, r->b),       input(call, r->b_scale), input(call, r->b_zero),
-        input(call, r->bias),    input(call, r->y_scale), input(call, r->y_zero),
+        input(call, r->a),    input(call, r->a_scale), input(call, r->a_zero),
+        input(call, r->b),    input(call, r->b_scale), input(call, r->b_zero),
+        input(call, r->bias), input(call, r->y_scale), input(call, r->y_zero),
     };
     if (r->a_scale > r->b) order_scales(&in); /* only there */
     return in;
@@ -74,7 +74,8 @@ onx_status onx_qins_check(const onx_call *call, const onx_qins *in) {
     ONX_TRY(check_types(call, in));
     if ((in->y_scale && !onx_param_single(in->y_scale)) ||
         (in->y_zero && !onx_param_single(in->y_zero)))
-        return onx_call_fail(call, ONX_INVALID, "scale and zero point of the result must be scalars");
+        return onx_call_fail(call, ONX_INVALID,
+                             "scale and zero point of the result must be scalars");
     if (!in->y_zero || in->y_scale) return ONX_OK;
     return onx_call_fail(call, ONX_INVALID, "the result has a zero point, but no scale");
 }
@@ -153,8 +154,7 @@ void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size
         terms_i16(x->dtype == ONX_DTYPE_I8, from, step, n, (int)zero, to, to_step);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        real[i * to_step] = p->codes[side][from[i * step]] - (float)zero;
+    for (size_t i = 0; i < n; i++) real[i * to_step] = p->codes[side][from[i * step]] - (float)zero;
 }
 
 /* In parts that int32 can hold: 2^15 products of numbers below 2^8. */
@@ -189,17 +189,18 @@ double onx_product_dot(const onx_product *p, const void *a, const void *b, size_
 
 void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n, double *out) {
     double a = (p->a_scale ? p->a_scale[row % p->n_a_scale] : 1) * p->alpha;
-    onx_grid_round(p->precision, 1, &a);
+    onx_param_round(p->precision, 1, &a);
     for (size_t i = 0; i < n; i++)
         out[i] = a * (p->b_scale ? p->b_scale[(col + i) % p->n_b_scale] : 1);
-    onx_grid_round(p->precision, n, out);
+    onx_param_round(p->precision, n, out);
     for (size_t i = 0; i < n; i++) out[i] /= p->y_scale;
-    onx_grid_round(p->precision, n, out);
+    onx_param_round(p->precision, n, out);
 }
 
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
                      const double *bias, void *to) {
-    for (size_t i = 0; i < n; i++) sums[i] *= factors[i];
+    for (size_t i = 0; p->in.b_scale && i < n; i++)
+        sums[i] = (double)((float)sums[i] * (float)factors[i]);
     for (size_t i = 0; bias && i < n; i++) sums[i] += bias[i];
     if (p->in.y_zero) {
         for (size_t i = 0; !p->range.real && i < n; i++)

@@ -48,7 +48,7 @@ onx_status onx_product_scratch(onx_call *call, size_t terms_of_b) ONX_MUST_CHECK
 
 typedef struct onx_product {
     onx_qins in;
-    bool real; /* terms are floats */
+    bool real;                                         /* terms are floats */
     const double *a_zero, *b_zero, *a_scale, *b_scale; /* NULL: absent */
     size_t n_a_zero, n_b_zero, n_a_scale, n_b_scale;
     double alpha, y_scale, y_zero;

@@ -124,8 +124,8 @@ static void make_channel(const job *j, size_t channel, size_t n, const int16_t *
     uint32_t bias = bias_at(q->in.bias, channel);
     onx_product_factors(q, 0, channel, 1, factors);
     for (size_t i = 0; i < n; i++) {
-        double sum = onx_product_dot(q, rows + i * j->depth, j->weights + channel * j->depth,
-                                     j->depth);
+        double sum =
+            onx_product_dot(q, rows + i * j->depth, j->weights + channel * j->depth, j->depth);
         sums[i] = (double)(int32_t)((uint32_t)(int32_t)sum + bias);
         factors[i] = factors[0];
     }

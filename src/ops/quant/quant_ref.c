@@ -107,9 +107,9 @@ struct job {
 };
 
 static void quantize(const job *j, size_t n, double *x, double *scale, const double *zero) {
-    onx_grid_round(j->state->precision, n, x);
+    onx_param_round(j->state->precision, n, x);
     for (size_t i = 0; i < n; i++) x[i] /= scale[i];
-    onx_grid_round(j->state->precision, n, x);
+    onx_param_round(j->state->precision, n, x);
     if (j->range.real) {
         for (size_t i = 0; i < n; i++) x[i] = zero[i] == 0 ? x[i] : x[i] + zero[i];
         return;
@@ -153,7 +153,8 @@ static onx_status run(onx_call *call, job *j) {
     j->range = onx_range_of(j->state->dtype);
     j->scale = scale;
     j->zero = onx_param_read(onx_call_in(call, 2), &scratch);
-    if (j->state->precision) onx_grid_round(j->state->precision, (size_t)call->in[1]->count, scale);
+    if (j->state->precision)
+        onx_param_round(j->state->precision, (size_t)call->in[1]->count, scale);
     size_t all = (size_t)call->in[0]->count;
     return onx_call_parallel(call, all / TASK + (all % TASK != 0), task, j);
 }

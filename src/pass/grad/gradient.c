@@ -9,12 +9,13 @@
 #include <stdio.h>
 
 static const onx_str no_name = {NULL, 0};
-enum { SOME_RULES = 100000, RULES_PER_NODE = 16 }; /* that may be applied to a model */
+/* Work that may be done on a model: looking at a node is 1, differentiating it is more. */
+enum { SOME_WORK = 2000000, WORK_PER_NODE = 1600, RULE = 100 };
 
 typedef struct differ { /* the work on one Gradient */
     onx_model *model;
     const onx_facts_options *infer;
-    size_t *left; /* rules that may still be applied */
+    size_t *left; /* work that may still be done */
     onx_diag *diag;
     onx_node *node;
     onx_graph *graph;
@@ -27,6 +28,13 @@ typedef struct differ { /* the work on one Gradient */
     onx_map grads;   /* value to its gradient so far */
     onx_map expands; /* nodes that are to become their bodies */
 } differ;
+
+static onx_status spend(differ *d, size_t work) {
+    if (work > *d->left)
+        return onx_fail(d->diag, ONX_LIMIT, "the derivatives would make the model far too large");
+    *d->left -= work;
+    return ONX_OK;
+}
 
 /* ─ Names ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -79,10 +87,6 @@ static onx_status substitute(differ *d) {
 
 /* ─ Operators ────────────────────────────────────────────────────────────────────────────────── */
 
-static bool has_part(const onx_grad_rule *rule, size_t input) {
-    return rule->write || rule->constant || (input < ONX_COUNT(rule->by) && rule->by[input]);
-}
-
 static void list(char *names, size_t size, const char *name) {
     size_t n = strlen(names);
     if (!strstr(names, name) && n + strlen(name) + 3 < size)
@@ -100,7 +104,8 @@ static void list_lacks(const differ *d, const onx_node *node, const onx_grad_rul
     }
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
-        if (!value || !onx_grad_path_has(&d->path, value) || has_part(rule, i)) continue;
+        bool fine = onx_grad_rule_has(rule, i) || onx_grad_rule_ignores(rule, i);
+        if (!value || !onx_grad_path_has(&d->path, value) || fine) continue;
         (void)snprintf(name, sizeof name, "%.*s by input %zu", ONX_FMT(node->op_type), i);
         list(names, size, name);
     }
@@ -142,6 +147,7 @@ static onx_status look(differ *d, bool *expands) {
     options.sceptical = true;
     onx_facts_free(d->facts);
     d->facts = NULL;
+    ONX_TRY(spend(d, d->graph->node.count));
     ONX_TRY(sort(d));
     ONX_TRY(onx_facts_new(d->model, &options, &d->facts, d->diag));
     onx_grad_path_fini(&d->path);
@@ -206,13 +212,6 @@ static onx_status gather_outputs(differ *d, onx_grad *g, bool *any) {
     return ONX_OK;
 }
 
-static onx_status spend(differ *d) {
-    if (!*d->left)
-        return onx_fail(d->diag, ONX_LIMIT, "the derivatives would make the model far too large");
-    --*d->left;
-    return ONX_OK;
-}
-
 static onx_status go_through(differ *d, onx_node *node) {
     onx_grad g = {
         .node = node, .op = onx_op_of(node), .opset = d->opset, .facts = d->facts, .diag = d->diag};
@@ -231,7 +230,7 @@ static onx_status go_through(differ *d, onx_node *node) {
         const onx_value *value = onx_node_input(node, i);
         g.wants[i] = value && onx_grad_path_has(&d->path, value);
     }
-    ONX_TRY(spend(d));
+    ONX_TRY(spend(d, RULE));
     ONX_TRY(onx_grad_apply(&g, d->graph, dxs));
     for (size_t i = 0; i < n_in; i++)
         if (dxs[i]) ONX_TRY(add_grad(d, onx_node_input(node, i), dxs[i]));
@@ -292,6 +291,7 @@ static onx_status start(differ *d, bool *done) {
     }
     ONX_TRY(find_names(d));
     ONX_TRY(onx_grad_path_find(&d->path, d->y, d->n, d->named, d->diag));
+    ONX_TRY(spend(d, d->path.n + 1));
     *done = !d->path.blocked;
     return *done ? differentiate(d) : ONX_OK;
 }
@@ -338,6 +338,7 @@ static onx_status expand_some(onx_model *model, const onx_facts_options *infer, 
             return onx_fail_nomem(diag);
         nodes[(*found)++] = node;
     }
+    if (*found && onx_model_set_opset(model, "onx.internal", 1)) return onx_fail_nomem(diag);
     for (size_t i = 0; i < *found; i++) {
         bool done = false;
         ONX_TRY(expand(model, nodes[i], infer, left, &done, diag));
@@ -348,19 +349,16 @@ static onx_status expand_some(onx_model *model, const onx_facts_options *infer, 
 
 onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag) {
     onx_arena arena;
-    size_t left = SOME_RULES + RULES_PER_NODE * onx_graph_node_count(model->graph);
-    size_t found = 0, expanded = 0, all = 0;
+    size_t left = SOME_WORK + WORK_PER_NODE * onx_graph_node_count(model->graph);
+    size_t found = 0, expanded = 0;
     onx_diag own = ONX_INIT(onx_diag);
     onx_status status;
     onx_arena_init(&arena, model->msg.doc->ctx);
     do {
         status = expand_some(model, infer, &arena, &left, &found, &expanded, diag ? diag : &own);
-        all += expanded;
     } while (!status && expanded && expanded < found);
     onx_arena_fini(&arena);
     if (!status && found != expanded)
         status = onx_fail(diag, ONX_INVALID, "Gradient nodes are differentiated by each other");
-    if (!status && all && onx_model_set_opset(model, "onx.internal", 1))
-        status = onx_fail_nomem(diag);
     return status;
 }

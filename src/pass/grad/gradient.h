@@ -54,6 +54,7 @@ struct onx_grad_rule {
     const char *by[3];  /* the gradient by each input; NULL: it has none */
     bool broadcasts;    /* the gradients are then summed to the shapes of the inputs */
     bool constant;      /* it does not depend on its inputs, almost everywhere */
+    uint32_t ignores;   /* bit i: of input i only type or shape matter */
     size_t outputs;     /* how many the rule knows about; 0 means 1 */
     size_t needs;       /* how many the node must have for it; 0: as it is */
     /* In place of the texts, where they depend on the node. */
@@ -65,6 +66,9 @@ extern const onx_grad_rule onx_grad_eltwise[], onx_grad_move[], onx_grad_reduce[
     onx_grad_linear[], onx_grad_norm[];
 /* NULL: there is none. */
 const onx_grad_rule *onx_grad_rule_find(const onx_op *op);
+/* Does the rule have a gradient by that input? One that is 0 everywhere is none. */
+bool onx_grad_rule_has(const onx_grad_rule *rule, size_t input);
+bool onx_grad_rule_ignores(const onx_grad_rule *rule, size_t input);
 /* The nodes of a rule, at the end of the graph. dxs[i] is set where wants[i] is, and the rule has
  * a gradient by input i. */
 onx_status onx_grad_apply(onx_grad *g, onx_graph *graph, onx_value **dxs) ONX_MUST_CHECK;

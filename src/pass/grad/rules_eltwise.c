@@ -88,7 +88,7 @@ const onx_grad_rule onx_grad_eltwise[] = {
     {"Atanh", .by = {"q = Mul (x0, x0) r = Sub ($1, q) dx0 = Div (dy0, r)"}},
     FLAT("Bernoulli"),
     {"Cast", .write = write_cast},
-    {"CastLike", .write = write_cast},
+    {"CastLike", .write = write_cast, .ignores = 1 << 1},
     FLAT("Ceil"),
     {"Clip",
      .by = {"same = Equal (x0, y0) dx0 = Where (same, dy0, $0)",

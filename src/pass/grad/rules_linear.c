@@ -118,14 +118,12 @@ static onx_status write_conv_x(onx_grad *g) {
     if (onx_grad_wants(g, 1))
         onx_grad_put(g, "dx1 = onx.internal.ConvGradW" ATTRS "(dy0, x1, , x3)");
     if (onx_grad_wants(g, 3)) onx_grad_put(g, "dx3 = Conv" ATTRS "(dy0, x1)");
-    if (onx_grad_wants(g, 0)) onx_grad_put(g, "shape = Shape (x0) dx0 = Expand ($0, shape)");
     return ONX_OK;
 }
 static onx_status write_conv_w(onx_grad *g) {
     if (onx_grad_wants(g, 0))
         onx_grad_put(g, "dx0 = onx.internal.ConvGradX" ATTRS "(x0, dy0, , x3)");
     if (onx_grad_wants(g, 3)) onx_grad_put(g, "dx3 = Conv" ATTRS "(x0, dy0)");
-    if (onx_grad_wants(g, 1)) onx_grad_put(g, "shape = Shape (x1) dx1 = Expand ($0, shape)");
     return ONX_OK;
 }
 
@@ -153,8 +151,6 @@ static onx_status write_average_pool(onx_grad *g) {
 
 /* Attributes that are not written stay away: older versions lack some. */
 static onx_status write_average_pool_grad(onx_grad *g) {
-    if (onx_grad_wants(g, 0)) onx_grad_put(g, "shape = Shape (x0) dx0 = Expand ($0, shape)");
-    if (!onx_grad_wants(g, 1)) return ONX_OK;
     onx_buf_puts(&g->text, "dx1 = AveragePool");
     ONX_TRY(onx_grad_put_attrs(g));
     onx_grad_put(g, " (dy0)");
@@ -163,10 +159,11 @@ static onx_status write_average_pool_grad(onx_grad *g) {
 
 const onx_grad_rule onx_grad_linear[] = {
     {"AveragePool", .write = write_average_pool},
-    {"AveragePoolGrad", .domain = "onx.internal", .write = write_average_pool_grad},
+    {"AveragePoolGrad", .domain = "onx.internal", .write = write_average_pool_grad,
+     .ignores = 1 << 0},
     {"Conv", .write = write_conv},
-    {"ConvGradW", .domain = "onx.internal", .write = write_conv_w},
-    {"ConvGradX", .domain = "onx.internal", .write = write_conv_x},
+    {"ConvGradW", .domain = "onx.internal", .write = write_conv_w, .ignores = 1 << 1},
+    {"ConvGradX", .domain = "onx.internal", .write = write_conv_x, .ignores = 1 << 0},
     {"ConvTranspose", .write = write_conv_transpose},
     {"Gemm", .write = write_gemm},
     {"MatMul", .write = write_matmul},

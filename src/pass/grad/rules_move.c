@@ -131,7 +131,8 @@ const onx_grad_rule onx_grad_move[] = {
      .by = {"whole = Constant <value: tensor = int64[1] {-1}> () flat = Reshape (dy0, whole) "
             "nowhere = Constant <value: tensor = int64 {0}> () out = Less (x1, nowhere) "
             "some = Where (out, nowhere, x1) taken = Gather <axis: int = 0> (flat, some) "
-            "dx0 = Where (out, $0, taken)"}},
+            "dx0 = Where (out, $0, taken)"},
+     .ignores = 1 << 2},
     MOVE("Compress"),
     {"Concat", .write = write_concat},
     {"CumSum", .write = write_cumsum},
@@ -153,7 +154,8 @@ const onx_grad_rule onx_grad_move[] = {
     MOVE("SpaceToDepth"),
     {"Split", .write = write_split, .outputs = SIZE_MAX},
     VIEW("Squeeze"),
-    {"SumTo", .domain = "onx.internal", .by = {"shape = Shape (x0) dx0 = Expand (dy0, shape)"}},
+    {"SumTo", .domain = "onx.internal", .by = {"shape = Shape (x0) dx0 = Expand (dy0, shape)"},
+     .ignores = 1 << 1},
     MOVE("Tile"),
     {"TopK", .write = write_top, .needs = 2},
     {"Transpose", .write = write_transpose},
