@@ -102,6 +102,7 @@ typedef struct onx_engine {
     onx_workers *workers;
     size_t threads;
     bool dynamic;            /* all steps LATE */
+    uint8_t poison;          /* what fresh memory of a run is filled with; 0: it is not */
     struct onx_store *store; /* packed weights */
 } onx_engine;
 
