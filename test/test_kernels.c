@@ -192,10 +192,8 @@ static bool load_cases(void) {
     for (size_t i = 0; i < ONX_COUNT(own); i++) {
         named_case *made = new_case(own[i].node);
         (void)snprintf(path, sizeof path,
-                       "<ir_version: 10, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n"
-                       "g () => () <%s>\n{ y = %s }",
-                       "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3]>\ng () => "
-                       "() <%s>\n{ y = %s }",
+                       "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3, "
+                       "\"com.microsoft\" : 1]>\ng () => () <%s>\n{ y = %s }",
                        own[i].opset, own[i].inputs, own[i].node);
         keep_case(made, CHECK(kernel_case_text(path, &made->c)));
     }
