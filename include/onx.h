@@ -1430,6 +1430,9 @@ typedef struct onx_run_options {
     onx_cancel *cancel;
     double timeout; /* seconds; 0: none */
     onx_profile *profile;
+    /* Called before each step of the main graph, in the thread of the run; `node` may be "". */
+    void (*progress)(void *user, size_t step, size_t steps, const char *node);
+    void *progress_user;
 } onx_run_options;
 
 /* The model is checked as far as running it needs. */

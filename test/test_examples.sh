@@ -33,6 +33,25 @@ if "$BUILD/examples/run_model" "$dir/linear.onnx" "$dir/house.npy" 2>"$dir/err";
 fi
 grep -q "^run_model: .*'A'" "$dir/err" || { cat "$dir/err"; exit 1; }
 
+"$BUILD/examples/predict" "$ROOT/examples/models/linear.onnx" >"$dir/out"
+diff - "$dir/out" <<'END'
+253 and 155.75
+END
+[ "$(wc -l <"$ROOT/examples/predict.c")" -lt 30 ] || { echo "FAILED: predict.c is not short"; exit 1; }
+
+"$BUILD/examples/watch_value" "$ROOT/examples/models/linear.onnx" "$dir/house.npy" >"$dir/out"
+"$BUILD/examples/watch_value" "$ROOT/examples/models/linear.onnx" "$dir/house.npy" sum >>"$dir/out"
+diff - "$dir/out" <<'END'
+sum  (MatMul)
+price  (Add)
+sum: float[2,1], from 35.75 to 133, 0 not finite
+END
+
+"$BUILD/examples/run_threads" "$ROOT/examples/models/linear.onnx" 4 50 >"$dir/out" 2>/dev/null
+diff - "$dir/out" <<'END'
+200 runs
+END
+
 "$BUILD/examples/custom_op" >"$dir/out"
 diff - "$dir/out" <<'END'
 2 4 6

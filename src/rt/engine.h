@@ -122,6 +122,8 @@ struct onx_run {
     const atomic_bool *cancel; /* NULL: none */
     int64_t deadline;          /* of onx_clock_ns; 0: none */
     onx_profile *profile;
+    void (*progress)(void *user, size_t step, size_t steps, const char *node); /* NULL: none */
+    void *progress_user;
     onx_diag *diag;
 };
 void onx_wanted_clear(onx_wanted *wanted);

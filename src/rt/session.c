@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
+#include "pass/grad/gradient.h"
 #include "pass/inline.h"
 #include "rt/eval.h"
 
@@ -114,7 +115,8 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     ONX_TRY(inline_functions(s, diag));
     ONX_TRY(refuse_internal(s->source, diag));
     ONX_TRY(onx_session_write_out(s->source, diag));
-    return ONX_OK;
+    onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
+    return onx_gradient_expand(s->source, &infer, diag);
 }
 
 /* The packed weights of a model: made by its first session. One that counts its memory has its
@@ -325,9 +327,14 @@ onx_status onx_session_run(onx_session *s, size_t n_in, const onx_arg *in, size_
     if (n_out > OUT_FEW) before = onx_mem_alloc(s->ctx, n_out * sizeof *before);
     if (!before) return onx_fail_nomem(diag);
     if (n_out) memcpy(before, out, n_out * sizeof *before);
-    onx_run run = {.engine = &s->engine, .profile = given.profile, .diag = diag};
+    onx_run run = {.engine = &s->engine,
+                   .profile = given.profile,
+                   .progress = given.progress,
+                   .progress_user = given.progress_user,
+                   .diag = diag};
     run.cancel = given.cancel ? onx_cancel_flag(given.cancel) : NULL;
-    if (given.timeout > 0) run.deadline = onx_clock_ns() + (int64_t)(given.timeout * 1e9);
+    if (given.timeout > 0 && given.timeout < 1e9) /* longer than that is for ever */
+        run.deadline = onx_clock_ns() + (int64_t)(given.timeout * 1e9);
     onx_variant *variant = NULL;
     onx_lane *lane = NULL;
     onx_status status = pick_variant(s, n_out, out, &variant, diag);

@@ -20,6 +20,7 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
+    size_t bias;          /* the input */
     float lo, hi;         /* the result is clamped to these, in ConvBlocked */
     bool winograd;        /* weights are packed for that, too (conv_blocked_simd.c) */
     const onx_tile *tile; /* the program of ConvBlocked, or NULL */
@@ -35,7 +36,8 @@ onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) O
  * in its channel. */
 bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *at);
 
-/* Elements of float or double as doubles; other types are widened to float in scratch. */
+/* Elements of any type of numbers as doubles. Those of other types than float and double are widened
+ * to one of them in scratch; complex numbers are two elements each. */
 typedef struct onx_wide {
     const char *data; /* may be unaligned */
     bool is_double;

@@ -34,7 +34,7 @@ onx_status onx_transpose_bind(onx_call *call) {
     return onx_move_bind(call);
 }
 
-onx_status onx_transpose_run(onx_call *call, onx_tile *tile) {
+onx_status onx_transpose_run(onx_call *call, onx_copy_tile *tile) {
     const onx_operand *in = call->in[0], *out = call->out[0];
     int64_t from[ONX_RANK_MAX], to[ONX_RANK_MAX];
     onx_strides(in, from);

@@ -6,6 +6,7 @@
 
 onx_status onx_transpose_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_transpose_bind(onx_call *call) ONX_MUST_CHECK;
-onx_status onx_transpose_run(onx_call *call, onx_tile *tile) ONX_MUST_CHECK; /* NULL: plain loops */
+onx_status onx_transpose_run(onx_call *call, onx_copy_tile *tile)
+    ONX_MUST_CHECK; /* NULL: plain loops */
 
 #endif

@@ -40,15 +40,15 @@ onx_status onx_move_end(onx_call *call, size_t index, const char *elements) ONX_
 enum { ONX_COPY_RANK = 2 * ONX_RANK_MAX };
 typedef struct onx_copy onx_copy;
 /* rows x cols elements: to[r * to_row + c] = from[r + c * from_col]. */
-typedef void onx_tile(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
-                      int64_t cols);
+typedef void onx_copy_tile(const char *from, int64_t from_col, char *to, int64_t to_row,
+                           int64_t rows, int64_t cols);
 struct onx_copy {
     size_t size; /* bytes of an element */
     size_t rank;
     bool empty;
     int64_t from_at, to_at; /* the first element */
     int64_t dims[ONX_COPY_RANK], from[ONX_COPY_RANK], to[ONX_COPY_RANK];
-    onx_tile *tile; /* a faster way for elements of that size; NULL: plain loops */
+    onx_copy_tile *tile; /* a faster way for elements of that size; NULL: plain loops */
 };
 
 onx_copy onx_copy_begin(size_t size);
@@ -72,6 +72,9 @@ typedef struct onx_ints {
 
 /* init: an attribute. UNSUPPORTED when it is longer than any use of it. */
 onx_status onx_ints_attr(const onx_call *call, const char *name, onx_ints *out) ONX_MUST_CHECK;
+/* An element of such an input: an int32 or int64, or, as in the first opset, a float that is an
+ * integer. False: it is not. */
+bool onx_ints_at(const onx_operand *in, int64_t at, int64_t *out) ONX_MUST_CHECK;
 /* bind: an input that the host reads. */
 onx_status onx_ints_input(const onx_call *call, size_t index, onx_ints *out) ONX_MUST_CHECK;
 /* init: into call->state; bind: from input `index`, or, when there is none, from call->state. */
