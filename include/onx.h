@@ -1503,7 +1503,7 @@ ONX_API onx_status onx_profile_write(const onx_profile *profile, onx_profile_for
  * lie. */
 typedef struct onx_plan_value {
     const char *name;
-    char type[128]; /* "float[1,64,112,112]"; "?" when it is known only in the run */
+    char type[128]; /* "float[1,64,112,112]"; "float[1,?]", "?": some is known only in the run */
     /* "slab"; "share": the place of another value; "input", "output", "constant"; "bind": computed
      * while binding; "run": its size is known only in the run */
     const char *where;
@@ -1517,11 +1517,16 @@ typedef struct onx_plan_step {
     const uint32_t *in, *out; /* values; UINT32_MAX: absent */
     int32_t overwrites;       /* which input output 0 is written over; -1: none */
     size_t scratch;
+    /* Of the graphs inside the node, which belong to this plan. They have slabs of their own; where
+     * the sizes that come in are known only in the run, so are theirs. */
+    size_t n_children;
+    const struct onx_plan *const *children;
 } onx_plan_step;
 typedef struct onx_plan onx_plan;
 ONX_API onx_status onx_plan_new(onx_session *session, size_t n_in, const onx_arg *in,
                                 onx_plan **out, onx_diag *diag);
 ONX_API void onx_plan_free(onx_plan *plan);
+ONX_API const char *onx_plan_name(const onx_plan *plan); /* of a child: "then_branch"; else "" */
 ONX_API size_t onx_plan_step_count(const onx_plan *plan);
 ONX_API const onx_plan_step *onx_plan_step_at(const onx_plan *plan, size_t index);
 ONX_API size_t onx_plan_value_count(const onx_plan *plan);
