@@ -254,6 +254,10 @@ void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name) {
     fflush(stderr);
 }
 
+void cli_progress_step(void *progress, size_t step, size_t steps, const char *node) {
+    cli_progress_show(progress, step, steps, node);
+}
+
 void cli_progress_hide(cli_progress *p) {
     if (p->visible) fputs("\r\033[K", stderr);
     p->visible = false;

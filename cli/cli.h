@@ -96,6 +96,8 @@ typedef struct cli_progress {
     bool visible;        /* there is a line on the terminal */
 } cli_progress;
 void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name);
+/* The same for onx_run_options.progress, with a cli_progress as its user. */
+void cli_progress_step(void *progress, size_t step, size_t steps, const char *node);
 void cli_progress_hide(cli_progress *p); /* before anything else is printed, and in the end */
 /* The nearest of the names to what was typed; NULL when none is near. */
 const char *cli_nearest(const char *typed, const char *(*name_at)(const void *, size_t),

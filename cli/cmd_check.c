@@ -127,7 +127,7 @@ static onx_status load(const char *path, onx_format format, onx_model **out, onx
     load.format = format;
     if (cli_is_stdio(path)) {
         onx_reader in = cli_stdin();
-        return onx_model_load_stream(NULL, &in, &load, out, diag);
+        return onx_model_load_stream(cli_context(), &in, &load, out, diag);
     }
     if (!onx_model_load(cli_context(), path, &load, out, diag)) return ONX_OK;
     load.no_external = true; /* the checker says what is wrong with external data */

@@ -141,10 +141,14 @@ static int put_profile(const cli_args *args, const onx_profile *profile) {
 static int compute(const runner *r, const feed *in, outputs *out, onx_profile *profile) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_run_options how = ONX_INIT(onx_run_options);
+    cli_progress progress = {.start = 0};
     how.profile = profile;
-    if (onx_session_run(r->session, in->count, in->args, out->count, out->args, &how, &diag))
-        return runner_fail(r, &diag);
-    return CLI_OK;
+    how.progress = cli_progress_step;
+    how.progress_user = &progress;
+    onx_status status =
+        onx_session_run(r->session, in->count, in->args, out->count, out->args, &how, &diag);
+    cli_progress_hide(&progress);
+    return status ? runner_fail(r, &diag) : CLI_OK;
 }
 
 static int run_outputs(const runner *r, const feed *in, outputs *out) {

@@ -101,7 +101,7 @@ static bool compare_output(const running *r, const onx_arg *arg, size_t index, c
     onx_data_kind kind = feed_kind(onx_session_output_type(r->session, index));
     const char *name = onx_session_output_name(r->session, index);
     compare_how how = {.names = {name, path},
-                       .rtol = r->random ? (double)INFINITY : r->rtol,
+                       .rtol = r->random ? 0 : r->rtol,
                        .atol = r->random ? (double)INFINITY : r->atol,
                        .out = r->out,
                        .quiet = true};
@@ -224,7 +224,7 @@ static onx_status pass_through(onx_model **model, onx_format format, onx_diag *d
     save.external = ONX_EXTERNAL_INLINE;
     load.copy = true;
     onx_status status = onx_model_save_memory(*model, &save, &bytes, &size, diag);
-    if (!status) status = onx_model_load_memory(NULL, bytes, size, &load, &back, diag);
+    if (!status) status = onx_model_load_memory(cli_context(), bytes, size, &load, &back, diag);
     onx_buffer_free(NULL, bytes, size);
     if (status) return status;
     onx_model_free(*model);
@@ -234,7 +234,7 @@ static onx_status pass_through(onx_model **model, onx_format format, onx_diag *d
 
 static bool open_session(running *r, const conform_how *how) {
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_status status = onx_model_load(NULL, r->c->model, NULL, &r->model, &diag);
+    onx_status status = onx_model_load(cli_context(), r->c->model, NULL, &r->model, &diag);
     if (!status && how->through) status = pass_through(&r->model, how->through, &diag);
     if (!status) status = onx_session_new(r->model, &how->session, &r->session, &diag);
     if (status) return failed(r, &diag);

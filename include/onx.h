@@ -1367,22 +1367,50 @@ typedef enum onx_level {
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
 
+/* What may be done to the numbers. Nothing of this build makes use of FAST yet: both are STRICT. */
+typedef enum onx_numerics {
+    ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
+    ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
+} onx_numerics;
+
+typedef enum onx_log_level {
+    ONX_LOG_DEBUG,   /* about single nodes */
+    ONX_LOG_INFO,    /* what was decided: providers, programs, memory */
+    ONX_LOG_WARNING, /* it works, but not as it was asked for */
+} onx_log_level;
+typedef void onx_log_fn(void *user, onx_log_level level, const char *message);
+
 typedef struct onx_session_options {
     size_t size;
-    const char *providers; /* in order of preference: "cpu"; NULL: what there is */
+    /* In order of preference: "cuda, cpu". "cpu" and "cuda" are known, and the names
+     * CPUExecutionProvider and CUDAExecutionProvider. One that is not in this build is passed over
+     * when one that is follows, else UNSUPPORTED. NULL: what there is. */
+    const char *providers;
     const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
     /* Of a run; 0: as many as the process may use. Weights are packed with all of these. */
     size_t threads;
     onx_level level;
-    size_t memory_limit; /* bytes that the session may allocate; 0: no limit of its own */
+    /* Bytes that the session may hold at once: its copy of the model, its programs, packed weights
+     * (which sessions without a limit share), memory of runs, outputs that the caller has not given
+     * back. More is NO_MEMORY, and the session stays usable. 0: no limit of its own. */
+    size_t memory_limit;
     size_t n_sizes;      /* dimensions that are fixed ahead */
     const onx_size *sizes;
-    size_t n_initializers; /* that take the place of those of the model with their names */
+    /* Initializers that take the place of those of the model with their names, whose own data may
+     * be missing; that define what the model leaves open; or that fix an input, which then is none
+     * any more. */
+    size_t n_initializers;
     const onx_tensor *const *initializers;
     size_t n_pins; /* values that every run can be asked for; see onx_session_run */
     const char *const *pins;
     bool pin_all; /* every value of the graph */
     bool dynamic; /* bind every step when it runs, as if no shape were known before */
+    onx_numerics numerics;
+    onx_log_fn *log; /* hears what the session decides, on any thread that uses it. NULL: nobody */
+    void *log_user;
+    /* For tests: fresh memory is filled with this byte; then results that depend on memory which
+     * nobody wrote differ. 0: it is not, unless the environment says ONX_POISON=0xA5. */
+    uint8_t poison;
 } onx_session_options;
 
 /* One input or output of a run. Start with zeros. */
@@ -1402,6 +1430,9 @@ typedef struct onx_run_options {
     onx_cancel *cancel;
     double timeout; /* seconds; 0: none */
     onx_profile *profile;
+    /* Called before each step of the main graph, in the thread of the run; `node` may be "". */
+    void (*progress)(void *user, size_t step, size_t steps, const char *node);
+    void *progress_user;
 } onx_run_options;
 
 /* The model is checked as far as running it needs. */

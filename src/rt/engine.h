@@ -102,6 +102,7 @@ typedef struct onx_engine {
     onx_workers *workers;
     size_t threads;
     bool dynamic;            /* all steps LATE */
+    uint8_t poison;          /* what fresh memory of a run is filled with; 0: it is not */
     struct onx_store *store; /* packed weights */
 } onx_engine;
 
@@ -121,6 +122,8 @@ struct onx_run {
     const atomic_bool *cancel; /* NULL: none */
     int64_t deadline;          /* of onx_clock_ns; 0: none */
     onx_profile *profile;
+    void (*progress)(void *user, size_t step, size_t steps, const char *node); /* NULL: none */
+    void *progress_user;
     onx_diag *diag;
 };
 void onx_wanted_clear(onx_wanted *wanted);

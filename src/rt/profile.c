@@ -38,6 +38,12 @@ static void put_operand(const onx_operand *operand, char *text, size_t size, siz
     if (operand->rank) put(text, size, at, "]");
 }
 
+void onx_operand_text(const onx_operand *operand, char *text, size_t size) {
+    size_t at = 0;
+    text[0] = 0;
+    put_operand(operand, text, size, &at);
+}
+
 void onx_call_shapes(const onx_call *call, bool outputs, char *text, size_t size) {
     size_t at = 0;
     text[0] = 0;
