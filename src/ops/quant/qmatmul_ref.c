@@ -115,7 +115,7 @@ static onx_status task_b(void *user, onx_call *call, size_t index, void *scratch
     (void)call, (void)scratch;
     for (size_t c = first; c < end; c++)
         onx_product_terms(q, 1, j->b + c / p->n * p->k * p->n + c % p->n * p->b_col, p->b_row, p->k,
-                          zero_of(q->b_zero, q->n_b_zero, c), j->terms + c * p->k * j->size, 1);
+                          zero_of(q->b_zero, q->n_b_zero, c), j->terms + c * p->k * j->size);
     return ONX_OK;
 }
 
@@ -151,7 +151,7 @@ static onx_status make_rows(const job *j, onx_call *call, size_t first, size_t n
     onx_matmul_at(p, first / p->m, &a, &b);
     for (size_t i = 0; i < n; i++)
         onx_product_terms(q, 0, j->a + a * p->m * p->k + (row + i) * p->a_row, p->a_col, p->k,
-                          zero_of(q->a_zero, q->n_a_zero, a * p->m + row + i), terms + i * line, 1);
+                          zero_of(q->a_zero, q->n_a_zero, a * p->m + row + i), terms + i * line);
     for (size_t col = 0; col < p->n; col += COLUMNS) {
         size_t width = p->n - col < COLUMNS ? p->n - col : COLUMNS;
         const char *columns = j->terms + (b * p->n + col) * line;
