@@ -3,8 +3,9 @@
  * Nearest only moves elements, of any type. Linear and cubic make a block of a row in two steps, in
  * double, so that nothing as large as a tensor lies in between:
  *
- *     x  rows that the other axes name, times their weights ──▶ sum ──▶ weights of the last axis ──▶
- *     y, rounded once (integers: to the nearest, halves to even)
+ *     rows of x that the other axes name, times their weights: a sum
+ *     elements of the sum, times the weights of the last axis: y, rounded once (integers: to the
+ *     nearest, halves to even)
  *
  * Complex numbers are two floats each. */
 #include "ops/resize/resize_ref.h"
