@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ── Messages ────────────────────────────────────────────────────────────────────────────────── */
@@ -101,9 +102,9 @@ int cli_finish(void) {
 
 static onx_status load(const char *path, const onx_load_options *options, onx_model **out,
                        onx_diag *diag) {
-    if (!cli_is_stdio(path)) return onx_model_load(NULL, path, options, out, diag);
+    if (!cli_is_stdio(path)) return onx_model_load(cli_context(), path, options, out, diag);
     onx_reader reader = cli_stdin();
-    onx_status status = onx_model_load_stream(NULL, &reader, options, out, diag);
+    onx_status status = onx_model_load_stream(cli_context(), &reader, options, out, diag);
     if (status && !diag->file[0]) snprintf(diag->file, sizeof diag->file, "standard input");
     return status;
 }
@@ -234,4 +235,30 @@ cli_text cli_dims(onx_dtype dtype, size_t rank, const int64_t *dims) {
         n += (size_t)snprintf(text.s + n, size - n, i ? ",%lld" : "%lld", (long long)dims[i]);
     snprintf(text.s + n, size - n, "%s", rank == 0 ? "" : i < rank ? ",…]" : "]");
     return text;
+}
+
+/* ── Progress ────────────────────────────────────────────────────────────────────────────────── */
+
+void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name) {
+    enum { WIDTH = 60 };
+    struct timespec t;
+    if (!cli_is_terminal(stderr)) return;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    if (p->start == 0) p->start = now;
+    if (now - p->start < 1 || now - p->shown < 0.1) return;
+    p->shown = now;
+    p->visible = true;
+    fprintf(stderr, "\r\033[K%s of %s ", cli_count(at).s, cli_count(n).s);
+    cli_put(stderr, (onx_str){name, strnlen(name, WIDTH)});
+    fflush(stderr);
+}
+
+void cli_progress_step(void *progress, size_t step, size_t steps, const char *node) {
+    cli_progress_show(progress, step, steps, node);
+}
+
+void cli_progress_hide(cli_progress *p) {
+    if (p->visible) fputs("\r\033[K", stderr);
+    p->visible = false;
 }

@@ -58,7 +58,7 @@ struct cli_command {
 
 extern const cli_command cli_info, cli_print, cli_check, cli_infer, cli_convert, cli_extract,
     cli_merge, cli_inline, cli_rename, cli_dims_cmd, cli_strip, cli_constants, cli_code, cli_tensor,
-    cli_run, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
+    cli_run, cli_conform, cli_diff, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 
@@ -89,6 +89,16 @@ int cli_no_memory(const cli_command *command); /* CLI_BAD */
 void cli_warn(const cli_command *command, const char *what, const onx_diag *diag);
 /* A line on stderr that is neither: what was chosen, what is going on. */
 void cli_note(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2, 3);
+/* How far long work is, "12 of 2,033 NAME", on stderr: when that is a terminal, and from the second
+ * second on. Start with zeros. */
+typedef struct cli_progress {
+    double start, shown; /* seconds */
+    bool visible;        /* there is a line on the terminal */
+} cli_progress;
+void cli_progress_show(cli_progress *p, size_t at, size_t n, const char *name);
+/* The same for onx_run_options.progress, with a cli_progress as its user. */
+void cli_progress_step(void *progress, size_t step, size_t steps, const char *node);
+void cli_progress_hide(cli_progress *p); /* before anything else is printed, and in the end */
 /* The nearest of the names to what was typed; NULL when none is near. */
 const char *cli_nearest(const char *typed, const char *(*name_at)(const void *, size_t),
                         const void *names);
@@ -100,6 +110,12 @@ onx_reader cli_stdin(void);
 onx_writer cli_stdout(void);
 /* Flush standard output: CLI_BAD if anything of it could not be written. */
 int cli_finish(void);
+
+/* What models are loaded into; NULL: the default context. With --ops, which every command has, it
+ * has the operators of the libraries. */
+onx_context *cli_context(void);
+int cli_load_ops(const cli_command *command, const char *path);
+void cli_context_close(void);
 
 /* Load a model from a file or, for "-", from standard input. With `lenient` (not NULL), missing
  * external data are no failure: the model then has none, and `lenient` says what is wrong. */

@@ -14,7 +14,7 @@ enum {
 static const cli_option options[] = {
     RUNNER_ROWS,
     {"seconds", 0, "S", "run it over and over for so long (3)"},
-    {"ops", 0, NULL, "also where the time goes, by operator and kernel"},
+    {"operators", 0, NULL, "also where the time goes, by operator and kernel"},
     {"json", 0, NULL, "as a JSON document"},
     {NULL, 0, NULL, NULL},
 };
@@ -86,12 +86,16 @@ static int compare_times(const void *a, const void *b) {
 
 static int run_many(bench *b, double seconds) {
     enum { MOST = 100000 };
-    double end = runner_now() + 1e3 * seconds;
+    double start = runner_now(), now = start;
+    cli_progress progress = {.start = 0};
     int status = CLI_OK;
     if (!(b->times = calloc(MOST, sizeof *b->times))) return cli_no_memory(b->r.args->command);
     do {
+        cli_progress_show(&progress, (size_t)((now - start) / 1e3), (size_t)seconds, "seconds");
         status = run_once(b, NULL, &b->times[b->runs++]);
-    } while (status == CLI_OK && b->runs < MOST && runner_now() < end);
+        now = runner_now();
+    } while (status == CLI_OK && b->runs < MOST && now < start + 1e3 * seconds);
+    cli_progress_hide(&progress);
     qsort(b->times, b->runs, sizeof *b->times, compare_times);
     return status;
 }

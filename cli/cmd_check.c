@@ -127,11 +127,11 @@ static onx_status load(const char *path, onx_format format, onx_model **out, onx
     load.format = format;
     if (cli_is_stdio(path)) {
         onx_reader in = cli_stdin();
-        return onx_model_load_stream(NULL, &in, &load, out, diag);
+        return onx_model_load_stream(cli_context(), &in, &load, out, diag);
     }
-    if (!onx_model_load(NULL, path, &load, out, diag)) return ONX_OK;
+    if (!onx_model_load(cli_context(), path, &load, out, diag)) return ONX_OK;
     load.no_external = true; /* the checker says what is wrong with external data */
-    return onx_model_load(NULL, path, &load, out, diag);
+    return onx_model_load(cli_context(), path, &load, out, diag);
 }
 
 static int check(const cli_args *args, checking *c, const onx_model *model) {
@@ -174,12 +174,6 @@ static int check_file(const cli_args *args, const char *path, onx_format format,
     return status;
 }
 
-/* On a terminal, which of many files it is at. */
-static void show_progress(size_t i, size_t n) {
-    if (n > 1 && cli_is_terminal(stderr) && !cli_is_terminal(stdout))
-        fprintf(stderr, "\r%zu of %zu%s", i, n, i == n ? "\n" : "");
-}
-
 static int list_rules(void) {
     const onx_rule *rule;
     for (size_t i = 0; (rule = onx_rule_at(i)); i++)
@@ -191,6 +185,7 @@ static int run(const cli_args *args) {
     onx_format format = ONX_FORMAT_AUTO;
     bool as_json = args->values[CHECK_JSON] != NULL;
     json j;
+    cli_progress progress = {.start = 0};
     int status = CLI_OK;
     if (args->values[CHECK_RULES]) return list_rules();
     if (!args->n_files) return cli_usage(args->command, "needs a model");
@@ -198,11 +193,12 @@ static int run(const cli_args *args) {
     json_begin(&j, stdout);
     if (as_json) json_open(&j, NULL, '[');
     for (size_t i = 0; i < args->n_files; i++) {
-        show_progress(i, args->n_files);
+        if (!cli_is_terminal(stdout))
+            cli_progress_show(&progress, i, args->n_files, args->files[i]);
         int one = check_file(args, args->files[i], format, as_json ? &j : NULL);
         if (one != CLI_OK) status = one;
     }
-    show_progress(args->n_files, args->n_files);
+    cli_progress_hide(&progress);
     if (as_json) json_close(&j);
     return status;
 }

@@ -1,6 +1,7 @@
 /* cmd_run.c: onx run: a model with inputs from files or made up; outputs shown or written. */
 #define _POSIX_C_SOURCE 200809L
 #include "feed.h"
+#include "folder.h"
 #include "show.h"
 #include "timing.h"
 
@@ -71,22 +72,12 @@ static void outputs_close(outputs *out) {
     free(out->args);
 }
 
-/* A value's name as that of a file: what is not plain becomes %XX, so that no two are the same. */
-static void plain_name(const char *name, char *out, size_t size) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t used = 0;
-    for (; *name && used + 4 < size; name++)
-        used += (size_t)snprintf(out + used, size - used, strchr(plain, *name) ? "%c" : "%%%02X",
-                                 (unsigned char)*name);
-    out[used] = '\0';
-}
-
 static onx_status save(const runner *r, const onx_data *data, const char *name, size_t index,
                        onx_diag *diag) {
     const char *folder = r->args->values[RUN_FOLDER];
     char path[4096], file[2048];
     if (r->args->values[RUN_ALL])
-        plain_name(name, file, sizeof file);
+        folder_plain_name(name, file, sizeof file);
     else
         snprintf(file, sizeof file, "output_%zu", index);
     snprintf(path, sizeof path, "%s/%s.pb", folder, file);
@@ -150,10 +141,14 @@ static int put_profile(const cli_args *args, const onx_profile *profile) {
 static int compute(const runner *r, const feed *in, outputs *out, onx_profile *profile) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_run_options how = ONX_INIT(onx_run_options);
+    cli_progress progress = {.start = 0};
     how.profile = profile;
-    if (onx_session_run(r->session, in->count, in->args, out->count, out->args, &how, &diag))
-        return runner_fail(r, &diag);
-    return CLI_OK;
+    how.progress = cli_progress_step;
+    how.progress_user = &progress;
+    onx_status status =
+        onx_session_run(r->session, in->count, in->args, out->count, out->args, &how, &diag);
+    cli_progress_hide(&progress);
+    return status ? runner_fail(r, &diag) : CLI_OK;
 }
 
 static int run_outputs(const runner *r, const feed *in, outputs *out) {

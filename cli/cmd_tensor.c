@@ -244,9 +244,12 @@ static int compare(const cli_args *args) {
     int status = source_open(args, args->files[0], &s[0]);
     if (status == CLI_OK) status = source_open(args, args->files[1], &s[1]);
     if (status == CLI_OK) {
-        const char *const names[2] = {args->files[0], args->files[1]};
-        const onx_data *const data[2] = {s[0].data, s[1].data};
-        status = compare_data(args->command, names, data, rtol, atol);
+        compare_how how = {.command = args->command,
+                           .names = {args->files[0], args->files[1]},
+                           .rtol = rtol,
+                           .atol = atol,
+                           .out = stdout};
+        status = compare_data(&how, s[0].data, s[1].data);
     }
     source_close(&s[0]);
     source_close(&s[1]);

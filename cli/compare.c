@@ -5,9 +5,8 @@
 #include <string.h>
 
 typedef struct comparison {
-    const cli_command *command;
-    const char *const *names;
-    double rtol, atol;
+    const compare_how *how;
+    FILE *out;
     char place[128];                  /* of the part: "[2]", or "" */
     uint64_t total, different, parts; /* over all parts */
     double max_abs, max_rel;
@@ -15,11 +14,11 @@ typedef struct comparison {
 } comparison;
 
 static bool differ(comparison *c, const char *what, const char *a, const char *b) {
-    printf("different%s: %s ", c->place, what);
-    cli_puts(stdout, a);
-    fputs(" and ", stdout);
-    cli_puts(stdout, b);
-    putchar('\n');
+    fprintf(c->out, "different%s: %s ", c->place, what);
+    cli_puts(c->out, a);
+    fputs(" and ", c->out);
+    cli_puts(c->out, b);
+    fputc('\n', c->out);
     c->differs = true;
     return false;
 }
@@ -37,7 +36,7 @@ typedef struct element_errors {
 
 static void see(const comparison *c, element_errors *e, uint64_t index, double error, double size) {
     double relative = error == 0 || isinf(error) ? error : error / size;
-    bool fine = error == 0 || error <= c->atol + c->rtol * size;
+    bool fine = error == 0 || error <= c->how->atol + c->how->rtol * size;
     if (!(error <= e->max_abs)) e->max_abs = error;
     if (!(relative <= e->max_rel)) e->max_rel = relative;
     if (!fine && e->different++ == 0) e->first = index;
@@ -108,15 +107,15 @@ static void compare_numbers(const comparison *c, const values *v, element_errors
 }
 
 static void report(comparison *c, const values *v, const element_errors *e) {
-    printf("different%s: %s of %s element%s", c->place, cli_count(e->different).s,
-           cli_count(v->count).s, cli_plural(v->count));
+    fprintf(c->out, "different%s: %s of %s element%s", c->place, cli_count(e->different).s,
+            cli_count(v->count).s, cli_plural(v->count));
     if (v->dtype != ONX_DTYPE_STRING)
-        printf(", largest error %.6g, relative %.6g", e->max_abs, e->max_rel);
-    printf("\n  first at %s: ", values_place(v, e->first).s);
-    cli_puts(stdout, values_text(&v[0], e->first).s);
-    fputs(" and ", stdout);
-    cli_puts(stdout, values_text(&v[1], e->first).s);
-    putchar('\n');
+        fprintf(c->out, ", largest error %.6g, relative %.6g", e->max_abs, e->max_rel);
+    fprintf(c->out, "\n  first at %s: ", values_place(v, e->first).s);
+    cli_puts(c->out, values_text(&v[0], e->first).s);
+    fputs(" and ", c->out);
+    cli_puts(c->out, values_text(&v[1], e->first).s);
+    fputc('\n', c->out);
     c->differs = true;
 }
 
@@ -151,8 +150,11 @@ static bool open_values(comparison *c, const onx_tensor *const t[2], values v[2]
     onx_diag diag = ONX_INIT(onx_diag);
     for (int i = 0; i < 2; i++) {
         if (values_open(&v[i], t[i], &diag) == ONX_OK) continue;
-        if (!diag.file[0]) snprintf(diag.file, sizeof diag.file, "%s", c->names[i]);
-        cli_fail(c->command, &diag);
+        if (!diag.file[0]) snprintf(diag.file, sizeof diag.file, "%s", c->how->names[i]);
+        if (c->how->command)
+            cli_fail(c->how->command, &diag);
+        else
+            fprintf(c->out, "%s: %s\n", diag.file, diag.message);
         if (i) values_close(&v[0]);
         c->failed = true;
         return false;
@@ -229,20 +231,19 @@ static void set_place(comparison *c, const parts *p) {
                                  p->stack[i].at - 1);
 }
 
-int compare_data(const cli_command *command, const char *const names[2],
-                 const onx_data *const data[2], double rtol, double atol) {
-    comparison c = {.command = command, .names = names, .rtol = rtol, .atol = atol};
-    parts p[2] = {{.root = data[0]}, {.root = data[1]}};
-    for (const onx_data *a, *b; (a = parts_next(&p[0])) && (b = parts_next(&p[1]));) {
+int compare_data(const compare_how *how, const onx_data *a, const onx_data *b) {
+    comparison c = {.how = how, .out = how->out};
+    parts p[2] = {{.root = a}, {.root = b}};
+    while ((a = parts_next(&p[0])) && (b = parts_next(&p[1]))) {
         set_place(&c, &p[0]);
         if (!compare_parts(&c, a, b)) break;
     }
-    if (!c.differs && !c.failed) {
-        printf("equal: %s element%s", cli_count(c.total).s, cli_plural(c.total));
-        if (c.max_abs > 0)
-            printf(" within the tolerance, largest error %.6g, relative %.6g", c.max_abs,
-                   c.max_rel);
-        putchar('\n');
-    }
-    return c.differs || c.failed ? CLI_BAD : CLI_OK;
+    if (c.differs || c.failed) return CLI_BAD;
+    if (how->quiet) return CLI_OK;
+    fprintf(c.out, "equal: %s element%s", cli_count(c.total).s, cli_plural(c.total));
+    if (c.max_abs > 0)
+        fprintf(c.out, " within the tolerance, largest error %.6g, relative %.6g", c.max_abs,
+                c.max_rel);
+    fputc('\n', c.out);
+    return CLI_OK;
 }

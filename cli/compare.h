@@ -4,10 +4,16 @@
 
 #include "values.h"
 
-/* Says on standard output how they differ, or how near they are. CLI_OK: for all elements
- * |a - b| <= atol + rtol * |b|, and types, shapes and all else are equal; CLI_BAD: not so, or the
- * data are bad. */
-int compare_data(const cli_command *command, const char *const names[2],
-                 const onx_data *const data[2], double rtol, double atol);
+typedef struct compare_how {
+    const cli_command *command; /* for what cannot be read; NULL: that is said in `out`, too */
+    const char *names[2];       /* of the files */
+    double rtol, atol;
+    FILE *out;  /* gets how they differ, or how near they are */
+    bool quiet; /* nothing when they do not differ */
+} compare_how;
+
+/* CLI_OK: for all elements |a - b| <= atol + rtol * |b|, and types, shapes and all else are equal;
+ * CLI_BAD: not so, or the data are bad. */
+int compare_data(const compare_how *how, const onx_data *a, const onx_data *b);
 
 #endif

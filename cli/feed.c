@@ -14,7 +14,7 @@ static const char *input_name(const void *session, size_t index) {
     return index < onx_session_input_count(session) ? onx_session_input_name(session, index) : NULL;
 }
 
-static onx_data_kind kind_of(const onx_type *type) {
+onx_data_kind feed_kind(const onx_type *type) {
     static const onx_data_kind kinds[] = {
         [ONX_TYPE_NONE] = ONX_DATA_NONE,         [ONX_TYPE_TENSOR] = ONX_DATA_TENSOR,
         [ONX_TYPE_SEQUENCE] = ONX_DATA_SEQUENCE, [ONX_TYPE_SPARSE_TENSOR] = ONX_DATA_SPARSE_TENSOR,
@@ -23,26 +23,27 @@ static onx_data_kind kind_of(const onx_type *type) {
     return type ? kinds[onx_type_kind_of(type)] : ONX_DATA_NONE;
 }
 
-static int load(const runner *r, feed *f, size_t input, const char *path) {
-    onx_diag diag = ONX_INIT(onx_diag);
-    onx_data_kind kind = kind_of(onx_session_input_type(r->session, input));
-    onx_status status = onx_data_load(NULL, path, kind, &f->data[input], &diag);
-    if (!status) status = onx_arg_from_data(f->data[input], &f->args[input], &diag);
-    f->args[input].name = onx_session_input_name(r->session, input);
-    if (!status) return CLI_OK;
-    if (!diag.file[0]) snprintf(diag.file, sizeof diag.file, "%s", path);
-    return runner_fail(r, &diag);
+static onx_status load(const onx_session *session, feed *f, size_t input, const char *path,
+                       onx_diag *diag) {
+    onx_data_kind kind = feed_kind(onx_session_input_type(session, input));
+    onx_status status = onx_data_load(NULL, path, kind, &f->data[input], diag);
+    if (!status) status = onx_arg_from_data(f->data[input], &f->args[input], diag);
+    f->args[input].name = onx_session_input_name(session, input);
+    if (status && !diag->file[0]) snprintf(diag->file, sizeof diag->file, "%s", path);
+    return status;
 }
 
 /* "NAME=FILE", where names may hold '=' too. */
 static int load_named(const runner *r, feed *f, const char *text) {
+    onx_diag diag = ONX_INIT(onx_diag);
     const char *name;
     char typed[256];
     for (size_t i = 0; (name = input_name(r->session, i)); i++) {
         size_t size = strlen(name);
         if (strncmp(text, name, size) || text[size] != '=') continue;
         if (f->args[i].name) return cli_usage(r->args->command, "input '%s' is given twice", name);
-        return load(r, f, i, text + size + 1);
+        if (load(r->session, f, i, text + size + 1, &diag)) return runner_fail(r, &diag);
+        return CLI_OK;
     }
     if (!strchr(text, '='))
         return cli_usage(r->args->command, "--input needs NAME=FILE, not '%s'", text);
@@ -61,24 +62,26 @@ static bool find_file(const char *folder, size_t number, char *path, size_t size
     return false;
 }
 
-/* input_0 … are the inputs that have no default, in the order of the graph, then the others. */
-static int load_folder(const runner *r, feed *f, const char *folder) {
+static onx_status fail(onx_diag *diag, onx_status status, const char *file, const char *message) {
+    diag->status = status;
+    snprintf(diag->file, sizeof diag->file, "%.255s", file);
+    snprintf(diag->message, sizeof diag->message, "%s", message);
+    return status;
+}
+
+onx_status feed_folder(const onx_session *session, const char *folder, feed *f, onx_diag *diag) {
     char path[4096];
     size_t number = 0;
-    int status = CLI_OK;
-    if (access(folder, R_OK | X_OK) != 0) {
-        cli_note(r->args->command, "%s: cannot be read: %s", folder, strerror(errno));
-        return CLI_BAD;
-    }
+    onx_status status = ONX_OK;
+    if (access(folder, R_OK | X_OK) != 0) return fail(diag, ONX_IO, folder, strerror(errno));
     for (int optional = 0; optional < 2; optional++)
-        for (size_t i = 0; i < f->count && status == CLI_OK; i++) {
-            if (onx_session_input_optional(r->session, i) != (optional == 1)) continue;
+        for (size_t i = 0; i < f->count && !status; i++) {
+            if (onx_session_input_optional(session, i) != (optional == 1)) continue;
             bool found = find_file(folder, number++, path, sizeof path);
-            if (found && !f->args[i].name) status = load(r, f, i, path);
+            if (found && !f->args[i].name) status = load(session, f, i, path, diag);
         }
-    if (status == CLI_OK && find_file(folder, number, path, sizeof path))
-        return cli_usage(r->args->command, "there is a file '%s', but the model has %zu input%s",
-                         path, f->count, cli_plural(f->count));
+    if (!status && find_file(folder, number, path, sizeof path))
+        return fail(diag, ONX_USAGE, path, "the model has fewer inputs than there are files");
     return status;
 }
 
@@ -233,8 +236,7 @@ static int complete(const runner *r, feed *f, feed_rest rest) {
     return status;
 }
 
-/* Those that were left out close ranks. */
-static void compact(feed *f) {
+void feed_compact(feed *f) {
     size_t n = 0;
     for (size_t i = 0; i < f->count; i++) {
         if (!f->args[i].name) continue;
@@ -244,22 +246,28 @@ static void compact(feed *f) {
     f->count = n;
 }
 
-int feed_open(const runner *r, feed_rest rest, feed *out) {
-    const char *text, *folder = r->args->values[RUNNER_INPUTS];
-    size_t at = 0, count = onx_session_input_count(r->session);
-    int status = CLI_OK;
+bool feed_new(const onx_session *session, feed *out) {
+    size_t count = onx_session_input_count(session);
     *out = (feed){.count = count};
     out->args = calloc(count + 1, sizeof *out->args);
     out->data = calloc(count + 1, sizeof *out->data);
-    if (!out->args || !out->data) {
-        out->count = 0;
-        return cli_no_memory(r->args->command);
-    }
+    if (out->args && out->data) return true;
+    out->count = 0;
+    return false;
+}
+
+int feed_open(const runner *r, feed_rest rest, feed *out) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    const char *text, *folder = r->args->values[RUNNER_INPUTS];
+    size_t at = 0;
+    int status = CLI_OK;
+    if (!feed_new(r->session, out)) return cli_no_memory(r->args->command);
     while (status == CLI_OK && (text = cli_next_value(r->args, RUNNER_INPUT, &at)))
         status = load_named(r, out, text);
-    if (status == CLI_OK && folder) status = load_folder(r, out, folder);
+    if (status == CLI_OK && folder && feed_folder(r->session, folder, out, &diag))
+        status = runner_fail(r, &diag);
     if (status == CLI_OK) status = complete(r, out, rest);
-    if (status == CLI_OK) compact(out);
+    if (status == CLI_OK) feed_compact(out);
     return status;
 }
 

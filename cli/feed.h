@@ -21,4 +21,15 @@ typedef struct feed {
 int feed_open(const runner *r, feed_rest rest, feed *out);
 void feed_close(feed *f);
 
+/* The same step by step, for sessions without a command line. A place for each input, all empty;
+ * false: no memory. */
+bool feed_new(const onx_session *session, feed *out);
+/* Fill the empty ones from input_0.pb (or .npy) …: first the inputs that have no default, in the
+ * order of the graph, then the others. */
+onx_status feed_folder(const onx_session *session, const char *folder, feed *f, onx_diag *diag);
+/* Those that are still empty are left out. */
+void feed_compact(feed *f);
+/* What a file for a value of this type holds; NONE: anything. */
+onx_data_kind feed_kind(const onx_type *type);
+
 #endif

@@ -22,6 +22,8 @@ static const cli_command *const commands[] = {
     &cli_code,
     &cli_tensor,
     &cli_run,
+    &cli_conform,
+    &cli_diff,
     &cli_bench,
     &cli_plan,
     &cli_ops,
@@ -61,6 +63,7 @@ static int run(const cli_command *command, int argc, char **argv) {
     if (status == CLI_OK && !help) status = command->run(&args);
     if (status == CLI_OK && help) cli_print_help(command, stdout);
     cli_args_free(&args);
+    cli_context_close();
     return status;
 }
 

@@ -62,8 +62,25 @@ static bool asks_for_help(const char *arg) {
     return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
+/* What every command has, beyond its own options. */
+static const cli_option common[] = {
+    {"ops", 0, "LIB", "operators from a shared library; may be given many times"},
+    {"help", 'h', NULL, "show this help"},
+};
+
+static bool asks_for_ops(const char *arg) {
+    return !strcmp(arg, "--ops") || !strncmp(arg, "--ops=", 6);
+}
+
+static int load_ops(const cli_command *command, int argc, char **argv, int *at) {
+    if (argv[*at][5]) return cli_load_ops(command, argv[*at] + 6);
+    if (*at + 1 == argc) return cli_usage(command, "--ops needs a value: --ops LIB");
+    return cli_load_ops(command, argv[++*at]);
+}
+
 int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args, bool *help) {
     bool options = true;
+    int status = CLI_OK;
     *args = (cli_args){.command = command, .files = argv};
     *help = false;
     args->given = calloc((size_t)argc + 1, sizeof *args->given);
@@ -73,10 +90,13 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args,
             options = false;
         else if (options && asks_for_help(argv[i]))
             *help = true;
+        else if (options && asks_for_ops(argv[i]))
+            status = load_ops(command, argc, argv, &i);
         else if (!options || argv[i][0] != '-' || !argv[i][1])
             args->files[args->n_files++] = argv[i];
-        else if (parse_option(args, argc, argv, &i) != CLI_OK)
-            return CLI_USAGE;
+        else
+            status = parse_option(args, argc, argv, &i);
+        if (status != CLI_OK) return status;
     }
     if (*help) return CLI_OK;
     if (args->n_files < command->min_files)
@@ -178,12 +198,11 @@ static void print_option(const cli_option *o, FILE *out) {
 }
 
 void cli_print_help(const cli_command *command, FILE *out) {
-    static const cli_option help = {"help", 'h', NULL, "show this help"};
     fprintf(out, "usage: onx %s%s%s\n\n%s\n", command->name, *command->synopsis ? " " : "",
             command->synopsis, command->help);
     fprintf(out, "\noptions:\n");
     for (const cli_option *o = command->options; o->name; o++) print_option(o, out);
-    print_option(&help, out);
+    for (size_t i = 0; i < CLI_COUNT(common); i++) print_option(&common[i], out);
 }
 
 /* ── Near misses ─────────────────────────────────────────────────────────────────────────────── */

@@ -27,31 +27,31 @@ int64_t runner_size(const runner *r, const char *dim) {
 
 /* ── The session ─────────────────────────────────────────────────────────────────────────────── */
 
-static bool read_options(const runner *r, onx_session_options *out) {
+bool runner_session_options(const cli_args *args, size_t first, onx_session_options *out) {
     static const char *const levels[] = {"0", "1", "2", NULL};
     size_t level = 2;
     uint64_t threads = 0;
-    if (!cli_get_number(r->args, RUNNER_THREADS, &threads) ||
-        !cli_get_choice(r->args, RUNNER_LEVEL, levels, &level))
+    if (!cli_get_number(args, first, &threads) || !cli_get_choice(args, first + 2, levels, &level))
         return false;
+    *out = ONX_INIT(onx_session_options);
     out->threads = (size_t)threads;
+    out->cpu = args->values[first + 1];
     out->level = (onx_level)(ONX_LEVEL_NONE + level);
-    out->cpu = r->args->values[RUNNER_CPU];
-    out->n_sizes = r->sizes.n;
-    out->sizes = r->sizes.sizes;
     return true;
 }
 
 int runner_open(const cli_args *args, bool pin_all, runner *out) {
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_session_options options = ONX_INIT(onx_session_options);
+    onx_session_options options;
     *out = (runner){.args = args};
     double start = runner_now();
     int status = cli_load(args->command, args->files[0], ONX_FORMAT_AUTO, NULL, &out->model);
     if (status == CLI_OK)
         status = cli_sizes_read(args, RUNNER_SET, onx_model_graph(out->model), &out->sizes);
     if (status != CLI_OK) return status;
-    if (!read_options(out, &options)) return CLI_USAGE;
+    if (!runner_session_options(args, RUNNER_THREADS, &options)) return CLI_USAGE;
+    options.n_sizes = out->sizes.n;
+    options.sizes = out->sizes.sizes;
     options.pin_all = pin_all;
     if (onx_session_new(out->model, &options, &out->session, &diag)) return runner_fail(out, &diag);
     out->load_ms = runner_now() - start;

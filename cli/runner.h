@@ -20,8 +20,10 @@ enum {
     {"inputs", 0, "DIR", "inputs are the files input_0.pb (or .npy) … of a folder, in order"},     \
         {"input", 0, "NAME=FILE", "one input; may be given many times"},                           \
         {"set", 0, "DIM=N", "size of a symbolic dimension; may be given many times"},              \
-        {"seed", 0, "N", "of random inputs (1)"},                                                  \
-        {"threads", 0, "N", "as many threads (as many as the process may use)"},                   \
+        {"seed", 0, "N", "of random inputs (1)"}, RUNNER_SESSION_ROWS
+/* What sessions are made with. */
+#define RUNNER_SESSION_ROWS                                                                        \
+    {"threads", 0, "N", "as many threads (as many as the process may use)"},                       \
         {"cpu", 0, "ISA", "at most this instruction set: base, avx2, avx512, neon"}, {             \
         "level", 0, "N", "optimization: 0 none, 1 portable rewrites, 2 all (2)"                    \
     }
@@ -38,6 +40,9 @@ typedef struct runner {
  * close in any case. */
 int runner_open(const cli_args *args, bool pin_all, runner *out);
 void runner_close(runner *r);
+/* Options for a session, from those of RUNNER_SESSION_ROWS, which begin at place `first` of the
+ * command's table. False, after saying so, when they make no sense. */
+bool runner_session_options(const cli_args *args, size_t first, onx_session_options *out);
 /* Of --set; -1: not given. */
 int64_t runner_size(const runner *r, const char *dim);
 double runner_now(void); /* milliseconds */

@@ -825,11 +825,12 @@ ONX_API void onx_schema_free(const onx_schema *schema);
 ONX_API bool onx_schema_runs(const onx_schema *schema, uint32_t *types);
 
 /* Operators of your own. They count as much as those above, for all models of the context: checked,
- * inferred, listed, inlined where they have a function body. Without one they cannot be run.
+ * inferred, listed; run by their kernels, or inlined where they have a function body instead.
  *
+ *     onx_kernel_def kernel = {.size = sizeof kernel, .types = "float", .run = run_twice};
  *     onx_op_def twice = {.size = sizeof twice, .domain = "my.ops", .name = "Twice", .since = 1,
  *                         .signature = "(X:T) -> (Y:T) {times:int=2} [T:float|double]",
- *                         .infer = infer_twice};
+ *                         .infer = infer_twice, .n_kernels = 1, .kernels = &kernel};
  *     onx_context_add_ops(ctx, 1, &twice, &diag);
  *
  * A signature lists inputs, outputs, attributes and type variables. After the name of an input or
@@ -849,6 +850,9 @@ typedef struct onx_op_def {
     onx_op_infer *infer; /* types and shapes of its outputs; NULL: from the function, or types alone
                              from the type variables */
     void *user;          /* for `infer` */
+    size_t n_kernels;    /* how it is computed: the first that takes a node runs it */
+    const struct onx_kernel_def *kernels;
+    bool varies; /* equal inputs may give different outputs: equal nodes are not made one */
 } onx_op_def;
 /* Add operators, all or none; what they point to is copied, but for `user`. CONFLICT: there is such
  * an operator already. Not while another thread uses the context. `ctx` must not be NULL. */
@@ -879,6 +883,113 @@ ONX_API onx_str onx_infer_string(const onx_infer *infer, const char *attribute);
 ONX_API onx_status onx_infer_set_type(onx_infer *infer, size_t output, const char *type);
 /* The node cannot be right: return this. */
 ONX_API onx_status onx_infer_fail(onx_infer *infer, const char *fmt, ...);
+
+/* A kernel of your own: how an operator is computed, for some types. Its functions are called in
+ * this order; each returns ONX_OK, or onx_kernel_fail with what is wrong:
+ *
+ *     init   once per node: read attributes and constants into the state. UNSUPPORTED: the next
+ *            kernel is tried
+ *     bind   once per signature of shapes: the shapes of all outputs (onx_kernel_set_shape)
+ *     run    once per run, in many threads at once: write every element of all outputs
+ *     fini   when the session goes: give back what the state holds
+ *
+ * A kernel is never given inputs that its signature does not allow, or values that are not tensors.
+ * What it may rely on: tensors are dense; inputs of the caller and constants need not be aligned;
+ * outputs do not overlap inputs, but where `overwrite` says so. */
+typedef struct onx_call onx_call; /* a node that is being made ready, or run */
+typedef onx_status onx_kernel_fn(onx_call *call, void *user);
+typedef struct onx_kernel_def {
+    size_t size;
+    const char *name;  /* in plans and profiles; NULL: that of the operator */
+    const char *types; /* of the inputs, as in signatures: "float|double, int64"; NULL: all that the
+                          signature allows; so it is for inputs beyond the list */
+    onx_kernel_fn *init; /* may be NULL */
+    onx_kernel_fn *bind; /* NULL: output 0 has type and shape of input 0 */
+    onx_kernel_fn *run;
+    void (*fini)(void *state, void *user); /* of a state, if init succeeded; may be NULL */
+    void *user;                            /* for all four */
+    uint32_t overwrite; /* bit i: output 0 may be written over input i: each element is read before
+                           its place is written */
+    uint32_t host;      /* bit i: bind reads the data of input i */
+    bool late; /* output shapes depend on data: there is no bind, run makes all outputs with
+                  onx_kernel_make_output */
+} onx_kernel_def;
+
+/* init: zeroed memory for what the kernel knows of the node; NULL: no memory, or the second call.
+ * Afterwards it is read only: runs share it. */
+ONX_API void *onx_kernel_new_state(onx_call *call, size_t bytes);
+ONX_API void *onx_kernel_state(const onx_call *call); /* NULL: there is none */
+/* Attributes, or their defaults. Lists are NULL where there is none. */
+ONX_API int64_t onx_kernel_int(const onx_call *call, const char *attribute);
+ONX_API float onx_kernel_float(const onx_call *call, const char *attribute);
+ONX_API onx_str onx_kernel_string(const onx_call *call, const char *attribute);
+ONX_API const int64_t *onx_kernel_ints(const onx_call *call, const char *attribute, size_t *n);
+ONX_API const float *onx_kernel_floats(const onx_call *call, const char *attribute, size_t *n);
+ONX_API const onx_node *onx_kernel_node(const onx_call *call);
+/* Inputs. One that is absent has dtype NONE. In init a rank or size that is not known is -1. */
+ONX_API size_t onx_kernel_input_count(const onx_call *call);
+ONX_API onx_dtype onx_kernel_dtype(const onx_call *call, size_t input);
+ONX_API int64_t onx_kernel_rank(const onx_call *call, size_t input);
+ONX_API const int64_t *onx_kernel_dims(const onx_call *call, size_t input); /* `rank` of them */
+ONX_API int64_t onx_kernel_count(const onx_call *call, size_t input);       /* of elements */
+/* Its elements: in run; in bind of `host` inputs and constants; in init of constants. Otherwise,
+ * and of strings: NULL. */
+ONX_API const void *onx_kernel_input(const onx_call *call, size_t input);
+ONX_API onx_str onx_kernel_text(const onx_call *call, size_t input, int64_t index); /* a string */
+/* Outputs. One that nobody wants has no memory: the functions below then do nothing. */
+ONX_API size_t onx_kernel_output_count(const onx_call *call);
+ONX_API bool onx_kernel_has_output(const onx_call *call, size_t output);
+/* bind: what an output is; INVALID when a size is negative. */
+ONX_API onx_status onx_kernel_set_shape(onx_call *call, size_t output, onx_dtype dtype, size_t rank,
+                                        const int64_t *dims);
+/* run of a late kernel: the same, and its memory in `*data` (which may be NULL). */
+ONX_API onx_status onx_kernel_make_output(onx_call *call, size_t output, onx_dtype dtype,
+                                          size_t rank, const int64_t *dims, void **data);
+/* run: where the elements of an output go; NULL: nobody wants it, or they are strings. */
+ONX_API void *onx_kernel_output(const onx_call *call, size_t output);
+ONX_API onx_status onx_kernel_set_text(onx_call *call, size_t output, int64_t index, onx_str text);
+/* bind: memory for the run: so much of it, and so much for each thread; not initialised. */
+ONX_API onx_status onx_kernel_set_scratch(onx_call *call, size_t bytes, size_t each);
+ONX_API void *onx_kernel_scratch(const onx_call *call); /* run: the first of the two */
+/* run: tasks 0 … count - 1, in any order, on the threads of the session; best of 10 µs to 10 ms
+ * each. `scratch` is that of the thread. A task that fails returns a status, not onx_kernel_fail,
+ * and makes no tasks of its own. The first failure is returned. */
+typedef onx_status onx_kernel_task(void *user, onx_call *call, size_t index, void *scratch);
+ONX_API onx_status onx_kernel_parallel(onx_call *call, size_t count, onx_kernel_task *task,
+                                       void *user);
+/* run: is the run to end? Then return ONX_CANCELLED. Between tasks it is looked at anyway. */
+ONX_API bool onx_kernel_stopped(const onx_call *call);
+/* The node cannot be run: return this. The sentence may name sizes; node and types are added. */
+ONX_API onx_status onx_kernel_fail(onx_call *call, onx_status status, const char *fmt, ...);
+
+/* Operators from a shared library, which stays loaded as long as the context. The library has the
+ * line ONX_OPS_LIBRARY, and a function that adds its operators:
+ *
+ *     ONX_OPS_LIBRARY
+ *     onx_status onx_register_ops(onx_context *ctx, onx_diag *diag) {
+ *         return onx_context_add_ops(ctx, 1, &twice, diag);
+ *     }
+ *
+ * It calls the functions of onx.h that the program has: a program that is linked with libonx.a must
+ * export them (-rdynamic). A library is code that runs with the rights of the program: none is ever
+ * loaded because a model asks for it. UNSUPPORTED: made for another version of this interface; if
+ * its function fails, none of its operators are added. */
+ONX_API onx_status onx_context_load_ops(onx_context *ctx, const char *path, onx_diag *diag);
+#define ONX_OPS_VERSION 1
+#ifdef __cplusplus
+#define ONX_OPS_EXTERN extern "C"
+#else
+#define ONX_OPS_EXTERN extern
+#endif
+#define ONX_OPS_LIBRARY                                                                            \
+    ONX_OPS_EXTERN ONX_OPS_EXPORT const uint32_t onx_ops_version;                                  \
+    const uint32_t onx_ops_version = ONX_OPS_VERSION;                                              \
+    ONX_OPS_EXTERN ONX_OPS_EXPORT onx_status onx_register_ops(onx_context *ctx, onx_diag *diag);
+#if defined(__GNUC__)
+#define ONX_OPS_EXPORT __attribute__((visibility("default")))
+#else
+#define ONX_OPS_EXPORT
+#endif
 
 /* ─ Types and shapes ─────────────────────────────────────────────────────────────────────────── */
 
@@ -1256,22 +1367,50 @@ typedef enum onx_level {
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
 
+/* What may be done to the numbers. Nothing of this build makes use of FAST yet: both are STRICT. */
+typedef enum onx_numerics {
+    ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
+    ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
+} onx_numerics;
+
+typedef enum onx_log_level {
+    ONX_LOG_DEBUG,   /* about single nodes */
+    ONX_LOG_INFO,    /* what was decided: providers, programs, memory */
+    ONX_LOG_WARNING, /* it works, but not as it was asked for */
+} onx_log_level;
+typedef void onx_log_fn(void *user, onx_log_level level, const char *message);
+
 typedef struct onx_session_options {
     size_t size;
-    const char *providers; /* in order of preference: "cpu"; NULL: what there is */
-    const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
+    /* In order of preference: "cuda, cpu". "cpu" and "cuda" are known, and the names
+     * CPUExecutionProvider and CUDAExecutionProvider. One that is not in this build is passed over
+     * when one that is follows, else UNSUPPORTED. NULL: what there is. */
+    const char *providers;
+    const char *cpu; /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
     /* Of a run; 0: as many as the process may use. Weights are packed with all of these. */
     size_t threads;
     onx_level level;
-    size_t memory_limit; /* bytes that the session may allocate; 0: no limit of its own */
-    size_t n_sizes;      /* dimensions that are fixed ahead */
+    /* Bytes that the session may hold at once: its copy of the model, its programs, packed weights
+     * (which sessions without a limit share), memory of runs, outputs that the caller has not given
+     * back. More is NO_MEMORY, and the session stays usable. 0: no limit of its own. */
+    size_t memory_limit;
+    size_t n_sizes; /* dimensions that are fixed ahead */
     const onx_size *sizes;
-    size_t n_initializers; /* that take the place of those of the model with their names */
+    /* Initializers that take the place of those of the model with their names, whose own data may
+     * be missing; that define what the model leaves open; or that fix an input, which then is none
+     * any more. */
+    size_t n_initializers;
     const onx_tensor *const *initializers;
     size_t n_pins; /* values that every run can be asked for; see onx_session_run */
     const char *const *pins;
     bool pin_all; /* every value of the graph */
     bool dynamic; /* bind every step when it runs, as if no shape were known before */
+    onx_numerics numerics;
+    onx_log_fn *log; /* hears what the session decides, on any thread that uses it. NULL: nobody */
+    void *log_user;
+    /* For tests: fresh memory is filled with this byte; then results that depend on memory which
+     * nobody wrote differ. 0: it is not, unless the environment says ONX_POISON=0xA5. */
+    uint8_t poison;
 } onx_session_options;
 
 /* One input or output of a run. Start with zeros. */
@@ -1291,6 +1430,9 @@ typedef struct onx_run_options {
     onx_cancel *cancel;
     double timeout; /* seconds; 0: none */
     onx_profile *profile;
+    /* Called before each step of the main graph, in the thread of the run; `node` may be "". */
+    void (*progress)(void *user, size_t step, size_t steps, const char *node);
+    void *progress_user;
 } onx_run_options;
 
 /* The model is checked as far as running it needs. */
@@ -1343,19 +1485,25 @@ typedef struct onx_profile_event {
     const char *shapes; /* "float[1,3,224,224] float[64,3,7,7] -> float[1,64,112,112]" */
     int64_t start_ns, ns;
     size_t bytes;    /* read and written */
-    uint32_t thread; /* of the run */
+    uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
 } onx_profile_event;
 ONX_API onx_status onx_profile_new(onx_context *ctx, onx_profile **out);
 ONX_API void onx_profile_free(onx_profile *profile);
 ONX_API size_t onx_profile_count(const onx_profile *profile);
 ONX_API const onx_profile_event *onx_profile_event_at(const onx_profile *profile, size_t index);
+typedef enum onx_profile_format {
+    ONX_PROFILE_TABLE, /* for people: a line for each node and its shapes, the longest first */
+    ONX_PROFILE_TRACE, /* JSON for Chrome's about:tracing, which Perfetto reads, too */
+} onx_profile_format;
+ONX_API onx_status onx_profile_write(const onx_profile *profile, onx_profile_format format,
+                                     const onx_writer *writer, onx_diag *diag);
 
 /* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values
  * lie. */
 typedef struct onx_plan_value {
     const char *name;
-    char type[128]; /* "float[1,64,112,112]"; "?" when it is known only in the run */
+    char type[128]; /* "float[1,64,112,112]"; "float[1,?]", "?": some is known only in the run */
     /* "slab"; "share": the place of another value; "input", "output", "constant"; "bind": computed
      * while binding; "run": its size is known only in the run */
     const char *where;
@@ -1369,11 +1517,16 @@ typedef struct onx_plan_step {
     const uint32_t *in, *out; /* values; UINT32_MAX: absent */
     int32_t overwrites;       /* which input output 0 is written over; -1: none */
     size_t scratch;
+    /* Of the graphs inside the node, which belong to this plan. They have slabs of their own; where
+     * the sizes that come in are known only in the run, so are theirs. */
+    size_t n_children;
+    const struct onx_plan *const *children;
 } onx_plan_step;
 typedef struct onx_plan onx_plan;
 ONX_API onx_status onx_plan_new(onx_session *session, size_t n_in, const onx_arg *in,
                                 onx_plan **out, onx_diag *diag);
 ONX_API void onx_plan_free(onx_plan *plan);
+ONX_API const char *onx_plan_name(const onx_plan *plan); /* of a child: "then_branch"; else "" */
 ONX_API size_t onx_plan_step_count(const onx_plan *plan);
 ONX_API const onx_plan_step *onx_plan_step_at(const onx_plan *plan, size_t index);
 ONX_API size_t onx_plan_value_count(const onx_plan *plan);

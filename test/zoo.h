@@ -16,6 +16,8 @@ typedef struct zoo_model {
 /* False, with a sentence on stderr, when it cannot be loaded; also when there is no $ONX_DATA. */
 bool zoo_load(onx_context *ctx, const char *name, zoo_model *out);
 void zoo_free(zoo_model *zoo);
+/* As zoo_load, for those that are not kept once they were loaded: there are gigabytes of them. */
+bool zoo_load_once(onx_context *ctx, const char *name, zoo_model *out);
 /* The largest difference from the recorded output, relative to its largest magnitude. */
 double zoo_distance(const zoo_model *zoo, size_t index, const onx_arg *got);
 

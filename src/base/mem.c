@@ -65,14 +65,40 @@ onx_status onx_context_new(const onx_context_options *options, onx_context **out
     return ONX_OK;
 }
 
+static void *parent_resize(void *user, void *ptr, size_t old_size, size_t new_size) {
+    if (new_size) return onx_mem_resize(user, ptr, old_size, new_size);
+    onx_mem_free(user, ptr, old_size);
+    return NULL;
+}
+
+onx_context *onx_context_child(onx_context *parent, size_t memory_limit) {
+    if (memory_limit && memory_limit < sizeof(onx_context)) return NULL;
+    onx_context *ctx = onx_mem_alloc(parent, sizeof *ctx);
+    if (!ctx) return NULL;
+    *ctx = (onx_context){.allocator = {parent, parent_resize},
+                         .limits = parent->limits,
+                         .os = parent->os,
+                         .memory_limit = memory_limit,
+                         .seed = parent->seed,
+                         .custom = parent->custom,
+                         .parent = parent};
+    atomic_init(&ctx->refs, 1);
+    atomic_init(&ctx->memory_used, sizeof *ctx);
+    atomic_init(&ctx->memory_peak, sizeof *ctx);
+    onx_context_retain(parent);
+    return ctx;
+}
+
 void onx_context_retain(onx_context *ctx) {
     atomic_fetch_add(&ctx->refs, 1);
 }
 
 void onx_context_free(onx_context *ctx) {
     if (!ctx || ctx == &default_context || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
-    if (ctx->custom) ctx->custom_free(ctx);
+    if (ctx->custom && ctx->custom_free) ctx->custom_free(ctx);
+    onx_context *parent = ctx->parent;
     ctx->allocator.resize(ctx->allocator.user, ctx, sizeof *ctx, 0);
+    onx_context_free(parent);
 }
 
 size_t onx_context_memory_used(const onx_context *ctx) {
@@ -95,6 +121,8 @@ void *onx_mem_resize(onx_context *ctx, void *ptr, size_t old_size, size_t new_si
     size_t used = atomic_fetch_add(&ctx->memory_used, new_size) + new_size;
     bool fits = !ctx->memory_limit || used - old_size <= ctx->memory_limit;
     void *p = fits ? ctx->allocator.resize(ctx->allocator.user, ptr, old_size, new_size) : NULL;
+    if (p && ctx->poison && new_size > old_size)
+        memset((char *)p + old_size, ctx->poison, new_size - old_size);
     used = atomic_fetch_sub(&ctx->memory_used, p ? old_size : new_size) - (p ? old_size : new_size);
     size_t peak = atomic_load(&ctx->memory_peak);
     while (p && used > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, used)) {

@@ -19,17 +19,22 @@ struct onx_context {
     size_t memory_limit;       /* 0: none */
     atomic_size_t memory_used; /* bytes allocated now */
     atomic_size_t memory_peak;
-    atomic_size_t refs;            /* models and data hold one each */
-    uint64_t seed;                 /* of the hash tables */
-    struct onx_workers *workers;   /* rt/workers.c: the threads that sessions share */
-    atomic_flag workers_lock;      /* held while that is looked up */
-    struct onx_custom_ops *custom; /* ops/custom.c: operators that were added; NULL: none */
-    void (*custom_free)(onx_context *ctx);
+    atomic_size_t refs;                    /* models and data hold one each */
+    uint64_t seed;                         /* of the hash tables */
+    struct onx_workers *workers;           /* rt/workers.c: the threads that sessions share */
+    atomic_flag workers_lock;              /* held while that is looked up */
+    struct onx_custom_ops *custom;         /* ops/custom.c: operators that were added; NULL: none */
+    void (*custom_free)(onx_context *ctx); /* NULL: they belong to the parent */
+    onx_context *parent;                   /* that its memory comes from; NULL: none */
+    uint8_t poison;                        /* fills fresh memory; 0: it does not */
 };
 
 /* `ctx` or, when NULL, the default context, which is never freed. */
 onx_context *onx_context_or_default(onx_context *ctx);
 void onx_context_retain(onx_context *ctx);
+/* A context with a limit of its own, whose memory is also counted by `parent`, and limited there.
+ * It knows the operators of `parent`, and counts itself. */
+onx_context *onx_context_child(onx_context *parent, size_t memory_limit) ONX_MUST_CHECK;
 
 void *onx_mem_alloc(onx_context *ctx, size_t size) ONX_MUST_CHECK; /* uninitialised */
 void *onx_mem_resize(onx_context *ctx, void *ptr, size_t old_size, size_t new_size) ONX_MUST_CHECK;

@@ -216,6 +216,21 @@ static bool is_constant(const onx_facts *facts, const onx_value *value) {
            (facts->model->ir_version < 4 && !value->graph->outer);
 }
 
+/* Written out, it is a tensor of these sizes. */
+static onx_status fact_of_sparse(onx_facts *facts, const onx_sparse *sparse, onx_fact *out) {
+    size_t rank = sparse->dims.n;
+    const onx_sym **dims = onx_arena_array(&facts->arena, rank + 1, sizeof *dims);
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < rank; i++)
+        if (sparse->dims.v[i] >= 0) dims[i] = onx_sym_int(facts->syms, sparse->dims.v[i]);
+    *out = (onx_fact){.kind = ONX_TYPE_TENSOR,
+                      .dtype = onx_tensor_dtype(sparse->values),
+                      .ranked = true,
+                      .rank = rank,
+                      .dims = dims};
+    return ONX_OK;
+}
+
 static onx_status set_initializers(onx_facts *facts, const onx_graph *graph) {
     onx_fact fact;
     ONX_EACH (onx_tensor, tensor, graph->initializer) {
@@ -233,7 +248,7 @@ static onx_status set_initializers(onx_facts *facts, const onx_graph *graph) {
         const onx_tensor *values = sparse->values;
         const onx_value *value = values && values->ref ? values->ref->value : NULL;
         if (!value || value->sparse != sparse) continue;
-        fact = (onx_fact){.kind = ONX_TYPE_TENSOR, .dtype = onx_tensor_dtype(values)};
+        ONX_TRY(fact_of_sparse(facts, sparse, &fact));
         ONX_TRY(keep(facts, NULL, value, &fact));
     }
     return ONX_OK;

@@ -68,6 +68,20 @@ bool onx_value_is_needed(const onx_value *value);
 /* The value may have lost its definition: when nothing needs it, it goes, and notes about it. */
 void onx_value_drop(onx_value *value);
 
+/* tensor.c: its elements are the bytes of `blob`, which it takes over, also on failure; they are as
+ * many as the type and the sizes ask for. */
+onx_status onx_tensor_set_blob(onx_tensor *tensor, onx_dtype dtype, size_t rank,
+                               const int64_t *dims, struct onx_blob *blob, onx_diag *diag)
+    ONX_MUST_CHECK;
+/* dense.c: a sparse tensor written out, as a detached message of `doc`. INVALID when its parts do
+ * not fit; LIMIT when it would be out of proportion. The second only looks at type and sizes. */
+onx_status onx_sparse_dense(onx_doc *doc, const onx_sparse *sparse, onx_tensor **out,
+                            onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_sparse_check(const onx_sparse *sparse, onx_diag *diag) ONX_MUST_CHECK;
+/* initializer.c: a detached tensor of this model's document becomes the initializer of a value of
+ * the graph that no node computes, in place of the one it may have. */
+onx_status onx_value_set_init(onx_value *value, onx_tensor *tensor, onx_diag *diag) ONX_MUST_CHECK;
+
 /* graph.c: CONFLICT, because it is still used */
 onx_status onx_value_fail_used(const onx_value *value, onx_diag *diag);
 

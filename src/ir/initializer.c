@@ -112,6 +112,22 @@ onx_value *onx_graph_add_sparse(onx_graph *graph, const char *name, const onx_da
     return finish(graph, name, copy ? copy->values : NULL, copy, status, &diag);
 }
 
+onx_status onx_value_set_init(onx_value *value, onx_tensor *tensor, onx_diag *diag) {
+    tensor->ref = onx_ref_new(value, tensor, ONX_REF_INIT, 0, &tensor->name);
+    if (!tensor->ref) return onx_fail_nomem(diag);
+    if (value->init) {
+        onx_ref_detach(value->init->ref);
+        onx_msg_remove(value->sparse ? (void *)value->sparse : (void *)value->init);
+    }
+    tensor->name = value->name;
+    onx_msg_set_has(tensor, ONX_ROW(tensor, name));
+    onx_msg_touch(tensor);
+    value->init = tensor;
+    value->sparse = NULL;
+    onx_msg_append(value->graph, ONX_ROW(graph, initializer), tensor);
+    return ONX_OK;
+}
+
 onx_status onx_graph_remove_initializer(onx_graph *graph, onx_value *value, onx_diag *diag) {
     if (!value || value->graph != graph || !value->init)
         return onx_fail(diag, ONX_USAGE, "the value is not an initializer of the graph");

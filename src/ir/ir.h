@@ -365,6 +365,9 @@ onx_status onx_model_link(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
  * what it lacks and link it. */
 onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void *user,
                                 onx_model **out, onx_diag *diag) ONX_MUST_CHECK;
+/* model.c: a copy in another context. */
+onx_status onx_model_clone_to(onx_context *ctx, const onx_model *model, onx_model **out,
+                              onx_diag *diag) ONX_MUST_CHECK;
 /* A copy of `from` that onx_msg_clone_some made gets its external data; no memory: false. */
 bool onx_external_share(const void *from, onx_msg_keep *keep, void *user, void *to) ONX_MUST_CHECK;
 /* verify.c: INVALID when names and links disagree, which is a mistake of ours. */

@@ -108,11 +108,11 @@ static onx_status clone_links(const onx_model *from, onx_msg_keep *keep, void *u
     return ONX_OK;
 }
 
-onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void *user,
-                                onx_model **out, onx_diag *diag) {
+static onx_status clone_some(onx_context *ctx, const onx_model *model, onx_msg_keep *keep,
+                             void *user, onx_model **out, onx_diag *diag) {
     onx_doc *doc;
     onx_model *copy = NULL;
-    ONX_TRY(onx_doc_new(model->msg.doc->ctx, &doc, diag));
+    ONX_TRY(onx_doc_new(ctx, &doc, diag));
     onx_status status = onx_msg_clone_some(doc, model, keep, user, &copy, diag);
     if (!status) status = clone_links(model, keep, user, copy, diag);
     if (status) {
@@ -125,9 +125,19 @@ onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void
     return ONX_OK;
 }
 
+onx_status onx_model_clone_some(const onx_model *model, onx_msg_keep *keep, void *user,
+                                onx_model **out, onx_diag *diag) {
+    return clone_some(model->msg.doc->ctx, model, keep, user, out, diag);
+}
+
 onx_status onx_model_clone(const onx_model *model, onx_model **out, onx_diag *diag) {
+    return onx_model_clone_to(model->msg.doc->ctx, model, out, diag);
+}
+
+onx_status onx_model_clone_to(onx_context *ctx, const onx_model *model, onx_model **out,
+                              onx_diag *diag) {
     onx_model *copy;
-    ONX_TRY(onx_model_clone_some(model, NULL, NULL, &copy, diag));
+    ONX_TRY(clone_some(ctx, model, NULL, NULL, &copy, diag));
     onx_status status = onx_model_link(copy, diag);
     if (status)
         onx_model_free(copy);

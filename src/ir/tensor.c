@@ -79,9 +79,8 @@ static onx_status set_shape(onx_tensor *tensor, onx_dtype dtype, size_t rank, co
     return ONX_OK;
 }
 
-/* Takes over `blob`, which has the right size. */
-static onx_status set_blob(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
-                           onx_blob *blob, onx_diag *diag) {
+onx_status onx_tensor_set_blob(onx_tensor *tensor, onx_dtype dtype, size_t rank,
+                               const int64_t *dims, struct onx_blob *blob, onx_diag *diag) {
     ONX_TRY(onx_doc_keep(tensor->msg.doc, blob, diag));
     ONX_TRY(set_shape(tensor, dtype, rank, dims, diag));
     onx_tensor_set_raw(tensor, blob->bytes);
@@ -94,7 +93,7 @@ onx_status onx_tensor_set_borrowed(onx_tensor *tensor, onx_dtype dtype, size_t r
     onx_blob *blob;
     ONX_TRY(check_size(dtype, rank, dims, data, bytes, diag));
     ONX_TRY(onx_blob_borrow(tensor->msg.doc->ctx, (onx_str){data ? data : "", bytes}, &blob, diag));
-    return set_blob(tensor, dtype, rank, dims, blob, diag);
+    return onx_tensor_set_blob(tensor, dtype, rank, dims, blob, diag);
 }
 
 onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank, const int64_t *dims,
@@ -103,7 +102,7 @@ onx_status onx_tensor_set(onx_tensor *tensor, onx_dtype dtype, size_t rank, cons
     ONX_TRY(check_size(dtype, rank, dims, data, bytes, diag));
     ONX_TRY(onx_blob_new(tensor->msg.doc->ctx, bytes, &blob, diag));
     if (bytes) memcpy((char *)(uintptr_t)blob->bytes.data, data, bytes);
-    return set_blob(tensor, dtype, rank, dims, blob, diag);
+    return onx_tensor_set_blob(tensor, dtype, rank, dims, blob, diag);
 }
 
 onx_status onx_tensor_set_strings(onx_tensor *tensor, size_t rank, const int64_t *dims,

@@ -4,6 +4,7 @@
 #include "ops/custom.h"
 
 #include "base/options.h"
+#include "ops/signature.h"
 
 #include <stdlib.h>
 
@@ -79,6 +80,45 @@ static onx_status check_function(const onx_op *op, onx_context *ctx, onx_diag *d
     return ONX_OK;
 }
 
+/* Can the types of a kernel be read? They are alternatives, one list for each input. */
+static bool are_types(onx_str text) {
+    onx_str input, one;
+    while (onx_signature_cut(&text, ',', &input))
+        while (onx_signature_cut(&input, '|', &one))
+            if (!onx_signature_types(one)) return false;
+    return true;
+}
+
+static onx_status check_kernel(const onx_kernel_def *def, const char *op, onx_diag *diag) {
+    if (!def->run)
+        return onx_fail(diag, ONX_USAGE, "a kernel of the operator '%.100s' has no run", op);
+    if (def->late && def->bind)
+        return onx_fail(diag, ONX_USAGE, "a kernel of '%.100s' is late, but has a bind", op);
+    if (def->types && !are_types(onx_str_of(def->types)))
+        return onx_fail(diag, ONX_USAGE, "'%.100s' are no types that a kernel of '%.100s' can take",
+                        def->types, op);
+    return ONX_OK;
+}
+
+static onx_status copy_kernels(onx_arena *arena, const onx_op_def *def, onx_custom_op *op,
+                               onx_diag *diag) {
+    if (def->n_kernels && !def->kernels)
+        return onx_fail(diag, ONX_USAGE, "the kernels of '%.100s' are missing", def->name);
+    op->kernels = onx_arena_array(arena, def->n_kernels, sizeof *op->kernels);
+    if (!op->kernels) return onx_fail_nomem(diag);
+    const char *next = (const char *)def->kernels;
+    for (; op->n_kernels < def->n_kernels; op->n_kernels++) {
+        onx_kernel_def *kernel = &op->kernels[op->n_kernels];
+        ONX_TRY(ONX_OPTIONS(kernel, next, diag));
+        ONX_TRY(check_kernel(kernel, def->name, diag));
+        if (!copy_text(arena, kernel->name ? kernel->name : def->name, &kernel->name) ||
+            !copy_text(arena, kernel->types, &kernel->types))
+            return onx_fail_nomem(diag);
+        next += def->kernels->size;
+    }
+    return ONX_OK;
+}
+
 static onx_status make_row(struct onx_custom_ops *ops, const onx_op_def *def, onx_custom_op **out,
                            onx_diag *diag) {
     onx_str domain = onx_domain_plain(onx_str_of(def->domain ? def->domain : ""));
@@ -90,10 +130,12 @@ static onx_status make_row(struct onx_custom_ops *ops, const onx_op_def *def, on
         !copy_text(&ops->arena, def->function, &op->row.function))
         return onx_fail_nomem(diag);
     op->row.since = def->since ? (int32_t)def->since : 1;
+    op->row.varies = def->varies;
     op->row.infer = def->infer || !def->function ? onx_infer_custom : NULL;
     op->infer = def->infer;
     op->user = def->user;
     *out = op;
+    ONX_TRY(copy_kernels(&ops->arena, def, op, diag));
     ONX_TRY(check_signature(&op->row, ops->ctx, diag));
     return check_function(&op->row, ops->ctx, diag);
 }
@@ -131,12 +173,13 @@ static onx_status make_rows(struct onx_custom_ops *ops, size_t n, const onx_op_d
 
 static void free_ops(onx_context *ctx) {
     struct onx_custom_ops *ops = ctx->custom;
+    onx_custom_unload(ops);
     onx_arena_fini(&ops->arena);
     onx_mem_free(ctx, ops->rows, ops->n * sizeof(onx_custom_op *));
     onx_mem_free(ctx, ops, sizeof *ops);
 }
 
-static struct onx_custom_ops *ops_of(onx_context *ctx) {
+struct onx_custom_ops *onx_custom_ops_of(onx_context *ctx) {
     if (ctx->custom) return ctx->custom;
     struct onx_custom_ops *ops = onx_mem_alloc(ctx, sizeof *ops);
     if (!ops) return NULL;
@@ -151,7 +194,7 @@ onx_status onx_context_add_ops(onx_context *ctx, size_t n, const onx_op_def *def
         return onx_fail(diag, ONX_USAGE,
                         "operators can be added to a context of your own: see onx_context_new");
     if (n && !defs) return onx_fail(diag, ONX_USAGE, "there are no operators to add");
-    struct onx_custom_ops *ops = ops_of(ctx);
+    struct onx_custom_ops *ops = onx_custom_ops_of(ctx);
     size_t count, bytes;
     if (!ops || !onx_add_size(ops->n, n, &count) ||
         !onx_mul_size(count, sizeof(onx_custom_op *), &bytes))

@@ -47,6 +47,7 @@ struct onx_op {
     const char *function;
     onx_body_fn *body; /* where the body depends on the node; NULL: it does not */
     bool deprecated;   /* from this version on it must not be used */
+    bool varies;       /* equal inputs may give different outputs */
 };
 
 /* The rows of one family; ends with a row without a name. */

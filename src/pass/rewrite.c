@@ -96,7 +96,7 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node) {
         "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
         "Multinomial",  "Bernoulli",        "Dropout",
     };
-    if (!op) return false;
+    if (!op || op->varies) return false;
     for (size_t i = 0; i < ONX_COUNT(random); i++)
         if (onx_pass_is(op, random[i])) return false;
     ONX_EACH (onx_attr, a, node->attribute)

@@ -68,9 +68,6 @@ static onx_status add_value(builder *b, const onx_value *value, onx_role role, u
 static onx_status add_constant(builder *b, const onx_value *value, uint32_t *out) {
     onx_slot slot = {.name = value->name, .role = ONX_ROLE_CONSTANT};
     slot.device = (uint8_t)b->build->engine->host;
-    if (value->sparse)
-        return onx_fail(b->build->diag, ONX_UNSUPPORTED, "the sparse initializer '%.*s'",
-                        ONX_FMT(value->name));
     ONX_TRY(onx_operand_of_tensor(b->build->engine->ctx, value->init, &slot.constant, &slot.owned,
                                   b->build->diag));
     onx_status status = add_slot(b, slot, out);
@@ -83,7 +80,7 @@ static onx_status on_device(builder *b, uint32_t slot, size_t device, uint32_t *
 
 /* An initializer that a caller cannot replace. */
 static bool is_constant(const onx_value *value) {
-    return (value->init || value->sparse) && !value->def && !value->input;
+    return value->init && !value->def && !value->input;
 }
 
 static onx_status capture(builder *b, const onx_value *value, uint32_t outer, uint32_t *out) {
@@ -223,7 +220,8 @@ static onx_status choose(builder *b, onx_step *step, onx_call *call) {
         step->provider = provider;
         step->device = (uint8_t)d;
     }
-    step->kernel = call->kernel;
+    if (status == ONX_OK) step->kernel = call->kernel;
+    step->state = status == ONX_OK ? call->state : NULL;
     return status;
 }
 
@@ -238,7 +236,6 @@ static onx_status pack(builder *b, onx_step *step, onx_call *call) {
     for (size_t i = 0; step->holds && i < call->n_in && i < 32; i++)
         if (call->kernel->packs >> i & 1 && call->in[i] && call->in[i]->constant)
             onx_doc_drop(call->node->msg.doc, (onx_str){call->in[i]->data, call->in[i]->bytes});
-    step->state = call->state;
     step->plan_bytes = call->plan_bytes;
     return ONX_OK;
 }
@@ -332,6 +329,13 @@ static onx_status unknown_operator(const builder *b, const onx_node *node) {
     return ONX_UNSUPPORTED;
 }
 
+/* Programs of subgraphs are at most DEPTH_MAX deep. */
+static void release_step(const onx_engine *engine, onx_step *step) {
+    for (uint32_t i = 0; i < step->n_children; i++) onx_program_fini(step->children[i]);
+    onx_packed_release(engine->store, step->holds);
+    onx_kernel_end(step->kernel, step->state);
+}
+
 static onx_status add_node(builder *b, const onx_node *node) {
     onx_step step = {.op = onx_op_of(node), .node = node};
     if (!step.op) return unknown_operator(b, node);
@@ -347,9 +351,7 @@ static onx_status add_node(builder *b, const onx_node *node) {
     if (status == ONX_OK) status = init_step(b, node, &step);
     if (status == ONX_OK) status = settle(b, &step);
     if (status == ONX_OK) status = add_step(b, &step);
-    if (status == ONX_OK) return ONX_OK;
-    for (uint32_t i = 0; i < step.n_children; i++) onx_program_fini(step.children[i]);
-    onx_packed_release(b->build->engine->store, step.holds);
+    if (status != ONX_OK) release_step(b->build->engine, &step);
     return status;
 }
 
@@ -442,15 +444,10 @@ onx_status onx_program_build(const onx_build *build, const onx_graph *graph, onx
     return build_graph(build, graph, NULL, out);
 }
 
-/* Children are at most DEPTH_MAX deep. */
 void onx_program_fini(onx_program *program) {
     if (!program) return;
     const onx_engine *engine = program->engine;
-    for (size_t i = 0; i < program->n_steps; i++) {
-        onx_step *step = &program->steps[i];
-        for (uint32_t c = 0; c < step->n_children; c++) onx_program_fini(step->children[c]);
-        onx_packed_release(engine->store, step->holds);
-    }
+    for (size_t i = 0; i < program->n_steps; i++) release_step(engine, &program->steps[i]);
     for (size_t i = 0; i < program->n_slots; i++) {
         onx_slot *slot = &program->slots[i];
         if (!slot->owned) continue;

@@ -75,6 +75,7 @@ onx_status onx_eval_node(onx_context *ctx, const onx_provider *provider, const o
     while (call.n_in && !in[call.n_in - 1]) call.n_in--; /* as if they were not written */
     const char *tier = NULL;
     onx_status status = onx_kernel_select(provider, &call, &tier);
+    bool made = status == ONX_OK;
     void *packed = NULL;
     size_t bytes = status == ONX_OK && call.kernel->pack_bytes ? call.kernel->pack_bytes(&call) : 0;
     if (bytes) {
@@ -83,6 +84,7 @@ onx_status onx_eval_node(onx_context *ctx, const onx_provider *provider, const o
         call.packed = packed;
     }
     if (status == ONX_OK) status = bind_and_run(&call, provider);
+    if (made) onx_kernel_end(call.kernel, call.state);
     if (packed) onx_mem_free(ctx, packed, bytes);
     if (status == ONX_OK && kernel) *kernel = call.kernel;
     for (size_t i = 0; i < n_out && status != ONX_OK; i++)

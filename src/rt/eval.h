@@ -16,9 +16,15 @@ void onx_eval_clear(onx_context *ctx, onx_operand *operand);
 onx_status onx_operand_of_tensor(onx_context *ctx, const onx_tensor *tensor, onx_operand *out,
                                  bool *copied, onx_diag *diag) ONX_MUST_CHECK;
 
+/* Is it a row for that version of an operator? Types are not looked at. */
+bool onx_kernel_is_for(const onx_kernel *row, const onx_op *op);
 /* Find a row for a call whose operands say what is known of them, and run its `init`. UNSUPPORTED:
  * there is none; the sentence says why. The call has node, op, ctx, diag, arena, operands. */
 onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const char **tier)
     ONX_MUST_CHECK;
+/* End a state that a row's init made. */
+static inline void onx_kernel_end(const onx_kernel *kernel, void *state) {
+    if (kernel && kernel->fini && state) kernel->fini(kernel, state);
+}
 
 #endif

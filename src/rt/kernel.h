@@ -71,7 +71,7 @@ typedef struct onx_operand {
     int64_t dims[ONX_RANK_MAX]; /* -1: not known; only in init */
 } onx_operand;
 
-typedef struct onx_call {
+struct onx_call {
     const onx_kernel *kernel;
     const onx_op *op;
     const onx_node *node; /* for attributes, in init */
@@ -82,7 +82,7 @@ typedef struct onx_call {
     void *state;          /* init: made with onx_call_state; then read only */
     uint64_t pack_format; /* init: tells apart forms that this kernel packs the same tensor into */
     const void *packed;   /* run: what `pack` made; NULL: inputs are not constant */
-    void *plan;           /* bind writes, run reads: `plan_bytes` of it */
+    void *plan;           /* bind finds zeros and writes, run reads: `plan_bytes` of it */
     size_t plan_bytes;    /* init may set it, if the row's number is not enough */
     size_t scratch_bytes; /* bind sets: memory for this step, shared by its tasks */
     size_t scratch_each;  /* bind sets: memory for each worker */
@@ -91,7 +91,8 @@ typedef struct onx_call {
     onx_arena *arena;     /* init: what onx_call_state takes memory from */
     const struct onx_step *step; /* the engine's; NULL outside a program */
     struct onx_frame *frame;
-} onx_call;
+    uint8_t phase; /* of rows that a program added: which of its functions runs (custom_row.c) */
+};
 
 /* Input `index`; NULL: it is absent. */
 static inline onx_operand *onx_call_in(const onx_call *call, size_t index) {
@@ -136,6 +137,11 @@ struct onx_kernel {
     onx_status (*pack)(onx_call *call, void *out);
     onx_status (*bind)(onx_call *call);
     onx_status (*run)(onx_call *call);
+    /* Of rows that a program added: the operator they are for, which counts instead of name and
+     * versions; their definition; and what a state that `init` made ends with, or NULL. */
+    const onx_op *only;
+    const void *def;
+    void (*fini)(const onx_kernel *kernel, void *state);
 };
 
 /* The rows of a family in one tier; ends with a row without an operator. */

@@ -15,12 +15,11 @@ static bool takes_types(const onx_kernel *row, const onx_call *call) {
     return true;
 }
 
-static bool fits(const onx_kernel *row, const onx_call *call) {
-    const onx_op *op = call->op;
+bool onx_kernel_is_for(const onx_kernel *row, const onx_op *op) {
+    if (row->only) return row->only == op;
     return row->op[0] == op->name[0] && strcmp(row->op, op->name) == 0 &&
            strcmp(row->domain ? row->domain : "", op->domain ? op->domain : "") == 0 &&
-           op->since >= row->first && (!row->last || op->since <= row->last) &&
-           takes_types(row, call);
+           op->since >= row->first && (!row->last || op->since <= row->last);
 }
 
 static onx_status no_row(const onx_call *call) {
@@ -71,7 +70,7 @@ onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const
     ONX_TRY(check_outputs(call));
     for (size_t t = 0; provider->tables[t]; t++) {
         for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
-            if (!fits(row, call)) continue;
+            if (!onx_kernel_is_for(row, call->op) || !takes_types(row, call)) continue;
             call->kernel = row;
             call->state = NULL;
             call->pack_format = 0;

@@ -1,4 +1,5 @@
 /* variant.c: one program of a session: the model rewritten, types inferred, steps built. */
+#include "rt/eval.h"
 #include "rt/lower/lower.h"
 #include "rt/session.h"
 
@@ -93,6 +94,22 @@ static onx_status copy_names(making *m, size_t n, const char *const *names) {
     return ONX_OK;
 }
 
+static onx_status read_defaults(making *m) {
+    onx_variant *v = m->variant;
+    const onx_graph *graph = v->model->graph;
+    v->defaults = onx_arena_array(&v->arena, graph->ins.n, sizeof *v->defaults);
+    if (!v->defaults) return onx_fail_nomem(m->diag);
+    for (size_t i = 0; i < graph->ins.n; i++) {
+        const onx_value *value = graph->ins.v[i]->value;
+        onx_default *d = &v->defaults[i];
+        if (!value->init) continue;
+        ONX_TRY(
+            onx_operand_of_tensor(m->session->ctx, value->init, &d->value, &d->copied, m->diag));
+        d->there = true;
+    }
+    return ONX_OK;
+}
+
 static onx_status make(making *m, size_t n, const char *const *names) {
     onx_session *s = m->session;
     onx_variant *v = m->variant;
@@ -100,6 +117,7 @@ static onx_status make(making *m, size_t n, const char *const *names) {
     ONX_TRY(copy_names(m, n, names));
     ONX_TRY(onx_model_clone(s->source, &v->model, m->diag));
     ONX_TRY(rewrite(m, &v->facts));
+    ONX_TRY(read_defaults(m));
     onx_build build = {.engine = &s->engine,
                        .facts = v->facts,
                        .arena = &v->arena,
@@ -112,6 +130,7 @@ static onx_status make(making *m, size_t n, const char *const *names) {
     onx_status status = onx_program_build(&build, v->model->graph, &v->program);
     onx_workers_release(build.workers);
     ONX_TRY(status);
+    onx_session_log_variant(s, v, s->source->graph->node.count);
     return build.pinned ? collect_pins(m, v->program, &cap) : ONX_OK;
 }
 
@@ -142,6 +161,9 @@ void onx_variant_free(onx_session *session, onx_variant *variant) {
         variant->idle = lane->next;
         free_lane(session, lane);
     }
+    size_t n = variant->defaults ? variant->model->graph->ins.n : 0;
+    for (size_t i = 0; i < n; i++)
+        if (variant->defaults[i].copied) onx_eval_clear(session->ctx, &variant->defaults[i].value);
     onx_program_fini(variant->program);
     onx_facts_free(variant->facts);
     onx_model_free(variant->model);

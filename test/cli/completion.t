@@ -15,6 +15,8 @@ $ sh complete.sh onx ''
 |code
 |tensor
 |run
+|conform
+|diff
 |bench
 |plan
 |ops
@@ -25,9 +27,11 @@ $ sh complete.sh onx ''
 $ sh complete.sh onx con
 |convert
 |constants
+|conform
 $ sh complete.sh onx info --
 |--json
 |--from
+|--ops
 |--help
 $ sh complete.sh onx convert --ex
 |--external
@@ -83,10 +87,12 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--dims
 |--docs
 |--dtype
+|--dynamic
 |--emit-table
 |--except
 |--external
 |--external-many
+|--filter
 |--first-metadata
 |--fix
 |--fixed
@@ -105,6 +111,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--keep
 |--lang
 |--level
+|--list
 |--list-options
 |--map
 |--max-elements
@@ -115,6 +122,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--no-color
 |--nodes
 |--only
+|--operators
 |--ops
 |--opset
 |--output
@@ -139,6 +147,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--strict
 |--threads
 |--threshold
+|--through
 |--to
 |--to-initializers
 |--to-inputs
@@ -149,6 +158,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--unused
 |--value-info
 |--values
+|--verbose
 |--weights
 |--why
 |--width

@@ -1,6 +1,7 @@
 /* constant.c: tensors from nothing, or from a shape: Constant, ConstantOfShape, Range, EyeLike:
  * meaning. */
 #include "ops/constant/constant.h"
+#include "ir/edit.h"
 #include "ops/rows.h"
 
 /* ── Constant ────────────────────────────────────────────────────────────────────────────────── */
@@ -80,12 +81,26 @@ onx_status onx_constant_tensor(const onx_node *node, onx_arena *arena, const onx
     return ONX_OK;
 }
 
+/* Written out, it is a tensor of these sizes. */
+static onx_status infer_sparse(onx_infer *in, const onx_sparse *sparse) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    if (onx_sparse_check(sparse, &diag)) return onx_infer_fail(in, "%s", diag.message);
+    const onx_sym **dims = onx_arena_array(onx_infer_arena(in), sparse->dims.n + 1, sizeof *dims);
+    if (!dims) return ONX_NO_MEMORY;
+    for (size_t i = 0; i < sparse->dims.n; i++)
+        dims[i] = onx_sym_int(onx_infer_syms(in), sparse->dims.v[i]);
+    return onx_infer_tensor(in, 0, onx_tensor_dtype(sparse->values), sparse->dims.n, dims);
+}
+
 /* The engine reads type, shape and elements off the tensor. */
 static onx_status infer_constant(onx_infer *in) {
     onx_diag diag = ONX_INIT(onx_diag);
     const onx_tensor *tensor = NULL;
+    const onx_attr *attr = onx_node_attr(onx_infer_node(in), "sparse_value");
     onx_status status =
         onx_constant_tensor(onx_infer_node(in), onx_infer_arena(in), &tensor, &diag);
+    if (status == ONX_UNSUPPORTED && attr && attr->sparse_tensor)
+        return infer_sparse(in, attr->sparse_tensor);
     if (!status) status = onx_tensor_check(tensor, &diag);
     if (status == ONX_INVALID) return onx_infer_fail(in, "%s", diag.message);
     if (status == ONX_NO_MEMORY) return status;

@@ -6,9 +6,16 @@
  *                                after the dimensions of "..."
  *
  * Spaces mean nothing. One letter has one size, where 1 is as good as any. */
+#include "ops/einsum/einsum.h"
 #include "ops/op.h"
 
-enum { DOTS = '.', COMMA = ',', ARROW = '>', END = '\0', BAD = '!' };
+enum {
+    DOTS = ONX_EINSUM_DOTS,
+    COMMA = ONX_EINSUM_COMMA,
+    ARROW = ONX_EINSUM_ARROW,
+    END = ONX_EINSUM_END,
+    BAD = ONX_EINSUM_BAD,
+};
 
 typedef struct letter {
     const onx_sym *size; /* NULL: not known */
@@ -25,8 +32,7 @@ typedef struct equation {
     bool hidden;   /* one of those is of unknown rank */
 } equation;
 
-/* The next letter or sign. */
-static char take(onx_str *rest) {
+char onx_einsum_take(onx_str *rest) {
     static const struct sign {
         const char *text;
         char sign;
@@ -44,15 +50,11 @@ static char take(onx_str *rest) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? c : BAD;
 }
 
-static bool is_letter(char c) {
-    return c >= 'A' && c != BAD;
-}
-
 /* The letters of the term in front, and whether it has dots; `*sign` is what it ends with. */
 static onx_status measure(onx_infer *in, onx_str rest, size_t *letters, bool *dots, char *sign) {
     *letters = 0;
     *dots = false;
-    while (is_letter(*sign = take(&rest)) || *sign == DOTS) {
+    while (onx_einsum_is_letter(*sign = onx_einsum_take(&rest)) || *sign == DOTS) {
         if (*sign == DOTS && *dots)
             return onx_infer_fail(in, "a term of the equation has ... twice");
         *letters += *sign != DOTS;
@@ -106,7 +108,7 @@ static onx_status read_term(onx_infer *in, equation *e, size_t operand, char *si
     size_t n_dots = x->ranked ? x->rank - letters : 0;
     e->dotted |= dots;
     e->hidden |= dots && !x->ranked;
-    for (char c; is_letter(c = take(&e->rest)) || c == DOTS;) {
+    for (char c; onx_einsum_is_letter(c = onx_einsum_take(&e->rest)) || c == DOTS;) {
         if (c == DOTS) {
             if (x->ranked) ONX_TRY(meet_dots(in, e, operand, x->dims + at, n_dots));
             at += n_dots;
@@ -153,7 +155,7 @@ static onx_status read_output(onx_infer *in, equation *e, shape *out) {
     char sign;
     ONX_TRY(measure(in, e->rest, &letters, &dots, &sign));
     if (sign != END) return onx_infer_fail(in, "the equation goes on after its output");
-    for (char c; (c = take(&e->rest)) != END;) {
+    for (char c; (c = onx_einsum_take(&e->rest)) != END;) {
         letter *label = &e->letters[(size_t)c];
         if (c == DOTS) {
             put_dots(e, out);

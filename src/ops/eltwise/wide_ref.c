@@ -151,7 +151,8 @@ void onx_wide_gather(const onx_operand *result, const onx_operand *operand, size
                      int64_t at, size_t n, void *to_) {
     size_t rank = result->rank, front = rank - behind_ - operand->rank;
     size_t size = onx_wide_size(operand);
-    const char *from = operand->object ? (const char *)operand->object->strings : operand->data;
+    bool strings = operand->dtype == ONX_DTYPE_STRING;
+    const char *from = strings ? (const char *)operand->object->strings : operand->data;
     char *to = to_;
     int64_t index[ONX_RANK_MAX + 1] = {0}, strides[ONX_RANK_MAX + 1] = {0}, offset = 0, stride = 1;
     for (size_t d = rank; d-- > 0; at /= result->dims[d]) {

@@ -68,7 +68,9 @@ static void normalize_row(const onx_call *call, int64_t row) {
         for (int64_t i = 0; i < some; i++) x[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
         store(call->out[0], base + at, some, x);
     }
-    if (call->n_out > 1 && call->out[1]) store(call->out[1], row, 1, &mean);
+    const onx_norm_state *st = call->state;
+    if (call->n_out > 1 && call->out[1])
+        store(call->out[1], row, 1, st->simplified ? &inverse : &mean);
     if (call->n_out > 2 && call->out[2]) store(call->out[2], row, 1, &inverse);
 }
 
@@ -88,19 +90,20 @@ onx_status onx_norm_run(onx_call *call) {
 
 /* ─ Batches ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Mean and variance of one channel, over the batch. */
+/* Mean and variance of one channel, over the batch; NaN when that is empty. */
 static void channel_statistics(const onx_call *call, int64_t channel, double *mean,
                                double *variance) {
     const onx_norm_plan *plan = call->plan;
+    int64_t rows = call->in[0]->count ? plan->rows : 0;
     double x[SPAN], sum = 0, squares = 0, n = 0;
-    for (int64_t row = channel; row < plan->rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus)
         EACH_SPAN(at, some, plan->n) {
             fetch(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) sum += x[i];
             n += (double)some;
         }
     *mean = sum / n;
-    for (int64_t row = channel; row < plan->rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus)
         EACH_SPAN(at, some, plan->n) {
             fetch(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) squares += (x[i] - *mean) * (x[i] - *mean);
@@ -187,5 +190,6 @@ onx_kernel_rows onx_kernels_norm_ref = {
     ALONG("LpNormalization", "lp_norm", onx_norm_init_along),
     ALONG("MeanVarianceNormalization", "mean_variance_norm", onx_norm_init_along),
     ROWS("RMSNormalization", "rms_norm", onx_norm_bind_layer, onx_norm_run),
+    ROWS("SimplifiedLayerNormalization", "simplified_norm", onx_norm_bind_layer, onx_norm_run),
     {0},
 };

@@ -66,21 +66,14 @@ struct job {
     found (*at)(const job *j, size_t at);
 };
 
-/* The part of a window that lies on the input. A window may be far larger than the input. */
-typedef struct part {
-    size_t taps;                                     /* that lie on the input */
-    size_t padded;                                   /* on the input or its padding */
-    size_t first[ONX_RANK_MAX], count[ONX_RANK_MAX]; /* where they begin; their number */
-} part;
-
 /* How many of n taps, d apart from `from` on, lie before `end`. */
 static size_t taps_before(size_t from, size_t n, size_t d, size_t end) {
     size_t most = from < end ? (end - from - 1) / d + 1 : 0;
     return most < n ? most : n;
 }
 
-static part part_of(const onx_images *m, size_t pixel) {
-    part p = {.taps = 1, .padded = 1};
+onx_pool_part onx_pool_part_of(const onx_images *m, size_t pixel) {
+    onx_pool_part p = {.taps = 1, .padded = 1};
     for (size_t i = m->window.axes; i-- > 0; pixel /= m->out[i]) {
         size_t n = (size_t)m->window.kernel[i], d = (size_t)m->window.dilation[i];
         size_t from = pixel % m->out[i] * (size_t)m->window.stride[i];
@@ -94,8 +87,7 @@ static part part_of(const onx_images *m, size_t pixel) {
     return p;
 }
 
-/* Where a tap of the part is in its plane. */
-static size_t part_at(const onx_images *m, const part *p, size_t tap) {
+size_t onx_pool_part_at(const onx_images *m, const onx_pool_part *p, size_t tap) {
     size_t at = 0, step = 1;
     for (size_t i = m->window.axes; i-- > 0; tap /= p->count[i]) {
         at += (p->first[i] + tap % p->count[i] * (size_t)m->window.dilation[i]) * step;
@@ -116,11 +108,11 @@ static size_t by_columns(const onx_images *m, size_t at) {
 
 static found max_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const part p = part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels, best = 0;
     found f = {-INFINITY, -1};
     for (size_t tap = 0; tap < p.taps; tap++) {
-        size_t in = part_at(m, &p, tap);
+        size_t in = onx_pool_part_at(m, &p, tap);
         double v = onx_wide_at(j->x, plane + in);
         if (tap && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
         f.value = v;
@@ -132,11 +124,12 @@ static found max_at(const job *j, size_t at) {
 
 static found average_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const part p = part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels;
     size_t n = j->state->count_padding ? p.padded : p.taps;
     double sum = 0;
-    for (size_t tap = 0; tap < p.taps; tap++) sum += onx_wide_at(j->x, plane + part_at(m, &p, tap));
+    for (size_t tap = 0; tap < p.taps; tap++)
+        sum += onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap));
     return (found){n ? sum / (double)n : 0, -1};
 }
 
@@ -160,11 +153,11 @@ static double norm_end(const norm *n, double p) {
 
 static found norm_at(const job *j, size_t at) {
     const onx_images *m = j->images;
-    const part p = part_of(m, at % m->out_pixels);
+    const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels;
     norm n = {0, 0};
     for (size_t tap = 0; tap < p.taps; tap++)
-        norm_add(&n, onx_wide_at(j->x, plane + part_at(m, &p, tap)), j->state->p);
+        norm_add(&n, onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap)), j->state->p);
     return (found){norm_end(&n, j->state->p), -1};
 }
 
@@ -336,6 +329,23 @@ onx_kernel_rows onx_kernels_pool_ref = {
      .init = init_global_norm,
      .bind = bind_global,
      .run = run_global_norm},
+    {.op = "QLinearAveragePool",
+     .first = 1,
+     .types = {BYTES, ONX_T(F32), BYTES, ONX_T(F32), BYTES},
+     .name = "qlinear_average_pool",
+     .domain = "com.microsoft",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qpool_init,
+     .bind = onx_qpool_bind,
+     .run = onx_qpool_run},
+    {.op = "QLinearGlobalAveragePool",
+     .first = 1,
+     .types = {BYTES, ONX_T(F32), BYTES, ONX_T(F32), BYTES},
+     .name = "qlinear_global_average_pool",
+     .domain = "com.microsoft",
+     .init = onx_qglobal_init,
+     .bind = onx_qglobal_bind,
+     .run = onx_qglobal_run},
     {.op = "MaxUnpool",
      .first = 9,
      .types = {ONX_T_FLOATS, ONX_T(I64), ONX_T(I64)},

@@ -1,0 +1,34 @@
+/* msquant_ref.h: kernels of the quantized operators of com.microsoft; the table is in
+ * msquant_ref.c, the products are in ops/quant. */
+#ifndef ONX_MSQUANT_REF_H
+#define ONX_MSQUANT_REF_H
+
+#include "ops/quant/grid_ref.h"
+
+/* qlinear_ref.c: QLinearAdd and QLinearMul, QLinearConcat, QLinearSigmoid. */
+onx_status onx_qbinary_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qadd_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qmul_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qconcat_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qconcat_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qconcat_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qsigmoid_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qsigmoid_run(onx_call *call) ONX_MUST_CHECK;
+
+/* nbits_ref.c: MatMulNBits. */
+onx_status onx_nbits_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_nbits_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_nbits_run(onx_call *call) ONX_MUST_CHECK;
+
+/* gather_block_ref.c: GatherBlockQuantized. */
+typedef struct onx_gather_blocks {
+    onx_grid grid; /* of the scales, over the elements of data */
+    int64_t size;  /* of data along the axis that is gathered */
+    int64_t inner; /* elements behind that axis */
+    unsigned bits;
+} onx_gather_blocks;
+onx_status onx_gather_blocks_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_gather_blocks_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_gather_blocks_run(onx_call *call) ONX_MUST_CHECK;
+
+#endif

@@ -1,0 +1,221 @@
+/* qlinear_ref.c: quantized tensors, element by element: QLinearAdd, QLinearMul, QLinearConcat and
+ * QLinearSigmoid, as ONNX Runtime has them: plain kernels.
+ *
+ * All are of bytes with one scale and one zero point. What has one operand is a table of 256. */
+#include "ops/eltwise/wide_ref.h"
+#include "ops/msquant/msquant_ref.h"
+#include "ops/view/move_ref.h"
+
+#include <math.h>
+
+enum { SPAN = 256, TASK = 64 * SPAN };
+
+static size_t tasks_of(int64_t count) {
+    return (size_t)count / TASK + ((size_t)count % TASK != 0);
+}
+
+static onx_status check_single(const onx_call *call, const size_t *inputs, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const onx_operand *param = onx_call_in(call, inputs[i]);
+        if (param && !onx_param_single(param))
+            return onx_call_fail(call, ONX_INVALID, "input %zu must be a scalar", inputs[i]);
+    }
+    return ONX_OK;
+}
+
+/* How bytes stand for numbers. */
+typedef struct coding {
+    double scale, zero;
+} coding;
+static coding coding_of(const onx_call *call, size_t scale) { /* its zero point comes after it */
+    return (coding){onx_param_one(call->in[scale], 1),
+                    onx_param_one(onx_call_in(call, scale + 1), 0)};
+}
+
+static double byte_value(onx_dtype dtype, uint8_t byte) {
+    return dtype == ONX_DTYPE_I8 ? (double)((byte ^ 128) - 128) : (double)byte;
+}
+
+/* ── Two operands ────────────────────────────────────────────────────────────────────────────── */
+
+onx_status onx_qbinary_bind(onx_call *call) {
+    static const size_t params[] = {1, 2, 4, 5, 6, 7};
+    onx_call view = *call;
+    onx_operand *in[] = {call->in[0], call->in[3]};
+    ONX_TRY(check_single(call, params, ONX_COUNT(params)));
+    if (in[0]->dtype != in[1]->dtype)
+        return onx_call_fail(call, ONX_INVALID, "A and B must have one type");
+    view.in = in;
+    view.n_in = 2;
+    return onx_bind_broadcast(&view, (onx_dtype)in[0]->dtype);
+}
+
+/* The result is what + by what of the two numbers, before the zero point is added. */
+typedef struct binary {
+    coding a, b, c;
+    double by_a, by_b, by_both; /* factors of a, of b and of their product */
+} binary;
+
+static onx_status binary_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const binary *j = user;
+    const onx_operand *y = call->out[0], *a = call->in[0], *b = call->in[3];
+    onx_dtype dtype = (onx_dtype)y->dtype;
+    const onx_range range = onx_range_of(dtype);
+    int64_t at = (int64_t)index * TASK, end = y->count - at < TASK ? y->count : at + TASK;
+    uint8_t x[2][SPAN];
+    (void)scratch;
+    for (; at < end; at += SPAN) {
+        size_t n = (size_t)(end - at < SPAN ? end - at : SPAN);
+        uint8_t *to = (uint8_t *)y->data + at;
+        onx_wide_gather(y, a, 0, at, n, x[0]);
+        onx_wide_gather(y, b, 0, at, n, x[1]);
+        for (size_t i = 0; i < n; i++) {
+            double p = byte_value(dtype, x[0][i]) - j->a.zero;
+            double q = byte_value(dtype, x[1][i]) - j->b.zero;
+            double sum = p * j->by_a + q * j->by_b + p * q * j->by_both;
+            to[i] = (uint8_t)(int)onx_range_round(sum + j->c.zero, 0, &range);
+        }
+    }
+    return ONX_OK;
+}
+
+static onx_status run_binary(onx_call *call, bool product) {
+    binary j = {coding_of(call, 1), coding_of(call, 4), coding_of(call, 6), 0, 0, 0};
+    if (product)
+        j.by_both = (double)((float)j.a.scale * (float)j.b.scale / (float)j.c.scale);
+    else
+        j.by_a = j.a.scale / j.c.scale, j.by_b = j.b.scale / j.c.scale;
+    return onx_call_parallel(call, tasks_of(call->out[0]->count), binary_task, &j);
+}
+onx_status onx_qadd_run(onx_call *call) {
+    return run_binary(call, false);
+}
+onx_status onx_qmul_run(onx_call *call) {
+    return run_binary(call, true);
+}
+
+/* ── Tables ──────────────────────────────────────────────────────────────────────────────────── */
+
+static float same(float x) {
+    return x;
+}
+static float sigmoid(float x) {
+    return (float)(1 / (1 + exp(-(double)x)));
+}
+
+static void make_table(onx_dtype dtype, coding from, coding to, float (*f)(float),
+                       uint8_t table[256]) {
+    const onx_range range = onx_range_of(dtype);
+    for (int i = 0; i < 256; i++) {
+        float x = (float)(from.scale * (byte_value(dtype, (uint8_t)i) - from.zero));
+        float y = f(x) / (float)to.scale;
+        table[i] = (uint8_t)(int)onx_range_round((double)y, to.zero, &range);
+    }
+}
+
+/* Bytes through a table, in rows of `row`, which are `to_row` apart in the result. */
+typedef struct look {
+    const uint8_t *from;
+    uint8_t *to;
+    size_t count, row, to_row;
+    uint8_t table[256];
+} look;
+
+static onx_status look_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const look *j = user;
+    size_t at = index * TASK, end = j->count - at < TASK ? j->count : at + TASK;
+    (void)call, (void)scratch;
+    while (at < end) {
+        size_t column = at % j->row, n = j->row - column < end - at ? j->row - column : end - at;
+        uint8_t *to = j->to + at / j->row * j->to_row + column;
+        for (size_t i = 0; i < n; i++) to[i] = j->table[j->from[at + i]];
+        at += n;
+    }
+    return ONX_OK;
+}
+
+onx_status onx_qsigmoid_bind(onx_call *call) {
+    static const size_t params[] = {1, 2, 3, 4};
+    ONX_TRY(check_single(call, params, ONX_COUNT(params)));
+    return onx_bind_same(call);
+}
+
+onx_status onx_qsigmoid_run(onx_call *call) {
+    const onx_operand *x = call->in[0];
+    look j = {x->data, call->out[0]->data, (size_t)x->count, (size_t)x->count, 0, {0}};
+    make_table((onx_dtype)x->dtype, coding_of(call, 1), coding_of(call, 3), sigmoid, j.table);
+    return onx_call_parallel(call, tasks_of(x->count), look_task, &j);
+}
+
+/* ── QLinearConcat ───────────────────────────────────────────────────────────────────────────── */
+
+enum { FIRST = 2, EACH = 3 }; /* inputs of the result, then those of each tensor */
+
+onx_status onx_qconcat_init(onx_call *call) {
+    int64_t *axis = onx_call_state(call, sizeof *axis);
+    if (!axis) return onx_fail_nomem(call->diag);
+    *axis = onx_call_int(call, "axis");
+    if (call->n_in < FIRST + EACH || (call->n_in - FIRST) % EACH)
+        return onx_call_fail(call, ONX_INVALID,
+                             "%zu inputs are not 2 for the result and 3 for each tensor",
+                             call->n_in);
+    return ONX_OK;
+}
+
+/* A tensor of the type of the result, its scale and its zero point. */
+static onx_status check_part(const onx_call *call, size_t index) {
+    const onx_operand *x = call->in[index], *scale = call->in[index + 1];
+    const onx_operand *zero = call->in[index + 2], *first = call->in[FIRST];
+    uint8_t dtype = call->in[1]->dtype;
+    if (!x || !scale || x->dtype != dtype || (zero && zero->dtype != dtype) ||
+        scale->dtype != ONX_DTYPE_F32)
+        return onx_call_fail(call, ONX_INVALID,
+                             "inputs %zu to %zu must be a tensor of %s, a scale and a zero point",
+                             index, index + 2, onx_dtype_name((onx_dtype)dtype));
+    if (x->rank != first->rank)
+        return onx_call_fail(call, ONX_INVALID, "input %zu has %u dimensions, input %d has %u",
+                             index, (unsigned)x->rank, FIRST, (unsigned)first->rank);
+    return check_single(call, (size_t[]){index + 1, index + 2}, 2);
+}
+
+onx_status onx_qconcat_bind(onx_call *call) {
+    const onx_operand *first = call->in[FIRST];
+    int64_t dims[ONX_RANK_MAX];
+    size_t axis;
+    ONX_TRY(check_single(call, (size_t[]){0, 1}, 2));
+    for (size_t i = FIRST; i < call->n_in; i += EACH) ONX_TRY(check_part(call, i));
+    ONX_TRY(onx_axis_of(call, *(const int64_t *)call->state, first->rank, &axis));
+    memcpy(dims, first->dims, sizeof dims);
+    dims[axis] = 0;
+    for (size_t i = FIRST; i < call->n_in; i += EACH) {
+        const onx_operand *x = call->in[i];
+        for (size_t d = 0; d < x->rank; d++)
+            if (d != axis && x->dims[d] != dims[d])
+                return onx_call_fail(call, ONX_INVALID,
+                                     "dimension %zu of input %zu is %lld, not %lld", d, i,
+                                     (long long)x->dims[d], (long long)dims[d]);
+        if (!onx_add_i64(dims[axis], x->dims[axis], &dims[axis]))
+            return onx_call_fail(call, ONX_INVALID, "the result is too large");
+    }
+    return onx_call_shape(call, 0, (onx_dtype)call->in[1]->dtype, first->rank, dims);
+}
+
+onx_status onx_qconcat_run(onx_call *call) {
+    const onx_operand *y = call->out[0];
+    const coding to = coding_of(call, 0);
+    size_t axis = 0;
+    if (!y->count) return ONX_OK;
+    (void)onx_axis(*(const int64_t *)call->state, y->rank, &axis);
+    look j = {.to = y->data, .to_row = (size_t)onx_inner_count(y, axis)};
+    for (size_t i = FIRST; i < call->n_in; i += EACH) {
+        const onx_operand *x = call->in[i];
+        if (!x->count) continue;
+        j.from = x->data;
+        j.count = (size_t)x->count;
+        j.row = (size_t)onx_inner_count(x, axis);
+        make_table((onx_dtype)x->dtype, coding_of(call, i + 1), to, same, j.table);
+        ONX_TRY(onx_call_parallel(call, tasks_of(x->count), look_task, &j));
+        j.to += j.row;
+    }
+    return ONX_OK;
+}
