@@ -139,6 +139,7 @@ static onx_status decode(onx_picture *picture) {
         b.pixels_at > picture->size)
         return onx_picture_wrong(picture, "it ends too early");
     ONX_TRY(onx_picture_size(picture, (uint64_t)width, (uint64_t)(b.upside ? -height : height)));
+    onx_picture_clear(picture);
     return b.method == RLE8 || b.method == RLE4 ? run_lengths(&b) : plain(&b);
 }
 
