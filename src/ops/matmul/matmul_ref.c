@@ -126,7 +126,7 @@ static onx_status widen(const onx_call *call, job *j) {
     return ONX_OK;
 }
 
-static onx_status run(onx_call *call) {
+onx_status onx_matmul_run_ref(onx_call *call) {
     static const char nothing[8];
     const onx_matmul_plan *p = call->plan;
     onx_operand *out = call->n_out ? call->out[0] : NULL;
@@ -145,7 +145,7 @@ static onx_status run(onx_call *call) {
 
 /* MatMulTile: the program over the product, element by element. */
 typedef struct tile_plan {
-    onx_matmul_plan shape; /* first: `run` reads it */
+    onx_matmul_plan shape; /* first: the product reads it */
     onx_tile_plan program;
 } tile_plan;
 
@@ -158,7 +158,7 @@ static onx_status bind_tile(onx_call *call) {
 static onx_status run_tile(onx_call *call) {
     const tile_plan *plan = call->plan;
     onx_operand *inputs[ONX_TILE_INPUTS];
-    ONX_TRY(run(call));
+    ONX_TRY(onx_matmul_run_ref(call));
     onx_matmul_program_inputs(call, inputs);
     for (int64_t i = 0; call->n_out && call->out[0] && i < call->out[0]->count; i++) {
         char *y = (char *)call->out[0]->data + (size_t)i * sizeof(float);
@@ -182,7 +182,7 @@ static onx_status bind_matmul(onx_call *call) {
     ONX_TRY(onx_matmul_bind(call, call->plan));
     return bind_scratch(call);
 }
-static onx_status bind_gemm(onx_call *call) {
+onx_status onx_matmul_bind_ref_gemm(onx_call *call) {
     ONX_TRY(onx_matmul_bind_gemm(call, call->plan));
     return bind_scratch(call);
 }
@@ -192,13 +192,14 @@ static onx_status bind_gemm(onx_call *call) {
 #define ROW(op_, name_, init_, bind_)                                                              \
     {                                                                                              \
         .op = op_, .first = 1, .types = {TYPES, TYPES, TYPES}, .name = name_,                      \
-        .plan_bytes = sizeof(onx_matmul_plan), .init = init_, .bind = bind_, .run = run            \
+        .plan_bytes = sizeof(onx_matmul_plan), .init = init_, .bind = bind_,                       \
+        .run = onx_matmul_run_ref                                                                  \
     }
 
 extern onx_kernel_rows onx_kernels_matmul_ref;
 onx_kernel_rows onx_kernels_matmul_ref = {
     ROW("MatMul", "matmul", onx_matmul_init, bind_matmul),
-    ROW("Gemm", "gemm", onx_matmul_init_gemm, bind_gemm),
+    ROW("Gemm", "gemm", onx_matmul_init_gemm, onx_matmul_bind_ref_gemm),
     {.op = "MatMulTile",
      .first = 1,
      .types = {ONX_T(F32), ONX_T(F32), MORE, MORE, MORE, MORE},

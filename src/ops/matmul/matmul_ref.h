@@ -32,6 +32,10 @@ onx_status onx_matmul_init_tile(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_matmul_bind(onx_call *call, onx_matmul_plan *plan) ONX_MUST_CHECK;
 onx_status onx_matmul_bind_gemm(onx_call *call, onx_matmul_plan *plan) ONX_MUST_CHECK;
 
+/* matmul_ref.c: the plain kernel of Gemm, for those that do more with its result. */
+onx_status onx_matmul_bind_ref_gemm(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_matmul_run_ref(onx_call *call) ONX_MUST_CHECK;
+
 /* The inputs of the program of MatMulTile: NULL for the product, then those of the node after A and
  * B. */
 void onx_matmul_program_inputs(const onx_call *call, onx_operand *inputs[ONX_TILE_INPUTS]);

@@ -10,8 +10,11 @@ onx_status onx_norm_init(onx_call *call) {
     st->groups = onx_call_int(call, "num_groups");
     st->epsilon = onx_call_float(call, "epsilon");
     st->momentum = onx_call_float(call, "momentum");
-    st->stash = onx_call_int(call, "stash_type") == ONX_DTYPE_BF16 ? ONX_DTYPE_BF16 : ONX_DTYPE_F32;
-    st->centred = strcmp(call->op->name, "RMSNormalization") != 0;
+    int64_t stash = onx_call_int(call, "stash_type");
+    st->stash =
+        stash == ONX_DTYPE_BF16 || stash == ONX_DTYPE_F64 ? (onx_dtype)stash : ONX_DTYPE_F32;
+    st->simplified = strcmp(call->op->name, "SimplifiedLayerNormalization") == 0;
+    st->centred = !st->simplified && strcmp(call->op->name, "RMSNormalization") != 0;
     st->spatial = since >= 9 || onx_call_int(call, "spatial") != 0;
     st->training = batch && since >= 14 && onx_call_int(call, "training_mode") != 0;
     /* Before opset 14, training is what more than one output asks for. */

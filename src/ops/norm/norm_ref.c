@@ -68,7 +68,9 @@ static void normalize_row(const onx_call *call, int64_t row) {
         for (int64_t i = 0; i < some; i++) x[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
         store(call->out[0], base + at, some, x);
     }
-    if (call->n_out > 1 && call->out[1]) store(call->out[1], row, 1, &mean);
+    const onx_norm_state *st = call->state;
+    if (call->n_out > 1 && call->out[1])
+        store(call->out[1], row, 1, st->simplified ? &inverse : &mean);
     if (call->n_out > 2 && call->out[2]) store(call->out[2], row, 1, &inverse);
 }
 
@@ -188,5 +190,6 @@ onx_kernel_rows onx_kernels_norm_ref = {
     ALONG("LpNormalization", "lp_norm", onx_norm_init_along),
     ALONG("MeanVarianceNormalization", "mean_variance_norm", onx_norm_init_along),
     ROWS("RMSNormalization", "rms_norm", onx_norm_bind_layer, onx_norm_run),
+    ROWS("SimplifiedLayerNormalization", "simplified_norm", onx_norm_bind_layer, onx_norm_run),
     {0},
 };

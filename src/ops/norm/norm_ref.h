@@ -10,6 +10,7 @@ typedef struct onx_norm_state {
     float epsilon, momentum;
     onx_dtype stash; /* of the outputs Mean and InvStdDev */
     bool centred;    /* the mean is taken away */
+    bool simplified; /* output 1 is InvStdDev */
     bool spatial;    /* BatchNormalization: one number for each channel, not each place */
     bool training;
 } onx_norm_state;

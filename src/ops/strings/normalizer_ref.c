@@ -48,7 +48,7 @@ static onx_status read_stopwords(onx_call *call, normalizer *state, onx_buf *buf
     return ONX_OK;
 }
 
-onx_status onx_normalizer_init(onx_call *call) {
+onx_status onx_string_normalizer_init(onx_call *call) {
     normalizer *state = onx_call_state(call, sizeof *state);
     onx_str action = onx_call_string(call, "case_change_action");
     onx_buf buf;
@@ -108,7 +108,7 @@ static onx_status normalize(onx_call *call, onx_buf *buf, int64_t *kept) {
     return status;
 }
 
-onx_status onx_normalizer_run(onx_call *call) {
+onx_status onx_string_normalizer_run(onx_call *call) {
     const onx_operand *x = call->in[0];
     size_t bytes;
     onx_buf buf;

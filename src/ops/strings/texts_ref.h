@@ -23,8 +23,8 @@ uint32_t onx_texts_find(const onx_texts *texts, uint32_t owner, onx_str text);
 /* Its number, which is a new one if it was not there. The text must outlive the set. */
 uint32_t onx_texts_put(onx_texts *texts, uint32_t owner, onx_str text);
 
-onx_status onx_normalizer_init(onx_call *call) ONX_MUST_CHECK;
-onx_status onx_normalizer_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_string_normalizer_init(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_string_normalizer_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_regex_match_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_regex_match_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_regex_match_run(onx_call *call) ONX_MUST_CHECK;
