@@ -153,7 +153,7 @@ static bool make_products(const block *k) {
 /* A row of the output that shows scores; keys that it has beyond are 0. */
 static void show(const block *k, int64_t s, int64_t stage, const onx_seen *seen, double *scores) {
     const onx_attend *of = k->of;
-    if (!of->shown || of->show != stage) return;
+    if (!of->shown || !of->shown->count || of->show != stage) return;
     int64_t width = of->shown->dims[3], n = k->keys < width ? k->keys : width;
     onx_rows to = onx_rows_of(of->shown, 0);
     size_t at = onx_rows_at(&to, k->b, k->h, s), size = onx_dtype_bits(to.dtype) / 8;
