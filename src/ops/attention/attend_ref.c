@@ -90,6 +90,8 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
                               int64_t v_head) {
     size_t rows = (size_t)rows_of_block(q_len, keys), width, row = 0, bytes;
     size_t wider = (size_t)(head > v_head ? head : v_head);
+    bool shows = call->n_out > 3 && call->out[3];
+    if (v_head == 0 && !shows) return ONX_OK;
     bool fits = onx_add_size((size_t)head, (size_t)v_head, &width) &&
                 onx_add_size(width, (size_t)keys, &width) && onx_mul_size(width, rows, &row) &&
                 onx_add_size(row, wider, &row) && onx_mul_size(row, sizeof(double), &bytes) &&

@@ -61,7 +61,8 @@ struct onx_attend {
 /* init: inputs from number 5 on are of these types, where they are given; a row can say it only of
  * those before. UNSUPPORTED: they are not. */
 onx_status onx_attend_types(const onx_call *call, size_t n, const uint32_t *types) ONX_MUST_CHECK;
-/* bind: scratch for each worker, added to what the call has. `keys`: the most in any batch. */
+/* bind: scratch for each worker, added to what the call has. `keys`: the most in any batch. Output
+ * 3, if there is one, is what shows scores. */
 onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64_t head,
                               int64_t v_head) ONX_MUST_CHECK;
 /* run: `keys` is what onx_attend_scratch was told. */
