@@ -40,10 +40,11 @@ onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data) {
 static onx_model *model_of(int opset, const char *node, onx_diag *diag) {
     char text[4096];
     onx_model *model = NULL;
-    (void)snprintf(text, sizeof text,
-                   "<ir_version: 10, opset_import: [\"\" : %d, \"onx.internal\" : 1, "
-                   "\"com.microsoft\" : 1]>\ng () => () {\n%s\n}\n",
-                   opset, node);
+    (void)snprintf(
+        text, sizeof text,
+        "<ir_version: 10, opset_import: [\"\" : %d, \"onx.internal\" : 1, "
+        "\"com.microsoft\" : 1, \"ai.onnx.preview.training\" : 1]>\ng () => () {\n%s\n}\n",
+        opset, node);
     onx_load_options options = ONX_INIT(onx_load_options);
     options.format = ONX_FORMAT_TEXT;
     options.copy = true;

@@ -28,8 +28,8 @@ const char *const *kernel_tiers(void);
 /* An operand over the caller's memory: dims as "2,3" ("" is a scalar). */
 onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data);
 /* Compute a node given as ONNX text, "y, z = Op<axis=1>(a, b)", at opset `opset` (of ai.onnx;
- * onx.internal and com.microsoft are imported at 1). `in[i]` NULL: absent. Bit i of `constant`:
- * input i is constant. */
+ * onx.internal, com.microsoft and ai.onnx.preview.training are imported at 1). `in[i]` NULL:
+ * absent. Bit i of `constant`: input i is constant. */
 kernel_result kernel_run(const char *tier, int opset, const char *node, size_t n_in,
                          onx_operand *const *in, uint32_t constant);
 void kernel_free(kernel_result *result);

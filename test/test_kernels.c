@@ -29,6 +29,20 @@ static const struct {
     {"", "SplitToSequence", "test_control"},
     {"", "ConcatFromSequence", "test_control"},
     {"", "Optional", "test_control"},
+    {"ai.onnx.ml", "CastMap", "test_ml_maps"},
+    {"ai.onnx.ml", "DictVectorizer", "test_ml_maps"},
+    {"ai.onnx.ml", "ZipMap", "test_ml_maps"},
+    {"", "Bernoulli", "test_random"},
+    {"", "RandomNormal", "test_random"},
+    {"", "RandomNormalLike", "test_random"},
+    {"", "RandomUniform", "test_random"},
+    {"", "RandomUniformLike", "test_random"},
+    {"", "Multinomial", "test_random"},
+    {"onx.internal", "AddAt", "test_gradient"},
+    {"onx.internal", "AveragePoolGrad", "test_gradient"},
+    {"onx.internal", "ConvGradW", "test_gradient"},
+    {"onx.internal", "ConvGradX", "test_gradient"},
+    {"onx.internal", "SumTo", "test_gradient"},
     {"onx.internal", "ConvBlocked", "test_conv"},
     {"onx.internal", "ToBlocked", "test_conv"},
     {"onx.internal", "FromBlocked", "test_conv"},
@@ -38,6 +52,12 @@ static const struct {
     {"onx.internal", "MatMulTile", "test_matmul"},
     {"onx.internal", "Tile", "test_tile"},
 };
+
+#define ML "ai.onnx.ml."
+#define TREE                                                                                       \
+    "nodes_treeids=[0,0,0], nodes_nodeids=[0,1,2], nodes_featureids=[1,0,0], "                     \
+    "nodes_modes=[\"BRANCH_LEQ\",\"LEAF\",\"LEAF\"], nodes_values=[2.5,0.0,0.0], "                 \
+    "nodes_truenodeids=[1,0,0], nodes_falsenodeids=[2,0,0]"
 
 /* What the backend tests lack: opset, initializers (they are the inputs), node. */
 static const struct {
@@ -89,6 +109,9 @@ static const struct {
      "com.microsoft.SkipSimplifiedLayerNormalization(x, s, g)"},
     {21, "float[2,3] x = {-1,1,0.5,-1,1,2}, float[3] g = {0.25,-1.5,-1}",
      "SimplifiedLayerNormalization(x, g)"},
+    {1, "float[2,2] x = {1,2,3,4}, float t = {2}, float a = {1}", "Tile(x, t, a)"},
+    {18, "string[1,2,2] x = {\"a\",\"b\",\"c\",\"d\"}, int64[2] s = {1,4}, int64[2] b = {1,2}",
+     "Col2Im<strides=[1,2]>(x, s, b)"},
     {9, "float[2,3] x = {1,2,3,4,5,6}, int64[1,2] i = {0,1}, float[1,2] u = {7,8}",
      "Scatter(x, i, u)"},
     {2, "float[1,2,3,1] x = {1,-2,3,-4,5,-6}", "GlobalLpPool<p=3>(x)"},
@@ -105,8 +128,72 @@ static const struct {
     {21, "string[2,1] x = {\"a\",\"b\"}", "Size(x)"},
     {28, "string[2,2] x = {\"a\",\"b\",\"c\",\"\"}, int64[2] n = {2,1}", "ReverseSequence(x, n)"},
     {22, "float[2,2,3] x = {1,-2,3,4,-5,6,7,-8,9,10,11,12}", "GlobalLpPool<p=3>(x)"},
+    {1, "float[1,2,2,2] x = {1,2,3,4,5,6,7,8}, float[1,5] r = {0,0,0,1,1}",
+     "MaxRoiPool<pooled_shape=[2,1]>(x, r)"},
     {10, "float[1,1,2,2] x = {1,2,3,4}, float[4] s = {1,1,2,1.5}", "Resize<mode=\"linear\">(x, s)"},
     {7, "float[1,1,2,2] x = {1,2,3,4}", "Upsample<scales=[1.0,1.0,2.0,3.0]>(x)"},
+    {21, "float[2,3] a = {1,-2,3,4,-5,6}, int8[3,2] b = {1,-2,3,4,-5,6}, float[2] s = {0.5,2}",
+     "com.microsoft.DynamicQuantizeMatMul(a, b, s)"},
+    {21,
+     "uint8[2,8] x = {1,2,3,4,5,6,7,8,90,100,110,120,130,140,150,255}, int64[1,3] i = {1,-2,1}, "
+     "float[2,1] s = {0.5,2}",
+     "com.microsoft.GatherBlockQuantized<block_size=16>(x, i, s)"},
+    {21,
+     "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float r = {0.5}, "
+     "float[2] s = {0.5,2}, uint8 z = {3}",
+     "com.microsoft.MatMulIntegerToFloat(a, b, r, s, z)"},
+    {21,
+     "float[1,2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
+     "uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}",
+     "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
+    {21,
+     "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
+     "uint8 z = {3}, int8 w = {-3}, int32[2] c = {100,-7}",
+     "com.microsoft.QGemm<alpha=2.0>(a, s, z, b, s, w, c, s, z)"},
+    {21, "uint8[2,3] a = {1,2,3,4,5,255}, uint8[3] b = {9,8,7}, float s = {0.5}, uint8 z = {3}",
+     "com.microsoft.QLinearAdd(a, s, z, b, s, z, s, z)"},
+    {21, "int8[2,3] a = {1,-2,3,4,5,127}, int8[3] b = {9,8,-7}, float s = {0.5}, int8 z = {-3}",
+     "com.microsoft.QLinearMul(a, s, z, b, s, z, s, z)"},
+    {21,
+     "int8[2,3] a = {1,-2,3,4,5,127}, int8[2,1] b = {9,8}, float s = {0.5}, float t = {0.75}, "
+     "int8 z = {-3}",
+     "com.microsoft.QLinearConcat<axis=1>(t, z, a, s, z, b, t, z)"},
+    {21, "uint8[2,3] a = {1,2,3,4,5,255}, float s = {0.05}, uint8 z = {3}",
+     "com.microsoft.QLinearSigmoid(a, s, z, s, z)"},
+    {21, "uint8[1,2,3] a = {1,2,3,4,5,255}, float s = {0.5}, uint8 z = {3}",
+     "com.microsoft.QLinearAveragePool<kernel_shape=[2], pads=[1,0]>(a, s, z, s, z)"},
+    {21, "int8[1,2,3] a = {1,2,3,4,5,-128}, float s = {0.5}, int8 z = {3}",
+     "com.microsoft.QLinearGlobalAveragePool<channels_last=1>(a, s, z, s, z)"},
+    {17, "string[2,2] x = {\"a\",\"b\",\"c\",\"\"}, int64[2] i = {1,1}",
+     ML "ArrayFeatureExtractor(x, i)"},
+    {17, "int64[2,2] x = {1,2,3,4}",
+     ML "CategoryMapper<cats_int64s=[1,3],cats_strings=[\"a\",\"b\"]>(x)"},
+    {17, "string[2] x = {\"a\",\"\"}",
+     ML "CategoryMapper<cats_int64s=[1,3],cats_strings=[\"a\",\"b\"]>(x)"},
+    {17, "float[2,2] x = {1,2,3,4}, float[2,1] z = {5,6}",
+     ML "FeatureVectorizer<inputdimensions=[1,3]>(x, z)"},
+    {17, "float[2,2] x = {1,0,3,4}", ML "Imputer<imputed_value_floats=[7.0,8.0]>(x)"},
+    {17, "int64[2,2] x = {1,0,3,4}", ML "Imputer<imputed_value_int64s=[7]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "LinearRegressor<coefficients=[1.0,2.0,3.0,4.0],intercepts=[0.5,0.25],targets=2>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "LinearClassifier<coefficients=[1.0,2.0],intercepts=[0.5],classlabels_ints=[3,4]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}", ML "Normalizer<norm=\"L2\">(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}", ML "OneHotEncoder<cats_int64s=[4,1]>(x)"},
+    {17, "string[2] x = {\"a\",\"b\"}", ML "OneHotEncoder<cats_strings=[\"b\",\"c\"]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "SVMRegressor<coefficients=[1.0,2.0],support_vectors=[1.0,1.0,0.0,2.0],n_supports=2,"
+        "kernel_type=\"RBF\",kernel_params=[0.5,0.0,3.0],rho=[0.25]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "SVMClassifier<coefficients=[1.0,-2.0],support_vectors=[1.0,1.0,0.0,2.0],rho=[0.25],"
+        "vectors_per_class=[1,1],classlabels_strings=[\"a\",\"b\"]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}", ML "Scaler<offset=[1.0],scale=[2.0,0.5]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "TreeEnsembleClassifier<" TREE ", class_treeids=[0,0], class_nodeids=[1,2], "
+        "class_ids=[0,1], class_weights=[1.0,2.0], classlabels_strings=[\"a\",\"b\"]>(x)"},
+    {17, "float[2,2] x = {1,2,-3,4}",
+     ML "TreeEnsembleRegressor<" TREE ", target_treeids=[0,0], target_nodeids=[1,2], "
+        "target_ids=[0,0], target_weights=[1.0,2.0], n_targets=1>(x)"},
 };
 
 /* ─ Cases ────────────────────────────────────────────────────────────────────────────────────── */
@@ -153,8 +240,8 @@ static bool load_cases(void) {
     for (size_t i = 0; i < ONX_COUNT(own); i++) {
         named_case *made = new_case(own[i].node);
         (void)snprintf(path, sizeof path,
-                       "<ir_version: 10, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n"
-                       "g () => () <%s>\n{ y = %s }",
+                       "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3, "
+                       "\"com.microsoft\" : 1]>\ng () => () <%s>\n{ y = %s }",
                        own[i].opset, own[i].inputs, own[i].node);
         keep_case(made, CHECK(kernel_case_text(path, &made->c)));
     }

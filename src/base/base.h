@@ -38,6 +38,9 @@ onx_status onx_fail(onx_diag *diag, onx_status status, const char *fmt, ...) ONX
 onx_status onx_fail_nomem(onx_diag *diag);
 /* Set the place ("graph main, node 'conv1', attribute 'pads'") and the way out. */
 void onx_diag_place(onx_diag *diag, const char *fmt, ...) ONX_PRINTF(2, 3);
+/* near.c: how many letters must be put in, left out or exchanged, whatever their case; `most` when
+ * it is that or more, or a name is long. */
+size_t onx_str_distance(onx_str a, onx_str b, size_t most);
 void onx_diag_hint(onx_diag *diag, const char *fmt, ...) ONX_PRINTF(2, 3);
 void onx_diag_file(onx_diag *diag, const char *path); /* unless a file is named already */
 

@@ -121,6 +121,8 @@ void *onx_mem_resize(onx_context *ctx, void *ptr, size_t old_size, size_t new_si
     size_t used = atomic_fetch_add(&ctx->memory_used, new_size) + new_size;
     bool fits = !ctx->memory_limit || used - old_size <= ctx->memory_limit;
     void *p = fits ? ctx->allocator.resize(ctx->allocator.user, ptr, old_size, new_size) : NULL;
+    if (p && ctx->poison && new_size > old_size)
+        memset((char *)p + old_size, ctx->poison, new_size - old_size);
     used = atomic_fetch_sub(&ctx->memory_used, p ? old_size : new_size) - (p ? old_size : new_size);
     size_t peak = atomic_load(&ctx->memory_peak);
     while (p && used > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, used)) {

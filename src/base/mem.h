@@ -26,6 +26,7 @@ struct onx_context {
     struct onx_custom_ops *custom;         /* ops/custom.c: operators that were added; NULL: none */
     void (*custom_free)(onx_context *ctx); /* NULL: they belong to the parent */
     onx_context *parent;                   /* that its memory comes from; NULL: none */
+    uint8_t poison;                        /* fills fresh memory; 0: it does not */
 };
 
 /* `ctx` or, when NULL, the default context, which is never freed. */

@@ -1,10 +1,10 @@
 /* utf8.c: see utf8.h. Overlong forms, surrogates and code points past U+10FFFF are not valid. */
 #include "base/utf8.h"
 
-size_t onx_utf8_size(const char *p, const char *end) {
+size_t onx_utf8_get(const char *p, const char *end, uint32_t *out) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char lead = (unsigned char)*p;
-    if (lead < 0x80) return 1;
+    if (lead < 0x80) return *out = lead, 1;
     size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
     if (lead < 0xc0 || lead > 0xf7 || (size_t)(end - p) < size) return 0;
     uint32_t code = lead & (0x7fu >> size);
@@ -13,7 +13,14 @@ size_t onx_utf8_size(const char *p, const char *end) {
         code = code << 6 | (p[i] & 0x3f);
     }
     bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < least[size] || code > 0x10ffff || surrogate ? 0 : size;
+    if (code < least[size] || code > 0x10ffff || surrogate) return 0;
+    *out = code;
+    return size;
+}
+
+size_t onx_utf8_size(const char *p, const char *end) {
+    uint32_t code;
+    return onx_utf8_get(p, end, &code);
 }
 
 size_t onx_utf8_put(uint32_t code, char out[4]) {

@@ -6,6 +6,8 @@
 
 /* The bytes (1 to 4) of the character at `p`; 0 if they are no valid UTF-8. `p` is before `end`. */
 size_t onx_utf8_size(const char *p, const char *end);
+/* The same, and which code point it is. */
+size_t onx_utf8_get(const char *p, const char *end, uint32_t *code);
 /* Writes a code point as UTF-8 and returns its bytes; 0 for a surrogate or what is beyond
  * Unicode. */
 size_t onx_utf8_put(uint32_t code, char out[4]);

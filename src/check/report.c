@@ -151,38 +151,15 @@ bool onx_check_is_wrong(const onx_checker *c, const onx_node *node) {
 
 /* ── Suggestions ─────────────────────────────────────────────────────────────────────────────── */
 
-enum {
-    NEAR_LENGTH = 64, /* longer names are not compared */
-    NEAR_MOST = 100,  /* names that a suggestion is looked for, of one model: it takes time */
-};
-
-static size_t least(size_t a, size_t b, size_t c) {
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-static size_t distance(onx_str a, onx_str b) {
-    size_t row[NEAR_LENGTH + 1];
-    for (size_t j = 0; j <= b.size; j++) row[j] = j;
-    for (size_t i = 0; i < a.size; i++) {
-        size_t before = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b.size; j++) {
-            size_t replaced = before + ((a.data[i] | 32) != (b.data[j] | 32));
-            before = row[j + 1];
-            row[j + 1] = least(row[j + 1] + 1, row[j] + 1, replaced);
-        }
-    }
-    return row[b.size];
-}
+enum { NEAR_MOST = 100 }; /* names that a suggestion is looked for, of one model: it takes time */
 
 bool onx_check_nearest(onx_checker *c, onx_str typed, onx_str (*next)(void *), void *names,
                        onx_str *out) {
     size_t least_far = typed.size / 3 + 2;
     bool found = false;
-    if (!typed.size || typed.size > NEAR_LENGTH || c->n_nearest++ >= NEAR_MOST) return false;
+    if (!typed.size || c->n_nearest++ >= NEAR_MOST) return false;
     for (onx_str name; (name = next(names)).data;) {
-        size_t far = name.size > NEAR_LENGTH ? SIZE_MAX : distance(typed, name);
+        size_t far = onx_str_distance(typed, name, least_far);
         if (far >= least_far) continue;
         least_far = far;
         *out = name;

@@ -60,3 +60,18 @@ void onx_dtype_pack(unsigned bits, const uint8_t *src, void *dst, size_t count) 
     }
     if (n > 0) *out = (uint8_t)held;
 }
+
+void onx_dtype_copy_bits(const void *src, uint64_t from, void *dst, uint64_t to, uint64_t count) {
+    const uint8_t *in = src;
+    uint8_t *out = dst;
+    uint64_t done = 0;
+    if (from % 8 == 0 && to % 8 == 0) {
+        done = count / 8 * 8;
+        if (done) memcpy(out + to / 8, in + from / 8, (size_t)(done / 8));
+    }
+    for (; done < count; done += 2) {
+        uint64_t a = from + done, b = to + done;
+        unsigned pair = in[a / 8] >> a % 8 & 3u;
+        out[b / 8] = (uint8_t)((out[b / 8] & ~(3u << b % 8)) | pair << b % 8);
+    }
+}

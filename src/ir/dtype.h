@@ -36,5 +36,8 @@
 /* Packed elements of 2, 4 or 6 bits to one byte each, zeros above; and back, dropping the rest. */
 void onx_dtype_unpack(unsigned bits, const void *src, uint8_t *dst, size_t count);
 void onx_dtype_pack(unsigned bits, const uint8_t *src, void *dst, size_t count);
+/* Copy part of a packed list into another one: all in bits, and even, as the packed types are. The
+ * bits around stay as they are. */
+void onx_dtype_copy_bits(const void *src, uint64_t from, void *dst, uint64_t to, uint64_t count);
 
 #endif

@@ -78,8 +78,9 @@ onx_status onx_tensor_set_blob(onx_tensor *tensor, onx_dtype dtype, size_t rank,
 onx_status onx_sparse_dense(onx_doc *doc, const onx_sparse *sparse, onx_tensor **out,
                             onx_diag *diag) ONX_MUST_CHECK;
 onx_status onx_sparse_check(const onx_sparse *sparse, onx_diag *diag) ONX_MUST_CHECK;
-/* initializer.c: `dense` takes the place of the sparse initializer of a value. */
-onx_status onx_value_set_dense(onx_value *value, onx_tensor *dense, onx_diag *diag) ONX_MUST_CHECK;
+/* initializer.c: a detached tensor of this model's document becomes the initializer of a value of
+ * the graph that no node computes, in place of the one it may have. */
+onx_status onx_value_set_init(onx_value *value, onx_tensor *tensor, onx_diag *diag) ONX_MUST_CHECK;
 
 /* graph.c: CONFLICT, because it is still used */
 onx_status onx_value_fail_used(const onx_value *value, onx_diag *diag);

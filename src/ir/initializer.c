@@ -112,18 +112,19 @@ onx_value *onx_graph_add_sparse(onx_graph *graph, const char *name, const onx_da
     return finish(graph, name, copy ? copy->values : NULL, copy, status, &diag);
 }
 
-onx_status onx_value_set_dense(onx_value *value, onx_tensor *dense, onx_diag *diag) {
-    onx_ref *ref = onx_ref_new(value, dense, ONX_REF_INIT, 0, &dense->name);
-    if (!ref) return onx_fail_nomem(diag);
-    onx_ref_detach(value->init->ref);
-    onx_msg_remove(value->sparse);
-    dense->ref = ref;
-    dense->name = value->name;
-    onx_msg_set_has(dense, ONX_ROW(tensor, name));
-    onx_msg_touch(dense);
-    value->init = dense;
+onx_status onx_value_set_init(onx_value *value, onx_tensor *tensor, onx_diag *diag) {
+    tensor->ref = onx_ref_new(value, tensor, ONX_REF_INIT, 0, &tensor->name);
+    if (!tensor->ref) return onx_fail_nomem(diag);
+    if (value->init) {
+        onx_ref_detach(value->init->ref);
+        onx_msg_remove(value->sparse ? (void *)value->sparse : (void *)value->init);
+    }
+    tensor->name = value->name;
+    onx_msg_set_has(tensor, ONX_ROW(tensor, name));
+    onx_msg_touch(tensor);
+    value->init = tensor;
     value->sparse = NULL;
-    onx_msg_append(value->graph, ONX_ROW(graph, initializer), dense);
+    onx_msg_append(value->graph, ONX_ROW(graph, initializer), tensor);
     return ONX_OK;
 }
 

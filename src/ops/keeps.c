@@ -12,6 +12,7 @@ static const struct {
 } changed[] = {
     {"GroupNormalization", 21}, /* scales channels instead of groups */
     {"PRelu", 7},               /* a slope of rank 1 belonged to the channels */
+    {"RoiAlign", 16},           /* samples at the centers of pixels */
     {"Split", 18},              /* into how many parts must be said */
 };
 

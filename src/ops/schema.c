@@ -148,29 +148,9 @@ static onx_status fill(holder *s, const onx_context *ctx, const onx_op *op, onx_
 
 /* ── Names that are not there ────────────────────────────────────────────────────────────────── */
 
-enum { NAME_MOST = 64 };
-
-/* How many letters must be put in, left out or exchanged; `most` when it is that or more. */
-static size_t distance(onx_str a, onx_str b, size_t most) {
-    size_t row[NAME_MOST + 1];
-    if (a.size > NAME_MOST || b.size > NAME_MOST) return most;
-    for (size_t j = 0; j <= b.size; j++) row[j] = j;
-    for (size_t i = 1; i <= a.size; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size; j++) {
-            size_t change = corner + ((a.data[i - 1] | 32) != (b.data[j - 1] | 32));
-            size_t least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            corner = row[j];
-            row[j] = change < least ? change : least;
-        }
-    }
-    return row[b.size] < most ? row[b.size] : most;
-}
-
 static void nearer(const onx_op *op, onx_str name, size_t *least, const onx_op **best) {
     if (op->domain && strcmp(op->domain, "onx.internal") == 0) return;
-    size_t d = distance(onx_str_of(op->name), name, *least);
+    size_t d = onx_str_distance(onx_str_of(op->name), name, *least);
     if (d < *least) *least = d, *best = op;
 }
 

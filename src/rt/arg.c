@@ -1,6 +1,6 @@
 /* arg.c: arguments of runs: from data files and back, and objects as data.
  *
- * Sequences of sequences are converted by recursion, as deep as their type is nested: to
+ * Values that are nested are converted by recursion, as deep as their type is nested: to
  * DEPTH_MAX. */
 #include "rt/eval.h"
 #include "rt/session.h"
@@ -42,6 +42,75 @@ static onx_status object_of_list(onx_context *ctx, const onx_data *data, onx_typ
     return status;
 }
 
+static onx_status object_of_keys(onx_context *ctx, const onx_data *data, onx_object **out,
+                                 onx_diag *diag) {
+    const onx_map_data *map = (const onx_map_data *)data;
+    onx_dtype dtype = onx_data_key_dtype(data);
+    bool named = dtype == ONX_DTYPE_STRING;
+    int64_t n = (int64_t)(named ? map->string_keys.n : map->keys.n);
+    onx_object *keys = NULL;
+    if (!named && !(ONX_T_INTS >> dtype & 1))
+        return onx_fail(diag, ONX_INVALID, "keys of a map are integers or strings, not %s",
+                        onx_dtype_name(dtype));
+    if (n != (int64_t)onx_data_count(data))
+        return onx_fail(diag, ONX_INVALID, "a map has %lld keys for %zu values", (long long)n,
+                        onx_data_count(data));
+    ONX_TRY(onx_object_tensor(ctx, dtype, 1, &n, &keys, diag));
+    onx_status status = ONX_OK;
+    if (!named && n)
+        status =
+            onx_dtype_convert(ONX_DTYPE_I64, map->keys.v, dtype, keys->data, (uint64_t)n, false);
+    for (int64_t i = 0; i < n && named && status == ONX_OK; i++)
+        status = onx_object_set_string(keys, i, map->string_keys.v[i], diag);
+    if (status == ONX_OK)
+        *out = keys;
+    else
+        onx_object_release(keys);
+    return status;
+}
+
+static bool are_scalars(const onx_object *list) {
+    for (int64_t i = 0; i < list->count; i++) {
+        const onx_object *item = list->items[i];
+        if (item->kind != ONX_TYPE_TENSOR || item->rank || item->dtype != list->items[0]->dtype ||
+            onx_dtype_bits((onx_dtype)item->dtype) % 8)
+            return false;
+    }
+    return list->count > 0;
+}
+
+/* Scalars of one type become one tensor. Takes the reference over. */
+static onx_status pack_values(onx_object *list, onx_object **out, onx_diag *diag) {
+    onx_object *tensor = NULL;
+    onx_operand to, from;
+    *out = list;
+    if (!are_scalars(list)) return ONX_OK;
+    onx_status status = onx_object_tensor(list->ctx, (onx_dtype)list->items[0]->dtype, 1,
+                                          &list->count, &tensor, diag);
+    if (status == ONX_OK) onx_operand_show(&to, tensor);
+    for (int64_t i = 0; i < list->count && status == ONX_OK; i++) {
+        onx_operand_show(&from, list->items[i]);
+        status = onx_operand_copy(&to, i, &from, 0, 1, diag);
+    }
+    onx_object_release(list);
+    if (status == ONX_OK)
+        *out = tensor;
+    else
+        onx_object_release(tensor);
+    return status;
+}
+
+static onx_status object_of_map(onx_context *ctx, const onx_data *data, size_t depth,
+                                onx_object **out, onx_diag *diag) {
+    onx_object *keys = NULL, *values = NULL;
+    ONX_TRY(object_of_keys(ctx, data, &keys, diag));
+    onx_status status = object_of_list(ctx, data, ONX_TYPE_SEQUENCE, depth, &values, diag);
+    if (status == ONX_OK) status = pack_values(values, &values, diag);
+    if (status == ONX_OK) return onx_object_map(keys, values, out, diag);
+    onx_object_release(keys);
+    return status;
+}
+
 static onx_status object_at(onx_context *ctx, const onx_data *data, size_t depth, onx_object **out,
                             onx_diag *diag) {
     if (depth > DEPTH_MAX) return onx_fail(diag, ONX_LIMIT, "values are nested too deep");
@@ -49,6 +118,7 @@ static onx_status object_at(onx_context *ctx, const onx_data *data, size_t depth
     case ONX_DATA_TENSOR: return object_of_tensor(ctx, onx_data_tensor(data), out, diag);
     case ONX_DATA_SEQUENCE: return object_of_list(ctx, data, ONX_TYPE_SEQUENCE, depth, out, diag);
     case ONX_DATA_OPTIONAL: return object_of_list(ctx, data, ONX_TYPE_OPTIONAL, depth, out, diag);
+    case ONX_DATA_MAP: return object_of_map(ctx, data, depth, out, diag);
     default: return onx_fail(diag, ONX_UNSUPPORTED, "an input of this kind cannot be used yet");
     }
 }
@@ -105,12 +175,61 @@ static onx_status data_of_optional(onx_context *ctx, const onx_object *object, s
     return status;
 }
 
+/* Element `i` of a tensor, as a scalar. */
+static onx_status scalar_at(const onx_object *tensor, int64_t i, onx_object **out, onx_diag *diag) {
+    onx_object *scalar = NULL;
+    onx_operand to, from;
+    ONX_TRY(onx_object_tensor(tensor->ctx, (onx_dtype)tensor->dtype, 0, NULL, &scalar, diag));
+    onx_operand_show(&to, scalar);
+    onx_operand_show(&from, (onx_object *)(uintptr_t)tensor);
+    onx_status status = onx_operand_copy(&to, 0, &from, i, 1, diag);
+    if (status == ONX_OK)
+        *out = scalar;
+    else
+        onx_object_release(scalar);
+    return status;
+}
+
+static onx_status list_of_tensor(const onx_object *tensor, onx_object **out, onx_diag *diag) {
+    onx_object *list = NULL;
+    ONX_TRY(onx_object_list(tensor->ctx, ONX_TYPE_SEQUENCE, (size_t)tensor->count, &list, diag));
+    onx_status status = ONX_OK;
+    for (int64_t i = 0; i < tensor->count && status == ONX_OK; i++) {
+        onx_object *scalar = NULL;
+        status = scalar_at(tensor, i, &scalar, diag);
+        if (status == ONX_OK) status = onx_object_insert(list, i, scalar, diag);
+    }
+    if (status == ONX_OK)
+        *out = list;
+    else
+        onx_object_release(list);
+    return status;
+}
+
+static onx_status data_of_map(onx_context *ctx, const onx_object *object, size_t depth,
+                              onx_data **out, onx_diag *diag) {
+    onx_object *values = object->items[1], *list = NULL;
+    onx_data *keys = NULL, *sequence = NULL;
+    if (values->kind == ONX_TYPE_TENSOR)
+        ONX_TRY(list_of_tensor(values, &list, diag));
+    else
+        list = onx_object_retain(values);
+    onx_status status = data_at(ctx, object->items[0], depth + 1, &keys, diag);
+    if (status == ONX_OK) status = data_of_sequence(ctx, list, depth, &sequence, diag);
+    if (status == ONX_OK) status = onx_map_new(ctx, onx_data_tensor(keys), sequence, out, diag);
+    onx_object_release(list);
+    onx_data_free(keys);
+    onx_data_free(sequence);
+    return status;
+}
+
 static onx_status data_at(onx_context *ctx, const onx_object *object, size_t depth, onx_data **out,
                           onx_diag *diag) {
     onx_tensor *tensor = NULL;
     if (depth > DEPTH_MAX) return onx_fail(diag, ONX_LIMIT, "values are nested too deep");
     if (object->kind == ONX_TYPE_SEQUENCE) return data_of_sequence(ctx, object, depth, out, diag);
     if (object->kind == ONX_TYPE_OPTIONAL) return data_of_optional(ctx, object, depth, out, diag);
+    if (object->kind == ONX_TYPE_MAP) return data_of_map(ctx, object, depth, out, diag);
     if (object->kind != ONX_TYPE_TENSOR)
         return onx_fail(diag, ONX_UNSUPPORTED, "an output of this kind cannot be given yet");
     if (object->dtype == ONX_DTYPE_STRING)

@@ -88,6 +88,8 @@ onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_
         }
         pool->held += wanted;
     }
+    if (pool->ctx->poison && !pool->provider->alloc)
+        memset(block->data, pool->ctx->poison, block->bytes);
     block->refs = 1;
     block->next = NULL;
     pool->used += block->bytes;

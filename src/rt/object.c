@@ -4,6 +4,7 @@
  * grow by doubling. Freeing walks a chain of the dead, so nesting costs no stack. Sparse and opaque
  * values are not here. */
 #include "rt/object.h"
+#include "ir/dtype.h"
 
 /* With one reference; NULL: no memory. */
 static onx_object *object_new(onx_context *ctx, onx_type_kind kind, size_t size) {
@@ -80,6 +81,21 @@ onx_status onx_object_list(onx_context *ctx, onx_type_kind kind, size_t room, on
         return onx_fail_nomem(diag);
     }
     *out = list;
+    return ONX_OK;
+}
+
+onx_status onx_object_map(onx_object *keys, onx_object *values, onx_object **out, onx_diag *diag) {
+    onx_object *map = NULL;
+    onx_status status = onx_object_list(keys->ctx, ONX_TYPE_MAP, 2, &map, diag);
+    if (status != ONX_OK) {
+        onx_object_release(keys);
+        onx_object_release(values);
+        return status;
+    }
+    map->dtype = keys->dtype;
+    map->items[map->count++] = keys;
+    map->items[map->count++] = values;
+    *out = map;
     return ONX_OK;
 }
 
@@ -177,6 +193,7 @@ static onx_status list_copy(const onx_object *object, onx_object **out, onx_diag
     for (int64_t i = 0; i < object->count; i++)
         copy->items[i] = onx_object_retain(object->items[i]);
     copy->count = object->count;
+    copy->dtype = object->dtype;
     *out = copy;
     return ONX_OK;
 }
@@ -220,15 +237,14 @@ void onx_operand_show(onx_operand *operand, onx_object *object) {
 onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
                             int64_t first, int64_t n, onx_diag *diag) {
     unsigned bits = onx_dtype_bits((onx_dtype)to->dtype);
-    size_t width = bits / 8;
-    if (bits % 8)
-        return onx_fail(diag, ONX_UNSUPPORTED, "parts of a tensor of %s cannot be copied",
-                        onx_dtype_name((onx_dtype)to->dtype));
     if (n <= 0) return ONX_OK;
-    if (width)
-        memcpy((char *)to->data + (size_t)at * width, (char *)from->data + (size_t)first * width,
-               (size_t)n * width);
-    for (int64_t i = 0; !width && i < n; i++)
+    for (int64_t i = 0; !bits && i < n; i++)
         ONX_TRY(onx_object_set_string(to->object, at + i, from->object->strings[first + i], diag));
+    if (!bits) return ONX_OK;
+    uint64_t used = (uint64_t)to->count * bits % 8;
+    onx_dtype_copy_bits(from->data, (uint64_t)first * bits, to->data, (uint64_t)at * bits,
+                        (uint64_t)n * bits);
+    if (used && at + n == to->count)
+        ((uint8_t *)to->data)[to->bytes - 1] &= (uint8_t)((1u << used) - 1);
     return ONX_OK;
 }

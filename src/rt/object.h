@@ -4,7 +4,8 @@
  *
  *     tensor      dense elements in memory of its own, or strings
  *     sequence    items
- *     map         items[0]: the keys, a tensor; items[1]: a sequence of the values
+ *     map         items[0]: the keys, a tensor; items[1]: the values, a tensor too where all are
+ *                 scalars of one type, else a sequence
  *     optional    items[0], or nothing
  */
 #ifndef ONX_OBJECT_H
@@ -18,7 +19,7 @@ struct onx_object {
     atomic_size_t refs;
     onx_context *ctx;
     uint8_t kind;  /* onx_type_kind */
-    uint8_t dtype; /* of a tensor */
+    uint8_t dtype; /* of a tensor; of a map: of its keys */
     uint8_t rank;
     int64_t dims[ONX_RANK_MAX];
     int64_t count; /* elements of a tensor, items of the others */
@@ -35,6 +36,9 @@ onx_status onx_object_tensor(onx_context *ctx, onx_dtype dtype, size_t rank, con
                              onx_object **out, onx_diag *diag) ONX_MUST_CHECK;
 onx_status onx_object_list(onx_context *ctx, onx_type_kind kind, size_t room, onx_object **out,
                            onx_diag *diag) ONX_MUST_CHECK;
+/* A map of keys, and as many values; both references are taken over, also on failure. */
+onx_status onx_object_map(onx_object *keys, onx_object *values, onx_object **out, onx_diag *diag)
+    ONX_MUST_CHECK;
 /* Add an item at `at` (at most count); the reference is taken over, also on failure. */
 onx_status onx_object_insert(onx_object *list, int64_t at, onx_object *item, onx_diag *diag)
     ONX_MUST_CHECK;
@@ -59,7 +63,8 @@ void onx_operand_show(onx_operand *operand, onx_object *object);
 static inline bool onx_operand_is_object(const onx_operand *operand) {
     return operand->kind != ONX_TYPE_TENSOR || operand->dtype == ONX_DTYPE_STRING;
 }
-/* Copy `n` elements between tensors of one type, strings too; UNSUPPORTED for packed types. */
+/* Copy `n` elements between tensors of one type, strings and packed ones too. Bits that are left
+ * over behind the last element of all become 0. */
 onx_status onx_operand_copy(const onx_operand *to, int64_t at, const onx_operand *from,
                             int64_t first, int64_t n, onx_diag *diag) ONX_MUST_CHECK;
 

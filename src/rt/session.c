@@ -3,50 +3,29 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
-#include "pass/grad/gradient.h"
 #include "pass/inline.h"
-#include "rt/custom_row.h"
 #include "rt/eval.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 /* ─ Making ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* The byte of ONX_POISON, or of the options; 0: none. */
+static uint8_t poison_of(const onx_context *ctx, const onx_session_options *options) {
+    const char *text = ctx->os->variable("ONX_POISON");
+    return options->poison || !text ? options->poison : (uint8_t)strtoul(text, NULL, 0);
+}
+
 /* The context that all memory of the session comes from: one of its own when it has a limit. */
-static onx_context *choose_context(onx_context *ctx, size_t limit) {
-    if (limit) return onx_context_child(ctx, limit);
-    onx_context_retain(ctx);
-    return ctx;
-}
-
-/* Kernels that were added to the context are asked first. */
-static onx_status add_custom_rows(onx_session *s, onx_diag *diag) {
-    onx_cpu *cpu = &s->cpu;
-    const onx_kernel *rows = NULL;
-    ONX_TRY(onx_custom_rows(s->ctx, &s->arena, &rows, diag));
-    if (!rows) return ONX_OK;
-    memmove(&cpu->tables[1], &cpu->tables[0], sizeof cpu->tables - sizeof cpu->tables[0]);
-    memmove(&cpu->tiers[1], &cpu->tiers[0], sizeof cpu->tiers - sizeof cpu->tiers[0]);
-    cpu->tables[0] = rows;
-    cpu->tiers[0] = "custom";
-    return ONX_OK;
-}
-
-static onx_status choose_providers(onx_session *s, const onx_session_options *options,
-                                   const onx_provider *const *providers, size_t n, onx_diag *diag) {
-    const char *list = options->providers;
-    if (list && strcmp(list, "cpu") != 0 && strcmp(list, "CPUExecutionProvider") != 0) {
-        onx_fail(diag, ONX_UNSUPPORTED, "there is no provider '%.100s' in this build", list);
-        onx_diag_hint(diag, "use cpu");
-        return ONX_UNSUPPORTED;
+static onx_context *choose_context(onx_context *ctx, const onx_session_options *options) {
+    uint8_t poison = poison_of(ctx, options);
+    if (!options->memory_limit && !poison) {
+        onx_context_retain(ctx);
+        return ctx;
     }
-    if (n + 1 > ONX_DEVICES) return onx_fail(diag, ONX_USAGE, "there are too many providers");
-    ONX_TRY(onx_cpu_init(&s->cpu, options->cpu, diag));
-    for (size_t i = 0; i < n; i++) s->engine.providers[i] = providers[i];
-    s->engine.providers[n] = &s->cpu.provider;
-    s->engine.n_providers = n + 1;
-    s->engine.host = n;
-    return add_custom_rows(s, diag);
+    onx_context *child = onx_context_child(ctx, options->memory_limit);
+    if (child) child->poison = poison;
+    return child;
 }
 
 static onx_status copy_sizes(onx_session *s, const onx_session_options *options, onx_diag *diag) {
@@ -81,22 +60,6 @@ static onx_status refuse_internal(const onx_model *model, onx_diag *diag) {
     return ONX_OK;
 }
 
-static onx_status replace_initializer(onx_model *model, const onx_tensor *with, onx_diag *diag) {
-    onx_value *value = onx_value_find(model->graph, with->name);
-    if (!value || !value->init)
-        return onx_fail(diag, ONX_NOT_FOUND, "the model has no initializer '%.*s'",
-                        ONX_FMT(with->name));
-    size_t bytes = 0;
-    ONX_TRY(onx_tensor_check(with, diag));
-    ONX_TRY(onx_tensor_bytes(with, &bytes, diag));
-    onx_str view = onx_tensor_view(with);
-    if (bytes && !view.data)
-        return onx_fail(diag, ONX_UNSUPPORTED, "'%.*s' must hold its elements densely",
-                        ONX_FMT(with->name));
-    return onx_tensor_set(value->init, onx_tensor_dtype(with), onx_tensor_rank(with),
-                          onx_tensor_dims(with), view.data, bytes, diag);
-}
-
 /* Before IR version 4 every initializer had to be an input, too: they are constants all the
  * same. */
 static onx_status fix_initializers(onx_graph *graph, onx_diag *diag) {
@@ -120,17 +83,22 @@ static bool has_kernel(const onx_engine *engine, const onx_op *op) {
     return false;
 }
 
-/* Remembers those that are expanded: a small program for the model needs their rows, too. */
+/* An operator is expanded: a small program for the model needs its row, too. */
+static bool remember(void *user, const onx_op *op) {
+    onx_session *s = user;
+    for (size_t i = 0; i < s->n_expanded; i++)
+        if (s->expanded[i] == op) return true;
+    if (!onx_arena_grow(&s->arena, &s->expanded, &s->cap_expanded, s->n_expanded, sizeof(onx_op *)))
+        return false;
+    s->expanded[s->n_expanded++] = op;
+    onx_session_log(s, ONX_LOG_INFO, "what %s is a function of is run in its place", op->name);
+    return true;
+}
+
 static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
     onx_session *s = user;
     (void)node;
-    for (size_t i = 0; i < s->n_expanded; i++)
-        if (s->expanded[i] == op) return true;
-    if (has_kernel(&s->engine, op) ||
-        !onx_arena_grow(&s->arena, &s->expanded, &s->cap_expanded, s->n_expanded, sizeof(onx_op *)))
-        return false;
-    s->expanded[s->n_expanded++] = op;
-    return true;
+    return !has_kernel(&s->engine, op) && remember(s, op);
 }
 
 /* Functions are inlined, and operators that are functions where there is no kernel for them. */
@@ -145,13 +113,13 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     if (!model->graph) return onx_fail(diag, ONX_INVALID, "the model has no graph");
     ONX_TRY(onx_model_clone_to(s->ctx, model, &s->source, diag));
     if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
+    ONX_TRY(onx_session_supply(s->source, options->n_initializers, options->initializers, diag));
     ONX_TRY(inline_functions(s, diag));
     ONX_TRY(refuse_internal(s->source, diag));
     ONX_TRY(onx_session_write_out(s->source, diag));
-    for (size_t i = 0; i < options->n_initializers; i++)
-        ONX_TRY(replace_initializer(s->source, options->initializers[i], diag));
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
-    return onx_gradient_expand(s->source, &infer, diag);
+    if (!onx_session_gradient) return ONX_OK;
+    return onx_session_gradient(s->source, &infer, remember, s, diag);
 }
 
 /* The packed weights of a model: made by its first session. One that counts its memory has its
@@ -177,14 +145,18 @@ static onx_status share_store(onx_session *s, const onx_model *model, onx_diag *
 
 static onx_status make(onx_session *s, const onx_model *model, const onx_session_options *options,
                        const onx_provider *const *providers, size_t n, onx_diag *diag) {
-    ONX_TRY(choose_providers(s, options, providers, n, diag));
+    s->log = options->log;
+    s->log_user = options->log_user;
+    s->engine.threads = options->threads ? options->threads : onx_thread_available();
+    if (s->engine.threads > 1)
+        ONX_TRY(onx_workers_retain(s->ctx, s->engine.threads, &s->engine.workers, diag));
+    ONX_TRY(onx_session_choose(s, options, providers, n, diag));
     ONX_TRY(copy_sizes(s, options, diag));
     ONX_TRY(share_store(s, model, diag));
     s->engine.ctx = s->ctx;
     s->engine.dynamic = options->dynamic;
-    s->engine.threads = options->threads ? options->threads : onx_thread_available();
-    if (s->engine.threads > 1)
-        ONX_TRY(onx_workers_retain(s->ctx, s->engine.threads, &s->engine.workers, diag));
+    s->engine.poison = s->ctx->poison;
+    s->numerics = options->numerics;
     s->level = options->level == ONX_LEVEL_DEFAULT ? ONX_LEVEL_ALL : options->level;
     ONX_TRY(take_model(s, model, options, diag));
     return onx_variant_new(s, options->n_pins, options->pins, options->pin_all, &s->variants, diag);
@@ -196,7 +168,7 @@ onx_status onx_session_make(const onx_model *model, const onx_session_options *o
     onx_session_options given;
     ONX_TRY(ONX_OPTIONS(&given, options, diag));
     if (!model || !out) return onx_fail(diag, ONX_USAGE, "a model and a place for the session");
-    onx_context *ctx = choose_context(model->msg.doc->ctx, given.memory_limit);
+    onx_context *ctx = choose_context(model->msg.doc->ctx, &given);
     onx_session *s = ctx ? onx_mem_alloc(ctx, sizeof *s) : NULL;
     if (!s) {
         onx_context_free(ctx);
@@ -283,7 +255,7 @@ static bool keeps(const onx_session *s, const onx_variant *v, const char *name) 
     if (!name || is_output(s, name)) return true;
     for (size_t i = 0; i < v->n_pins; i++)
         if (onx_str_is(v->pins[i].name, name)) return true;
-    const onx_value *value = onx_graph_find(v->model->graph, name);
+    const onx_value *value = onx_graph_find(s->source->graph, name);
     return value && !value->def && onx_value_is_defined(value); /* an input or an initializer */
 }
 
@@ -311,6 +283,8 @@ static onx_status pick_variant(onx_session *s, size_t n, const onx_arg *out, onx
         while (keeps(s, v, out[i].name)) i++;
         onx_variant_free(s, v);
         onx_fail(diag, ONX_NOT_FOUND, "the model has no value '%.200s'", out[i].name);
+        onx_names_hint(diag, "outputs", out[i].name, onx_session_output_count(s),
+                       onx_session_output_name, s);
         return ONX_NOT_FOUND;
     }
     onx_mutex_lock(&s->lock);
@@ -319,227 +293,6 @@ static onx_status pick_variant(onx_session *s, size_t n, const onx_arg *out, onx
     *end = v;
     onx_mutex_unlock(&s->lock);
     *picked = v;
-    return ONX_OK;
-}
-
-/* ─ Inputs ───────────────────────────────────────────────────────────────────────────────────── */
-
-static onx_status find_input(const onx_session *s, const onx_arg *arg, size_t position, size_t *out,
-                             onx_diag *diag) {
-    size_t n = onx_session_input_count(s);
-    *out = position;
-    for (size_t i = 0; arg->name && i <= n; i++) {
-        if (i == n) {
-            onx_fail(diag, ONX_NOT_FOUND, "the model has no input '%.200s'", arg->name);
-            if (n) onx_diag_hint(diag, "its first input is '%.200s'", onx_session_input_name(s, 0));
-            return ONX_NOT_FOUND;
-        }
-        *out = i;
-        if (strcmp(onx_session_input_name(s, i), arg->name) == 0) break;
-    }
-    if (*out < n) return ONX_OK;
-    return onx_fail(diag, ONX_USAGE, "the model has %zu inputs, but there are more arguments", n);
-}
-
-static onx_status wrong_input(const onx_session *s, size_t index, const onx_operand *got,
-                              onx_diag *diag) {
-    char expected[160] = "", dims[120] = "";
-    size_t at = 0;
-    const onx_type *type = onx_session_input_type(s, index);
-    if (type) (void)onx_type_format(type, expected, sizeof expected);
-    for (size_t i = 0; i < got->rank && at < sizeof dims - 24; i++)
-        at += (size_t)snprintf(dims + at, sizeof dims - at, "%s%lld", i ? "," : "",
-                               (long long)got->dims[i]);
-    return onx_fail(diag, ONX_INVALID, "input '%.100s' is %s, but what was given is %s[%s]",
-                    onx_session_input_name(s, index), expected,
-                    onx_dtype_name((onx_dtype)got->dtype), dims);
-}
-
-/* An argument as an operand: dense memory in place, or an object that the caller releases. */
-static onx_status operand_of_arg(onx_session *s, const onx_arg *arg, bool shapes_only,
-                                 onx_operand *out, onx_diag *diag) {
-    onx_operand made = {0};
-    if (arg->value) {
-        onx_object *object = NULL;
-        ONX_TRY(onx_object_of_data(s->ctx, arg->value, &object, diag));
-        onx_operand_show(&made, object);
-        *out = made;
-        return ONX_OK;
-    }
-    if (arg->rank > ONX_RANK_MAX || !onx_operand_shape(&made, arg->dtype, arg->rank, arg->dims))
-        return onx_fail(diag, ONX_USAGE, "the type or the sizes of an input make no sense");
-    if (!shapes_only && (made.bytes > arg->bytes || (made.bytes && !arg->data)))
-        return onx_fail(diag, ONX_USAGE, "an input needs %zu bytes, but %zu were given", made.bytes,
-                        arg->data ? arg->bytes : 0);
-    made.data = arg->data;
-    *out = made;
-    return ONX_OK;
-}
-
-static onx_status default_input(const onx_session *s, const onx_variant *v, size_t index,
-                                onx_operand *out, onx_diag *diag) {
-    const onx_value *value = onx_graph_input(v->model->graph, index);
-    const onx_default *given = &v->defaults[index];
-    if (given->there) {
-        *out = given->value;
-        out->constant = false;
-        if (out->object) onx_object_retain(out->object);
-        return ONX_OK;
-    }
-    char type[160] = "";
-    if (onx_value_type(value)) (void)onx_type_format(onx_value_type(value), type, sizeof type);
-    return onx_fail(diag, ONX_USAGE, "input '%.100s' (%s) was not given",
-                    onx_session_input_name(s, index), type);
-}
-
-onx_status onx_lane_feed(const onx_session *s, const onx_variant *v, onx_lane *lane, size_t n_in,
-                         const onx_arg *in, bool shapes_only, onx_diag *diag) {
-    onx_frame *frame = lane->frame;
-    const onx_program *program = frame->program;
-    for (size_t i = 0; i < program->n_inputs; i++)
-        frame->values[program->inputs[i]] = (onx_operand){.kind = ONX_TYPE_NONE};
-    for (size_t i = 0; i < n_in; i++) {
-        size_t at = 0;
-        ONX_TRY(find_input(s, &in[i], i, &at, diag));
-        onx_operand *value = &frame->values[program->inputs[at]];
-        onx_object_release(value->object);
-        value->object = NULL;
-        ONX_TRY(operand_of_arg((onx_session *)(uintptr_t)s, &in[i], shapes_only, value, diag));
-        if (onx_slot_verify(&program->slots[program->inputs[at]], value, NULL) != ONX_OK)
-            return wrong_input(s, at, value, diag);
-    }
-    for (size_t i = 0; i < program->n_inputs; i++) {
-        onx_operand *value = &frame->values[program->inputs[i]];
-        if (value->kind != ONX_TYPE_NONE) continue;
-        ONX_TRY(default_input(s, v, i, value, diag));
-    }
-    return ONX_OK;
-}
-
-void onx_lane_unfeed(onx_lane *lane) {
-    const onx_program *program = lane->frame->program;
-    for (size_t i = 0; i < program->n_inputs; i++) {
-        onx_operand *value = &lane->frame->values[program->inputs[i]];
-        onx_object_release(value->object);
-        value->object = NULL;
-    }
-}
-
-/* ─ Outputs ──────────────────────────────────────────────────────────────────────────────────── */
-
-/* Where the value of an output argument is: a slot of the main program, or something wanted. */
-typedef struct source {
-    uint32_t slot;      /* ONX_NO_SLOT: wanted */
-    onx_wanted *wanted; /* of a subgraph */
-} source;
-
-static onx_status find_output(const onx_session *s, const onx_variant *v, const onx_lane *lane,
-                              const onx_arg *arg, size_t position, source *out, onx_diag *diag) {
-    const onx_program *program = v->program;
-    *out = (source){ONX_NO_SLOT, NULL};
-    for (size_t i = 0; i < program->n_outputs; i++)
-        if (arg->name ? strcmp(onx_session_output_name(s, i), arg->name) == 0 : i == position) {
-            out->slot = program->outputs[i];
-            return ONX_OK;
-        }
-    for (size_t i = 0; arg->name && i < v->n_pins; i++) {
-        if (!onx_str_is(v->pins[i].name, arg->name)) continue;
-        if (v->pins[i].program == program)
-            out->slot = v->pins[i].slot;
-        else
-            out->wanted = &lane->wanted[i];
-        return ONX_OK;
-    }
-    for (uint32_t i = 0; arg->name && i < program->n_slots; i++)
-        if (program->slots[i].role != ONX_ROLE_TEMP &&
-            onx_str_is(program->slots[i].name, arg->name)) {
-            out->slot = i;
-            return ONX_OK;
-        }
-    return onx_fail(diag, ONX_USAGE, "the model has %zu outputs; there is none at position %zu",
-                    program->n_outputs, position);
-}
-
-static onx_status room_for(onx_session *s, onx_arg *arg, size_t bytes, onx_diag *diag) {
-    if (arg->data && arg->bytes >= bytes) return ONX_OK;
-    if (arg->data)
-        return onx_fail(diag, ONX_USAGE, "output '%.100s' needs %zu bytes, but has room for %zu",
-                        arg->name ? arg->name : "", bytes, arg->bytes);
-    if (!bytes) return ONX_OK;
-    arg->data = onx_mem_alloc(s->ctx, bytes);
-    if (!arg->data) return onx_fail_nomem(diag);
-    arg->bytes = bytes;
-    arg->owned = s->ctx;
-    onx_context_retain(s->ctx);
-    return ONX_OK;
-}
-
-static bool goes_straight(const onx_program *program, uint32_t slot) {
-    const onx_slot *s = &program->slots[slot];
-    return s->role == ONX_ROLE_TEMP && s->output && !s->late && !s->early;
-}
-
-/* Before the run: outputs of known size are written where they are wanted; those nobody asks for go
- * to blocks. */
-static onx_status direct_outputs(onx_session *s, onx_variant *v, onx_lane *lane, size_t n_out,
-                                 onx_arg *out, onx_diag *diag) {
-    onx_frame *frame = lane->frame;
-    const onx_program *program = v->program;
-    for (size_t i = 0; i < program->n_outputs + program->n_pins; i++)
-        if (goes_straight(program, program->outputs[i]))
-            frame->values[program->outputs[i]].data = NULL;
-    for (size_t i = 0; i < n_out; i++) {
-        source from = {ONX_NO_SLOT, NULL};
-        ONX_TRY(find_output(s, v, lane, &out[i], i, &from, diag));
-        if (from.slot == ONX_NO_SLOT || !goes_straight(program, from.slot)) continue;
-        onx_operand *value = &frame->values[from.slot];
-        if (value->data) continue; /* asked for twice: copied in the end */
-        ONX_TRY(room_for(s, &out[i], value->bytes, diag));
-        value->data = out[i].data;
-    }
-    for (size_t i = 0; i < program->n_outputs + program->n_pins; i++) {
-        uint32_t slot = program->outputs[i];
-        if (goes_straight(program, slot) && !frame->values[slot].data)
-            ONX_TRY(onx_frame_take(frame, slot, diag));
-    }
-    return ONX_OK;
-}
-
-static onx_status deliver(onx_session *s, const onx_operand *value, onx_arg *arg, onx_diag *diag) {
-    if (value->object && onx_operand_is_object(value)) {
-        onx_data *made = NULL;
-        ONX_TRY(onx_data_of_object(s->ctx, value->object, &made, diag));
-        arg->value = made;
-        arg->owned = s->ctx;
-        onx_context_retain(s->ctx);
-        arg->dtype = (onx_dtype)value->dtype;
-        arg->rank = value->kind == ONX_TYPE_TENSOR ? value->rank : 0;
-        memcpy(arg->dims, value->dims, arg->rank * sizeof *arg->dims);
-        return ONX_OK;
-    }
-    if (value->kind == ONX_TYPE_NONE) {
-        arg->dtype = ONX_DTYPE_NONE;
-        return ONX_OK;
-    }
-    if (value->data != arg->data || !value->data) {
-        ONX_TRY(room_for(s, arg, value->bytes, diag));
-        if (value->bytes) memcpy(arg->data, value->data, value->bytes);
-    }
-    arg->dtype = (onx_dtype)value->dtype;
-    arg->rank = value->rank;
-    if (value->rank) memcpy(arg->dims, value->dims, value->rank * sizeof *arg->dims);
-    return ONX_OK;
-}
-
-static onx_status deliver_all(onx_session *s, onx_variant *v, onx_lane *lane, size_t n_out,
-                              onx_arg *out, onx_diag *diag) {
-    for (size_t i = 0; i < n_out; i++) {
-        source from = {ONX_NO_SLOT, NULL};
-        ONX_TRY(find_output(s, v, lane, &out[i], i, &from, diag));
-        const onx_operand *value =
-            from.wanted ? &from.wanted->value : &lane->frame->values[from.slot];
-        ONX_TRY(deliver(s, value, &out[i], diag));
-    }
     return ONX_OK;
 }
 
@@ -553,9 +306,9 @@ static onx_status run_lane(onx_session *s, onx_variant *v, onx_lane *lane, size_
     run->n_wanted = v->n_pins;
     ONX_TRY(onx_lane_feed(s, v, lane, n_in, in, false, run->diag));
     ONX_TRY(onx_frame_bind(lane->frame));
-    ONX_TRY(direct_outputs(s, v, lane, n_out, out, run->diag));
+    ONX_TRY(onx_lane_direct(s, v, lane, n_out, out, run->diag));
     ONX_TRY(onx_frame_run(lane->frame, run));
-    return deliver_all(s, v, lane, n_out, out, run->diag);
+    return onx_lane_deliver(s, v, lane, n_out, out, run->diag);
 }
 
 /* On failure outputs are as they were. */

@@ -11,6 +11,7 @@
 
 #include "base/thread.h"
 #include "infer/infer.h"
+#include "pass/grad/gradient.h"
 #include "rt/engine.h"
 
 typedef struct onx_lane {
@@ -50,10 +51,13 @@ struct onx_session {
     onx_context *ctx; /* of the model; with a memory limit: a child of that */
     onx_engine engine;
     onx_cpu cpu;
-    onx_model *source;       /* functions inlined */
+    onx_model *source;       /* functions inlined, Gradient nodes replaced */
     const onx_op **expanded; /* operators that were inlined in it, too */
     size_t n_expanded, cap_expanded;
     onx_level level;
+    onx_numerics numerics;
+    onx_log_fn *log;
+    void *log_user;
     onx_size *sizes;
     size_t n_sizes;
     onx_arena arena;
@@ -83,7 +87,31 @@ onx_status onx_lane_feed(const onx_session *session, const onx_variant *variant,
 /* sparse.c: sparse initializers and constants become dense. */
 onx_status onx_session_write_out(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
 
+/* Replaces Gradient nodes: onx_gradient_expand. NULL in a program with a table of its own whose
+ * model has none. */
+extern onx_gradient_fn *const onx_session_gradient;
+
 void onx_lane_unfeed(onx_lane *lane);
+/* outputs.c. Before the run: outputs of known size are written where they are wanted; those nobody
+ * asks for go to blocks. After it: the others are copied, and all are described. */
+onx_status onx_lane_direct(onx_session *session, onx_variant *variant, onx_lane *lane, size_t n_out,
+                           onx_arg *out, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_lane_deliver(onx_session *session, onx_variant *variant, onx_lane *lane,
+                            size_t n_out, onx_arg *out, onx_diag *diag) ONX_MUST_CHECK;
+/* inputs.c: a hint with the name that was probably meant, and those there are. */
+void onx_names_hint(onx_diag *diag, const char *what, const char *typed, size_t n,
+                    const char *(*name_at)(const onx_session *, size_t), const onx_session *s);
+/* providers.c: those of the options, and `providers` before them. */
+onx_status onx_session_choose(onx_session *s, const onx_session_options *options,
+                              const onx_provider *const *providers, size_t n, onx_diag *diag)
+    ONX_MUST_CHECK;
+/* supply.c: initializers of the caller. */
+onx_status onx_session_supply(onx_model *model, size_t n, const onx_tensor *const *initializers,
+                              onx_diag *diag) ONX_MUST_CHECK;
+/* log.c: nothing happens where nobody listens. */
+void onx_session_log(const onx_session *s, onx_log_level level, const char *fmt, ...)
+    ONX_PRINTF(3, 4);
+void onx_session_log_variant(const onx_session *s, const onx_variant *v, size_t nodes);
 const atomic_bool *onx_cancel_flag(const onx_cancel *cancel);
 
 /* arg.c: data files and arguments as objects, and back. */

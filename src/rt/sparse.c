@@ -13,7 +13,7 @@ static onx_status write_out_initializers(onx_graph *graph, onx_diag *diag) {
             sparse->values && sparse->values->ref ? sparse->values->ref->value : NULL;
         if (!value || value->sparse != sparse) continue; /* nobody knows it */
         ONX_TRY(onx_sparse_dense(graph->msg.doc, sparse, &dense, diag));
-        ONX_TRY(onx_value_set_dense(value, dense, diag));
+        ONX_TRY(onx_value_set_init(value, dense, diag));
     }
     return ONX_OK;
 }

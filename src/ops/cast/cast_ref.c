@@ -2,6 +2,7 @@
  * ir/dtype.h. Strings are read and written as decimal numbers; infinities and NaN are "INF", "-INF"
  * and "NaN". A string that is no number is an error. */
 #include "base/number.h"
+#include "ir/dtype.h"
 #include "ops/cast/cast.h"
 #include "rt/kernel.h"
 #include "rt/object.h"
@@ -150,13 +151,17 @@ static onx_status run(onx_call *call) {
 
 /* ─ Strings ──────────────────────────────────────────────────────────────────────────────────── */
 
+static bool is_whole(onx_dtype dtype) {
+    return (ONX_T_INTS | ONX_T(BOOL) | ONX_T(I4) | ONX_T(U4) | ONX_T(I2) | ONX_T(U2)) >> dtype & 1;
+}
+
 /* Integers are read as such while they are, so that none loses digits. */
 static bool parse(onx_str text, onx_dtype to, bool saturate, void *out) {
     int64_t s;
     uint64_t u;
     float f;
     double d;
-    bool whole = (ONX_T_INTS | ONX_T(BOOL)) >> to & 1;
+    bool whole = is_whole(to);
     if (whole && onx_parse_i64(text, &s))
         return onx_dtype_convert(ONX_DTYPE_I64, &s, to, out, 1, saturate) == ONX_OK;
     if (whole && onx_parse_u64(text, &u))
@@ -170,20 +175,20 @@ static bool parse(onx_str text, onx_dtype to, bool saturate, void *out) {
 }
 
 enum { CHECK_EVERY = 1024 }; /* elements until the deadline is looked at */
+enum { ELEMENT = 16 };       /* bytes that the largest one has */
 
 static onx_status run_parse(onx_call *call) {
     const state *st = call->state;
     const onx_operand *out = call->out[0];
     const onx_str *strings = call->in[0]->object->strings;
-    size_t size = onx_dtype_bits((onx_dtype)out->dtype) / 8;
-    if (size == 0)
-        return onx_call_fail(call, ONX_UNSUPPORTED, "strings are not cast to %s",
-                             onx_dtype_name((onx_dtype)out->dtype));
+    unsigned bits = onx_dtype_bits((onx_dtype)out->dtype);
+    uint8_t one[ELEMENT];
+    if (out->bytes) ((uint8_t *)out->data)[out->bytes - 1] = 0; /* with bits that are left over */
     for (int64_t i = 0; i < out->count; i++) {
         if (i % CHECK_EVERY == 0) ONX_TRY(onx_call_check(call));
-        if (!parse(strings[i], (onx_dtype)out->dtype, st->saturate,
-                   (char *)out->data + (size_t)i * size))
+        if (!parse(strings[i], (onx_dtype)out->dtype, st->saturate, one))
             return onx_call_fail(call, ONX_INVALID, "'%.*s' is not a number", ONX_FMT(strings[i]));
+        onx_dtype_copy_bits(one, 0, out->data, (uint64_t)i * bits, bits);
     }
     return ONX_OK;
 }
@@ -201,9 +206,12 @@ static onx_str print(const char *src, size_t at, onx_dtype from, char *out) {
         uint64_t u;
         double f;
     } x;
-    bool whole = (ONX_T_INTS | ONX_T(BOOL)) >> from & 1;
+    uint8_t one[ELEMENT];
+    unsigned bits = onx_dtype_bits(from);
+    bool whole = is_whole(from);
     onx_dtype wide = from == ONX_DTYPE_U64 ? from : whole ? ONX_DTYPE_I64 : ONX_DTYPE_F64;
-    (void)onx_dtype_convert(from, src + at * (onx_dtype_bits(from) / 8), wide, &x, 1, false);
+    onx_dtype_copy_bits(src, (uint64_t)at * bits, one, 0, bits);
+    (void)onx_dtype_convert(from, one, wide, &x, 1, false);
     if (wide == ONX_DTYPE_U64) return (onx_str){out, onx_print_u64(x.u, out)};
     return whole ? (onx_str){out, onx_print_i64(x.s, out)} : print_float(x.f, from, out);
 }
@@ -213,9 +221,6 @@ static onx_status run_print(onx_call *call) {
     const onx_operand *in = call->in[0];
     onx_object *object = NULL;
     if (in->object) return onx_call_object(call, 0, onx_object_retain(in->object));
-    if (onx_dtype_bits((onx_dtype)in->dtype) < 8)
-        return onx_call_fail(call, ONX_UNSUPPORTED, "%s is not cast to strings",
-                             onx_dtype_name((onx_dtype)in->dtype));
     ONX_TRY(
         onx_object_tensor(call->ctx, ONX_DTYPE_STRING, in->rank, in->dims, &object, call->diag));
     for (int64_t i = 0; i < in->count; i++) {

@@ -100,7 +100,8 @@ static onx_status split_init(onx_call *call) {
 static int64_t part_size(const onx_call *call, size_t i, int64_t whole, int64_t left) {
     const split *state = call->state;
     const onx_operand *list = onx_call_in(call, 1);
-    if (list) return onx_operand_int(list, (int64_t)i);
+    int64_t size;
+    if (list) return onx_ints_at(list, (int64_t)i, &size) ? size : -1;
     if (state->listed) return state->sizes[i];
     int64_t n = (int64_t)call->n_out, even = whole / n + (whole % n != 0);
     return even < left ? even : left;
@@ -224,6 +225,24 @@ static onx_status tile_bind(onx_call *call) {
     return onx_move_bind(call);
 }
 
+/* The first version repeats along one axis, and has both numbers as floats. */
+static onx_status tile1_bind(onx_call *call) {
+    const onx_operand *in = call->in[0];
+    onx_ints tiles, axis;
+    int64_t dims[ONX_RANK_MAX];
+    size_t at;
+    ONX_TRY(onx_ints_input(call, 1, &tiles));
+    ONX_TRY(onx_ints_input(call, 2, &axis));
+    if (tiles.n != 1 || axis.n != 1)
+        return onx_call_fail(call, ONX_INVALID, "tiles and axis must be single numbers");
+    ONX_TRY(onx_axis_of(call, axis.v[0], in->rank, &at));
+    memcpy(dims, in->dims, in->rank * sizeof *dims);
+    if (tiles.v[0] < 0 || !onx_mul_i64(dims[at], tiles.v[0], &dims[at]))
+        return onx_call_fail(call, ONX_INVALID, "tiles is %lld", (long long)tiles.v[0]);
+    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, dims));
+    return onx_move_bind(call);
+}
+
 /* The output as [r0][d0][r1][d1]…: the r do not move in the input. */
 static onx_status tile_run(onx_call *call) {
     const onx_operand *in = call->in[0], *out = call->out[0];
@@ -257,7 +276,7 @@ onx_kernel_rows onx_kernels_concat_ref = {
      .run = concat_run},
     {.op = "Split",
      .first = 1,
-     .types = INDEX,
+     .types = {0, ONX_T_INDEX | ONX_T_FLOATS}, /* floats in version 1 */
      .name = "split",
      .flags = ONX_KERNEL_OBJECTS,
      .host = HOST,
@@ -272,6 +291,14 @@ onx_kernel_rows onx_kernels_concat_ref = {
      .host = HOST,
      .bind = expand_bind,
      .run = expand_run},
+    {.op = "Tile",
+     .first = 1,
+     .last = 1,
+     .types = {0, ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "tile_1",
+     .host = 6,
+     .bind = tile1_bind,
+     .run = tile_run},
     {.op = "Tile",
      .first = 6,
      .types = INDEX,

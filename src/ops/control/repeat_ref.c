@@ -1,5 +1,6 @@
 /* repeat_ref.c: bodies that run again and again: what is carried, what is stacked. */
 #include "ops/control/repeat_ref.h"
+#include "ir/dtype.h"
 #include "rt/object.h"
 
 /* ─ Init ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -85,24 +86,29 @@ static onx_status carry(onx_repeat *r, size_t at, onx_operand *value) {
                          "the body changes the type of the value it carries in input %zu", at);
 }
 
+onx_status onx_repeat_set_object(onx_repeat *r, size_t at, onx_object *object) {
+    onx_operand *shown = NULL;
+    onx_status status = onx_call_temporary(r->call, ONX_DTYPE_BOOL, 1, (int64_t[]){0}, &shown);
+    if (status != ONX_OK) {
+        onx_object_release(object);
+        return status;
+    }
+    onx_operand_show(shown, object);
+    onx_repeat_set(r, at, shown, true);
+    return ONX_OK;
+}
+
 /* An optional that holds the value of ins[at], in its place: a body may take an optional and give
  * what it holds. */
 static onx_status wrap(onx_repeat *r, size_t at) {
     onx_call *call = r->call;
     onx_object *optional = NULL, *item = NULL;
-    onx_operand *shown = NULL;
     ONX_TRY(onx_object_list(call->ctx, ONX_TYPE_OPTIONAL, 1, &optional, call->diag));
     onx_status status = onx_object_of(call->ctx, r->ins[at], &item, call->diag);
     if (status == ONX_OK) status = onx_object_insert(optional, 0, item, call->diag);
-    if (status == ONX_OK)
-        status = onx_call_temporary(call, ONX_DTYPE_BOOL, 1, (int64_t[]){0}, &shown);
-    if (status != ONX_OK) {
-        onx_object_release(optional);
-        return status;
-    }
-    onx_operand_show(shown, optional);
-    onx_repeat_set(r, at, shown, true);
-    return ONX_OK;
+    if (status == ONX_OK) return onx_repeat_set_object(r, at, optional);
+    onx_object_release(optional);
+    return status;
 }
 
 onx_status onx_repeat_step(onx_repeat *r) {
@@ -174,18 +180,14 @@ onx_status onx_repeat_add(onx_repeat *r, size_t at, const onx_operand *value) {
     ONX_TRY(stack_check(r, at, value));
     stack->count++;
     if (value->dtype == ONX_DTYPE_STRING) return stack_strings(r, stack, value);
-    unsigned bits = onx_dtype_bits((onx_dtype)value->dtype);
-    if ((uint64_t)value->bytes * 8 != (uint64_t)value->count * bits)
-        return onx_call_fail(r->call, ONX_UNSUPPORTED,
-                             "%lld elements of %s do not fill whole bytes: they cannot be stacked",
-                             (long long)value->count, onx_dtype_name((onx_dtype)value->dtype));
     ONX_TRY(stack_room(r, stack, value->bytes));
     if (value->bytes) memcpy((char *)stack->data->data + stack->used, value->data, value->bytes);
     stack->used += value->bytes;
     return ONX_OK;
 }
 
-/* Where the values of a stack go: to [outer, count, inner], from [count, outer, inner]. */
+/* Where the values of a stack go: to [outer, count, inner], from [count, outer, inner]. Packed ones
+ * begin at a whole byte in the stack, but not where they go. */
 typedef struct places {
     int64_t count, outer, inner;
     bool reverse;
@@ -217,21 +219,17 @@ static onx_status give_dense(onx_repeat *r, size_t index, const onx_stack *stack
     ONX_TRY(onx_call_output(r->call, index, dtype, rank, dims));
     onx_operand *out = r->call->out[index];
     if (out->bytes == 0) return ONX_OK;
-    if (p->outer == 1 && !p->reverse) {
+    if (p->outer == 1 && !p->reverse && bits % 8 == 0) {
         memcpy(out->data, stack->data->data, out->bytes);
         return ONX_OK;
     }
-    if (p->outer > 1 && bits % 8 != 0)
-        return onx_call_fail(r->call, ONX_UNSUPPORTED,
-                             "%lld elements of %s do not fill whole bytes: they cannot be stacked "
-                             "along an inner axis",
-                             (long long)p->inner, onx_dtype_name(dtype));
-    size_t width = out->bytes / (size_t)p->count / (size_t)p->outer;
+    uint64_t each = (uint64_t)stack->used / (uint64_t)p->count * 8;
+    ((uint8_t *)out->data)[out->bytes - 1] = 0;
     for (int64_t i = 0; i < p->count; i++)
         for (int64_t o = 0; o < p->outer; o++) {
-            int64_t from = (p->reverse ? p->count - 1 - i : i) * p->outer + o;
-            memcpy((char *)out->data + (size_t)(o * p->count + i) * width,
-                   (char *)stack->data->data + (size_t)from * width, width);
+            int64_t from = p->reverse ? p->count - 1 - i : i;
+            onx_dtype_copy_bits(stack->data->data, (uint64_t)from * each + (uint64_t)o * bits,
+                                out->data, (uint64_t)(o * p->count + i) * bits, bits);
         }
     return ONX_OK;
 }

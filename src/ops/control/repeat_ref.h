@@ -53,6 +53,8 @@ void onx_repeat_start(onx_repeat *repeat, onx_call *call, const onx_repeat_state
 void onx_repeat_end(onx_repeat *repeat);
 /* ins[at] is this operand from now on; what was there is released. */
 void onx_repeat_set(onx_repeat *repeat, size_t at, onx_operand *value, bool own);
+/* The same for an object, which is taken over, also on failure. */
+onx_status onx_repeat_set_object(onx_repeat *repeat, size_t at, onx_object *object) ONX_MUST_CHECK;
 /* One iteration; temporaries, which is all that is not carried, are released after it. */
 onx_status onx_repeat_step(onx_repeat *repeat) ONX_MUST_CHECK;
 /* Add a value to a stack. */

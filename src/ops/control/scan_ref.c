@@ -1,5 +1,4 @@
-/* scan_ref.c: Scan: a body over the slices of its inputs along an axis. Strings cannot be sliced
- * here, nor elements that do not fill whole bytes. */
+/* scan_ref.c: Scan: a body over the slices of its inputs along an axis. */
 #include "ops/control/scan_ref.h"
 #include "rt/object.h"
 
@@ -67,18 +66,29 @@ typedef struct cut {
     int64_t size, at;
 } cut;
 
+/* A tensor to be filled as ins[index]. */
+static onx_status fresh(onx_repeat *r, size_t index, onx_dtype dtype, size_t rank,
+                        const int64_t *dims) {
+    onx_object *strings = NULL;
+    onx_operand *dense = NULL;
+    if (dtype == ONX_DTYPE_STRING) {
+        ONX_TRY(onx_object_tensor(r->call->ctx, dtype, rank, dims, &strings, r->call->diag));
+        return onx_repeat_set_object(r, index, strings);
+    }
+    ONX_TRY(onx_call_temporary(r->call, dtype, rank, dims, &dense));
+    onx_repeat_set(r, index, dense, true);
+    return ONX_OK;
+}
+
 static onx_status slice(onx_repeat *r, size_t index, const onx_operand *x, const cut *c) {
     int64_t dims[ONX_RANK_MAX], outer = 1;
     size_t rank = x->rank - c->n, after = c->first + c->n;
-    unsigned bits = onx_dtype_bits((onx_dtype)x->dtype);
-    if (x->kind != ONX_TYPE_TENSOR || bits == 0 || bits % 8 != 0)
-        return onx_call_fail(r->call, ONX_UNSUPPORTED, "slices of %s are not supported",
-                             onx_dtype_name((onx_dtype)x->dtype));
+    if (x->kind != ONX_TYPE_TENSOR)
+        return onx_call_fail(r->call, ONX_INVALID, "input %zu of the body is not a tensor", index);
     memcpy(dims, x->dims, c->first * sizeof *dims);
     memcpy(dims + c->first, x->dims + after, (x->rank - after) * sizeof *dims);
-    onx_operand *to = NULL;
-    ONX_TRY(onx_call_temporary(r->call, (onx_dtype)x->dtype, rank, dims, &to));
-    onx_repeat_set(r, index, to, true);
+    ONX_TRY(fresh(r, index, (onx_dtype)x->dtype, rank, dims));
+    const onx_operand *to = r->ins[index];
     if (to->count == 0) return ONX_OK;
     for (size_t i = 0; i < c->first; i++) outer *= dims[i];
     int64_t inner = to->count / outer;

@@ -1,5 +1,5 @@
 /* conv_ref.c: Conv: plain loops, for any number of dimensions. Sums are made in double. */
-#include "ops/conv/conv_ref.h"
+#include "ops/conv/spread_ref.h"
 
 #include <math.h>
 
@@ -10,6 +10,7 @@ onx_status onx_conv_init(onx_call *call) {
         return onx_call_fail(call, ONX_INVALID, "X or W is missing");
     onx_conv_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
+    state->bias = 2;
     state->lo = -INFINITY;
     state->hi = INFINITY;
     state->groups = onx_call_int(call, "group");
@@ -35,9 +36,10 @@ onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) {
     return ONX_OK;
 }
 
-static onx_status check_channels(const onx_call *call, int64_t groups) {
-    const onx_operand *x = call->in[0], *w = call->in[1], *b = onx_call_in(call, 2);
-    int64_t wanted;
+static onx_status check_channels(const onx_call *call) {
+    const onx_conv_state *state = call->state;
+    const onx_operand *x = call->in[0], *w = call->in[1], *b = onx_call_in(call, state->bias);
+    int64_t groups = state->groups, wanted;
     if (w->rank != x->rank)
         return onx_call_fail(call, ONX_INVALID, "the weights have %d dimensions, the input %d",
                              (int)w->rank, (int)x->rank);
@@ -64,7 +66,7 @@ onx_status onx_conv_bind(onx_call *call, onx_images *out) {
     int64_t dims[ONX_RANK_MAX];
     *out = (onx_images){.window = state->window};
     ONX_TRY(onx_window_fit(&out->window, x->rank, call->diag));
-    ONX_TRY(check_channels(call, state->groups));
+    ONX_TRY(check_channels(call));
     for (size_t i = 0; i < out->window.axes; i++)
         ONX_TRY(onx_window_size(&out->window, i, w->dims[i + 2], call->diag));
     dims[0] = x->dims[0];
@@ -202,5 +204,36 @@ onx_kernel_rows onx_kernels_conv_ref = {
      .init = onx_conv_init,
      .bind = bind_conv,
      .run = run_conv},
+    {.op = "ConvTranspose",
+     .first = 1,
+     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "conv_transpose",
+     .init = onx_conv_transpose_init,
+     .bind = onx_conv_transpose_bind,
+     .run = onx_conv_transpose_run},
+    {.op = "DeformConv",
+     .first = 19,
+     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "deform_conv",
+     .init = onx_deform_conv_init,
+     .bind = onx_deform_conv_bind,
+     .run = onx_deform_conv_run},
+    {.op = "Col2Im",
+     .first = 18,
+     .types = {ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(C64) | ONX_T(C128), ONX_T(I64), ONX_T(I64)},
+     .name = "col2im",
+     .host = 2 | 4,
+     .init = onx_col2im_init,
+     .bind = onx_col2im_bind,
+     .run = onx_col2im_run},
+    {.op = "Col2Im",
+     .first = 18,
+     .types = {ONX_T(STRING), ONX_T(I64), ONX_T(I64)},
+     .name = "col2im_strings",
+     .flags = ONX_KERNEL_OBJECTS,
+     .host = 2 | 4,
+     .init = onx_col2im_init,
+     .bind = onx_col2im_bind,
+     .run = onx_col2im_run_strings},
     {0},
 };

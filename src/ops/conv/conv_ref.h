@@ -20,6 +20,7 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
+    size_t bias;          /* the input */
     float lo, hi;         /* the result is clamped to these, in ConvBlocked */
     bool winograd;        /* weights are packed for that, too (conv_blocked_simd.c) */
     const onx_tile *tile; /* the program of ConvBlocked, or NULL */

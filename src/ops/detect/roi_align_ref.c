@@ -134,18 +134,20 @@ static bool place(double at, size_t size, point *out) {
     return true;
 }
 
-/* The points of one bin that begins at `from`, `step` apart. Those that may lie in the image are
- * looked at. */
-static bin fill_bin(const axis *a, size_t used, size_t room, double from, double step,
+/* The points of one bin that begins at `from` and is `each` long. Only those that may lie in the
+ * image are looked at. */
+static bin fill_bin(const job *j, const axis *a, size_t used, size_t room, double from, double each,
                     size_t size) {
     bin b = {.first = used};
-    double low = 0, high = a->grid - 1;
+    double low = 0, high = a->grid - 1, step = each / a->grid;
     if (step > 0) {
         low = fmax(low, floor((-1 - from) / step) - 2);
         high = fmin(high, ceil(((double)size - from) / step) + 2);
     }
     for (double i = low; i <= high && used + b.n < room; i++)
-        if (place(from + (i + 0.5) * step, size, &a->points[used + b.n])) b.n++;
+        if (place(single(j, from + single(j, single(j, (i + 0.5) * each) / a->grid)), size,
+                  &a->points[used + b.n]))
+            b.n++;
     b.outside = (double)b.n < a->grid;
     return b;
 }
@@ -164,9 +166,9 @@ static void fill_axis(const job *j, double start, double end, size_t n, size_t s
     a->grid = state->ratio ? (double)state->ratio : each > 0 ? ceil(each) : 0;
     bool far = !(fabs(start) < 0x1p40 && fabs(length) < 0x1p40);
     for (size_t i = 0, used = 0; i < n; i++) {
-        double from = start + (double)i * each;
-        a->bins[i] = far ? (bin){.outside = a->grid > 0}
-                         : fill_bin(a, used, room, from, each / a->grid, size);
+        double from = single(j, start + single(j, (double)i * each));
+        a->bins[i] =
+            far ? (bin){.outside = a->grid > 0} : fill_bin(j, a, used, room, from, each, size);
         used += a->bins[i].n;
     }
 }

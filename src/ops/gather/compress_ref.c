@@ -2,6 +2,7 @@
  * are is known only when the data are. */
 #include "ops/gather/compress_ref.h"
 #include "ops/view/move_ref.h"
+#include "rt/object.h"
 
 /* ── Compress ────────────────────────────────────────────────────────────────────────────────── */
 
@@ -15,6 +16,14 @@ onx_status onx_compress_init(onx_call *call) {
     if (!state) return onx_fail_nomem(call->diag);
     *state = (compress){onx_op_has(call->node, "axis"), onx_call_int(call, "axis")};
     return ONX_OK;
+}
+
+/* An output of any type, strings too. */
+static onx_status make_output(onx_call *call, onx_dtype dtype, size_t rank, const int64_t *dims) {
+    onx_object *object = NULL;
+    if (dtype != ONX_DTYPE_STRING) return onx_call_output(call, 0, dtype, rank, dims);
+    ONX_TRY(onx_object_tensor(call->ctx, dtype, rank, dims, &object, call->diag));
+    return onx_call_object(call, 0, object);
 }
 
 /* Slices along the axis, or elements, whose condition is true; a short condition ends in false. */
@@ -31,15 +40,13 @@ onx_status onx_compress_run(onx_call *call) {
     int64_t inner = state->has_axis ? onx_inner_count(in, axis + 1) : 1;
     for (int64_t i = 0; i < n; i++) kept += wanted[i] != 0;
     dims[axis] = kept;
-    ONX_TRY(onx_call_output(call, 0, (onx_dtype)in->dtype, rank, dims));
+    ONX_TRY(make_output(call, (onx_dtype)in->dtype, rank, dims));
     if (!in->count || !kept) return ONX_OK;
-    int64_t bytes = inner * (int64_t)onx_move_size((onx_dtype)in->dtype);
-    char *to = call->out[0]->data;
     for (int64_t row = 0; row < in->count / (size * inner); row++)
         for (int64_t i = 0; i < n; i++)
             if (wanted[i])
-                memcpy(to + bytes * to_row++, (const char *)in->data + (row * size + i) * bytes,
-                       (size_t)bytes);
+                ONX_TRY(onx_operand_copy(call->out[0], inner * to_row++, in,
+                                         (row * size + i) * inner, inner, call->diag));
     return ONX_OK;
 }
 
@@ -47,10 +54,15 @@ onx_status onx_compress_run(onx_call *call) {
 
 enum { CHUNK = 1024 };
 
-/* Which elements from `at` on are not 0 (-0 is), as bytes; returns how many were looked at. */
+/* Which elements from `at` on are not 0 (-0 is, and the empty string), as bytes; returns how many
+ * were looked at. */
 static int64_t look(const onx_operand *in, int64_t at, uint8_t flags[CHUNK]) {
     onx_dtype dtype = (onx_dtype)in->dtype;
     int64_t n = in->count - at < CHUNK ? in->count - at : CHUNK;
+    if (dtype == ONX_DTYPE_STRING) {
+        for (int64_t i = 0; i < n; i++) flags[i] = in->object->strings[at + i].size > 0;
+        return n;
+    }
     const char *data = (const char *)in->data + (size_t)at * (onx_dtype_bits(dtype) / 8);
     if (onx_dtype_convert(dtype, data, ONX_DTYPE_BOOL, flags, (uint64_t)n, true))
         memset(flags, 0, CHUNK);

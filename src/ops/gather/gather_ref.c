@@ -2,7 +2,9 @@
  * the table of the family. An index out of range fails; negative ones count from the end. */
 #include "ops/gather/compress_ref.h"
 #include "ops/gather/scatter_ref.h"
+#include "ops/gather/tensor_scatter_ref.h"
 #include "ops/gather/topk_ref.h"
+#include "ops/gather/unique_ref.h"
 #include "ops/view/move_ref.h"
 
 typedef struct gather {
@@ -322,20 +324,29 @@ onx_kernel_rows onx_kernels_gather_ref = {
      .run = onehot_run},
     {.op = "Compress",
      .first = 9,
-     .types = {ONX_T_WHOLE, ONX_T(BOOL)},
+     .types = {0, ONX_T(BOOL)},
      .name = "compress",
-     .flags = ONX_KERNEL_LATE,
+     .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
      .init = onx_compress_init,
      .run = onx_compress_run},
     {.op = "NonZero",
      .first = 9,
-     .types = {ONX_T_WHOLE},
+     .types = {ONX_T_WHOLE | ONX_T(STRING)},
      .name = "non_zero",
-     .flags = ONX_KERNEL_LATE,
+     .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
      .run = onx_nonzero_run},
     SCATTER("Scatter", 9, onx_scatter_elements_bind, onx_scatter_elements_run),
     SCATTER("ScatterElements", 11, onx_scatter_elements_bind, onx_scatter_elements_run),
     SCATTER("ScatterND", 11, onx_scatter_nd_bind, onx_scatter_nd_run),
+    {.op = "TensorScatter",
+     .first = 24,
+     .types = {0, 0, ONX_T(I64)},
+     .name = "tensor_scatter",
+     .flags = ONX_KERNEL_OBJECTS,
+     .overwrite = 1,
+     .init = onx_tensor_scatter_init,
+     .bind = onx_tensor_scatter_bind,
+     .run = onx_tensor_scatter_run},
     {.op = "TopK",
      .first = 1,
      .types = {ONX_T_NUMBERS, ONX_T(I64)},
@@ -345,5 +356,12 @@ onx_kernel_rows onx_kernels_gather_ref = {
      .init = onx_topk_init,
      .bind = onx_topk_bind,
      .run = onx_topk_run},
+    {.op = "Unique",
+     .first = 11,
+     .types = {ONX_T_WHOLE | ONX_T(STRING)},
+     .name = "unique",
+     .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
+     .init = onx_unique_init,
+     .run = onx_unique_run},
     {0},
 };

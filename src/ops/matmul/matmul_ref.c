@@ -3,6 +3,7 @@
  * Sums are made in double; of integers modulo 2^64, of which the type keeps the low bits. The small
  * floats are widened to float first. Each task makes some rows of Y. */
 #include "ops/matmul/matmul_ref.h"
+#include "ops/matmul/det_ref.h"
 
 enum {
     COLUMNS = 64, /* of a row, summed at once */
@@ -208,5 +209,11 @@ onx_kernel_rows onx_kernels_matmul_ref = {
      .init = onx_matmul_init_tile,
      .bind = bind_tile,
      .run = run_tile},
+    {.op = "Det",
+     .first = 11,
+     .types = {ONX_T_FLOATS},
+     .name = "det",
+     .bind = onx_det_bind,
+     .run = onx_det_run},
     {0},
 };

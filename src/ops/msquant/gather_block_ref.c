@@ -1,7 +1,7 @@
 /* gather_block_ref.c: GatherBlockQuantized: rows of a quantized table, as floats: plain kernel.
  *
- * Data are 4-bit integers, or bytes that hold 8, 4 or 2 bits each along the last axis, which then is
- * the one that has the blocks. An index out of range fails. */
+ * Data are 4-bit integers, or bytes that hold 8, 4 or 2 bits each along the last axis, which then
+ * is the one that has the blocks. An index out of range fails. */
 #include "ops/msquant/msquant_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -150,8 +150,8 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     while (at < end) {
         size_t row = at / inner, in_row = at % inner, n = inner - in_row;
         int64_t i = onx_operand_int(indices, (int64_t)(row % n_index));
-        size_t from = row / n_index * (size_t)j->plan->size +
-                      (size_t)(i < 0 ? i + j->plan->size : i);
+        size_t from =
+            row / n_index * (size_t)j->plan->size + (size_t)(i < 0 ? i + j->plan->size : i);
         from = from * inner + in_row;
         if (n > end - at) n = end - at;
         if (n > SPAN) n = SPAN;

@@ -143,8 +143,9 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         const float *b = make_column(j, call->in[B]->data, column, scratch);
         double more = 0;
         if (bias)
-            (void)onx_dtype_convert((onx_dtype)bias->dtype, (const char *)bias->data + column * size,
-                                    ONX_DTYPE_F64, &more, 1, false);
+            (void)onx_dtype_convert((onx_dtype)bias->dtype,
+                                    (const char *)bias->data + column * size, ONX_DTYPE_F64, &more,
+                                    1, false);
         for (size_t row = 0; row < j->rows; row++) {
             if (row % 64 == 0 && onx_call_stopped(call)) return ONX_CANCELLED;
             double sum = onx_dot_f32(j->a + row * k, b, k) + more;

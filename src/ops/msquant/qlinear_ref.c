@@ -191,8 +191,9 @@ onx_status onx_qconcat_bind(onx_call *call) {
         const onx_operand *x = call->in[i];
         for (size_t d = 0; d < x->rank; d++)
             if (d != axis && x->dims[d] != dims[d])
-                return onx_call_fail(call, ONX_INVALID, "dimension %zu of input %zu is %lld, not %lld",
-                                     d, i, (long long)x->dims[d], (long long)dims[d]);
+                return onx_call_fail(call, ONX_INVALID,
+                                     "dimension %zu of input %zu is %lld, not %lld", d, i,
+                                     (long long)x->dims[d], (long long)dims[d]);
         if (!onx_add_i64(dims[axis], x->dims[axis], &dims[axis]))
             return onx_call_fail(call, ONX_INVALID, "the result is too large");
     }

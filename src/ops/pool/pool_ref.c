@@ -2,6 +2,7 @@
  * nothing is -inf (integers: the lowest) with index -1; the average and the norm of nothing are 0.
  * Norms do not overflow on the way. */
 #include "ops/pool/pool_ref.h"
+#include "ops/pool/unpool_ref.h"
 
 #include <math.h>
 
@@ -345,5 +346,20 @@ onx_kernel_rows onx_kernels_pool_ref = {
      .init = onx_qglobal_init,
      .bind = onx_qglobal_bind,
      .run = onx_qglobal_run},
+    {.op = "MaxUnpool",
+     .first = 9,
+     .types = {ONX_T_FLOATS, ONX_T(I64), ONX_T(I64)},
+     .name = "max_unpool",
+     .host = 4,
+     .init = onx_unpool_init,
+     .bind = onx_unpool_bind,
+     .run = onx_unpool_run},
+    {.op = "MaxRoiPool",
+     .first = 1,
+     .types = {ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "max_roi_pool",
+     .init = onx_roi_pool_init,
+     .bind = onx_roi_pool_bind,
+     .run = onx_roi_pool_run},
     {0},
 };

@@ -1,5 +1,6 @@
 /* grid_ref.h: which scale and zero point belongs to an element: one for the whole tensor, one for
- * each index of an axis, or one for each block along it. And what all quantizing kernels round with.
+ * each index of an axis, or one for each block along it. And what all kernels that quantize round
+ * with.
  *
  * The tensor is [outer][n][inner], with the axis in the middle; element (o, i, j) has the parameter
  * o * outer_step + i / block * axis_step + j * inner_step. */
@@ -19,14 +20,17 @@ onx_status onx_grid_bind(const onx_call *call, const onx_operand *x, const onx_o
                          int64_t axis, int64_t block, onx_grid *out) ONX_MUST_CHECK;
 /* The same for a tensor of these sizes, with one scale for each block along the axis. */
 onx_grid onx_grid_blocks(size_t rank, const int64_t *dims, size_t axis, size_t block);
+/* How many elements from `at` on, n at most, share parameter *param (*each is 0), or have those
+ * from *param on, one each (*each is 1). */
+size_t onx_grid_run(const onx_grid *grid, size_t at, size_t n, size_t *param, size_t *each);
 /* The parameters of elements at … at+n-1. */
 void onx_grid_fill(const onx_grid *grid, size_t at, size_t n, const double *params, double *out);
 
 /* One scale or zero point? Written as a scalar, or as a list of one. */
 bool onx_param_single(const onx_operand *operand);
 /* Zero points have the shape of the scales. INVALID. `zero` may be NULL. */
-onx_status onx_param_match(const onx_call *call, const onx_operand *scale,
-                           const onx_operand *zero) ONX_MUST_CHECK;
+onx_status onx_param_match(const onx_call *call, const onx_operand *scale, const onx_operand *zero)
+    ONX_MUST_CHECK;
 /* bind: scratch for parameters as doubles, to be added to *bytes. False: it cannot be counted. */
 bool onx_param_bytes(const onx_operand *operand, size_t *bytes) ONX_MUST_CHECK;
 /* run: all of them, in scratch that is taken from *scratch; NULL: the operand is absent. */
@@ -51,6 +55,6 @@ static inline double onx_range_round(double x, double zero, const onx_range *ran
     return x < range->hi ? x : range->hi;
 }
 /* Each as the nearest value of a float type of at least 16 bits. */
-void onx_grid_round(onx_dtype dtype, size_t n, double *x);
+void onx_param_round(onx_dtype dtype, size_t n, double *x);
 
 #endif

@@ -5,11 +5,11 @@
  *     7, 10       never
  *     1, 6        unless is_test is set
  *
- * An element stays where the number drawn for it (twister.h) is not below the ratio: this is what
- * NumPy's np.random.uniform(0, 1, shape) >= ratio gives. */
+ * An element stays where the number drawn for it (twister_ref.h) is not below the ratio, as with
+ * NumPy's np.random.uniform(0, 1, shape) >= ratio. */
 #include "ops/random/dropout_ref.h"
 
-#include "ops/random/twister.h"
+#include "ops/random/twister_ref.h"
 
 #include <math.h>
 

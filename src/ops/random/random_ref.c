@@ -1,9 +1,9 @@
 /* random_ref.c: numbers drawn at random: RandomNormal, RandomUniform, those like another tensor,
- * Multinomial, and Dropout's rows (dropout_ref.c). Bernoulli is a function of them.
+ * Bernoulli, Multinomial, and Dropout's rows (dropout_ref.c).
  *
- * Seeds, and what runs have in common: twister.h. Numbers are drawn one after the other. */
+ * Seeds, and what runs have in common: twister_ref.h. Numbers are drawn one after the other. */
 #include "ops/random/dropout_ref.h"
-#include "ops/random/twister.h"
+#include "ops/random/twister_ref.h"
 
 #include <math.h>
 
@@ -85,6 +85,56 @@ static onx_status run(onx_call *call) {
             x[e] = st->add + st->times * x[e];
         }
         (void)onx_dtype_convert(ONX_DTYPE_F64, x, dtype, (char *)out->data + (size_t)i * size, n,
+                                false);
+        if (i % CHECK == 0) ONX_TRY(onx_call_check(call));
+    }
+    return ONX_OK;
+}
+
+/* ─ Bernoulli ────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct bernoulli {
+    onx_seed seed;
+    onx_dtype dtype;
+} bernoulli;
+
+static onx_status init_bernoulli(onx_call *call) {
+    bernoulli *st = onx_call_state(call, sizeof *st);
+    if (!st) return onx_fail_nomem(call->diag);
+    onx_seed_init(&st->seed, call);
+    int64_t dtype = call->in[0]->dtype;
+    if (onx_op_has(call->node, "dtype")) dtype = onx_call_int(call, "dtype");
+    if (dtype <= 0 || dtype >= 32 || !((ONX_T_NUMBERS | ONX_T(BOOL)) >> dtype & 1))
+        return onx_call_fail(call, ONX_INVALID, "dtype is %lld, which is no number or bool",
+                             (long long)dtype);
+    st->dtype = (onx_dtype)dtype;
+    return ONX_OK;
+}
+
+static onx_status bind_bernoulli(onx_call *call) {
+    const bernoulli *st = call->state;
+    return onx_call_shape(call, 0, st->dtype, call->in[0]->rank, call->in[0]->dims);
+}
+
+/* As NumPy's binomial(1, p) has it. */
+static double draw_bernoulli(onx_twister *t, double p) {
+    double u = onx_twister_uniform(t);
+    return p > 0.5 ? u <= p : p > 0 && u > 1 - p;
+}
+
+static onx_status run_bernoulli(onx_call *call) {
+    bernoulli *st = call->state;
+    const onx_operand *in = call->in[0], *out = call->out[0];
+    size_t from = onx_dtype_bits((onx_dtype)in->dtype) / 8, to = onx_dtype_bits(st->dtype) / 8;
+    double x[SPAN];
+    onx_twister t;
+    onx_twister_start(&t, &st->seed);
+    for (int64_t i = 0; i < in->count; i += SPAN) {
+        size_t n = in->count - i < SPAN ? (size_t)(in->count - i) : SPAN;
+        (void)onx_dtype_convert((onx_dtype)in->dtype, (char *)in->data + (size_t)i * from,
+                                ONX_DTYPE_F64, x, n, false);
+        for (size_t e = 0; e < n; e++) x[e] = draw_bernoulli(&t, x[e]);
+        (void)onx_dtype_convert(ONX_DTYPE_F64, x, st->dtype, (char *)out->data + (size_t)i * to, n,
                                 false);
         if (i % CHECK == 0) ONX_TRY(onx_call_check(call));
     }
@@ -192,6 +242,14 @@ static onx_status run_multinomial(onx_call *call) {
 
 extern onx_kernel_rows onx_kernels_random_ref;
 onx_kernel_rows onx_kernels_random_ref = {
+    {.op = "Bernoulli",
+     .first = 15,
+     .types = {ONX_T_FLOATS},
+     .name = "bernoulli",
+     .overwrite = 1,
+     .init = init_bernoulli,
+     .bind = bind_bernoulli,
+     .run = run_bernoulli},
     {.op = "Dropout",
      .first = 1,
      .types = {ONX_DROPOUT_TYPES},

@@ -226,16 +226,26 @@ static onx_status bind(onx_call *call) {
 #define RESIZE                                                                                     \
     .plan_bytes = sizeof(onx_resize_plan), .init = init, .bind = bind, .run = onx_resize_run
 #define OBJECTS .flags = ONX_KERNEL_OBJECTS
+/* What images are made of. */
+#define ELEMENTS (ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(STRING) | ONX_T(C64) | ONX_T(C128))
+#define SCALES .types = {ELEMENTS, ONX_T(F32)}, .host = 2
+#define SIZES .types = {ELEMENTS, ONX_T_FLOATS, ONX_T(F32), ONX_T(I64)}, .host = 4 | 8
 
 extern onx_kernel_rows onx_kernels_resize_ref;
 onx_kernel_rows onx_kernels_resize_ref = {
-    {.op = "Resize", .first = 10, .last = 10, .name = "resize", OBJECTS, .host = 2, RESIZE},
-    {.op = "Resize", .first = 11, .name = "resize", OBJECTS, .host = 4 | 8, RESIZE},
-    {.op = "Upsample", .first = 1, .last = 7, .name = "upsample", OBJECTS, RESIZE},
-    {.op = "Upsample", .first = 9, .name = "upsample", OBJECTS, .host = 2, RESIZE},
+    {.op = "Resize", .first = 10, .last = 10, .name = "resize", OBJECTS, SCALES, RESIZE},
+    {.op = "Resize", .first = 11, .name = "resize", OBJECTS, SIZES, RESIZE},
+    {.op = "Upsample",
+     .first = 1,
+     .last = 7,
+     .name = "upsample",
+     OBJECTS,
+     .types = {ELEMENTS},
+     RESIZE},
+    {.op = "Upsample", .first = 9, .name = "upsample", OBJECTS, SCALES, RESIZE},
     {.op = "GridSample",
      .first = 16,
-     .types = {0, ONX_T_FLOATS},
+     .types = {ELEMENTS, ONX_T_FLOATS},
      .name = "grid_sample",
      OBJECTS,
      .init = onx_grid_sample_init,

@@ -90,9 +90,8 @@ static onx_status infer_stft(onx_infer *in) {
     ONX_TRY(onx_infer_scalar(in, 3, &given));
     if (onx_sym_is_int(step, &n) && n < 1)
         return onx_infer_fail(in, "frame_step is %lld, which is not positive", (long long)n);
-    if (!onx_infer_has_in(in, 2) && !onx_infer_has_in(in, 3))
-        return onx_infer_fail(in, "there is neither a window nor a frame_length");
-    ONX_TRY(onx_infer_meet(in, &frame, given));
+    bool whole = !onx_infer_has_in(in, 2) && !onx_infer_has_in(in, 3); /* one frame */
+    ONX_TRY(onx_infer_meet(in, &frame, whole && x->ranked ? x->dims[1] : given));
     ONX_TRY(onx_infer_unify(in, 2, 1, (onx_extent *[]){&frame}));
     const onx_sym *rest = onx_sym_sub(syms, x->ranked ? x->dims[1] : NULL, frame.size);
     const onx_sym *dims[] = {x->ranked ? x->dims[0] : NULL,

@@ -1,5 +1,5 @@
-/* strings_ref.c: StringConcat: plain loops. */
-#include "rt/object.h"
+/* strings_ref.c: StringConcat: plain loops; and the table of the family. */
+#include "ops/strings/texts_ref.h"
 
 /* The shape that two shapes broadcast to, right-aligned. */
 static onx_status broadcast(const onx_call *call, size_t *rank, int64_t *dims) {
@@ -56,6 +56,14 @@ static onx_status concat_run(onx_call *call) {
 
 extern onx_kernel_rows onx_kernels_strings_ref;
 onx_kernel_rows onx_kernels_strings_ref = {
+    {.op = "RegexFullMatch",
+     .first = 20,
+     .types = {ONX_T(STRING)},
+     .name = "regex_full_match",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = onx_regex_match_init,
+     .bind = onx_regex_match_bind,
+     .run = onx_regex_match_run},
     {"StringConcat",
      20,
      0,
@@ -64,5 +72,27 @@ onx_kernel_rows onx_kernels_strings_ref = {
      .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
      .host = 3,
      .run = concat_run},
+    {.op = "StringNormalizer",
+     .first = 10,
+     .types = {ONX_T(STRING)},
+     .name = "string_normalizer",
+     .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
+     .init = onx_string_normalizer_init,
+     .run = onx_string_normalizer_run},
+    {.op = "StringSplit",
+     .first = 20,
+     .types = {ONX_T(STRING)},
+     .name = "string_split",
+     .flags = ONX_KERNEL_LATE | ONX_KERNEL_OBJECTS,
+     .init = onx_split_init,
+     .run = onx_split_run},
+    {.op = "TfIdfVectorizer",
+     .first = 9,
+     .types = {ONX_T_INDEX | ONX_T(STRING)},
+     .name = "tf_idf",
+     .flags = ONX_KERNEL_OBJECTS,
+     .init = onx_tfidf_init,
+     .bind = onx_tfidf_bind,
+     .run = onx_tfidf_run},
     {0},
 };

@@ -121,18 +121,34 @@ onx_status onx_ints_attr(const onx_call *call, const char *name, onx_ints *out) 
     return ONX_OK;
 }
 
+bool onx_ints_at(const onx_operand *in, int64_t at, int64_t *out) {
+    double x;
+    if (ONX_T_INDEX >> in->dtype & 1) {
+        *out = onx_operand_int(in, at);
+        return true;
+    }
+    onx_dtype dtype = (onx_dtype)in->dtype;
+    const char *data = (const char *)in->data + (size_t)at * (onx_dtype_bits(dtype) / 8);
+    if (onx_dtype_convert(dtype, data, ONX_DTYPE_F64, &x, 1, false)) return false;
+    *out = x > -0x1p53 && x < 0x1p53 ? (int64_t)x : 0;
+    return (double)*out == x;
+}
+
 onx_status onx_ints_input(const onx_call *call, size_t index, onx_ints *out) {
     const onx_operand *in = index < call->n_in ? call->in[index] : NULL;
     *out = (onx_ints){.given = in != NULL};
     if (!in) return ONX_OK;
-    bool integers = in->dtype == ONX_DTYPE_I64 || in->dtype == ONX_DTYPE_I32;
-    if (in->kind != ONX_TYPE_TENSOR || !integers || in->rank > 1 || (in->count && !in->data))
+    bool numbers = (ONX_T_INDEX | ONX_T_FLOATS) >> in->dtype & 1;
+    if (in->kind != ONX_TYPE_TENSOR || !numbers || in->rank > 1 || (in->count && !in->data))
         return onx_call_fail(call, ONX_INVALID, "input %zu is not a list of integers", index);
     if (in->count > (int64_t)ONX_COUNT(out->v))
         return onx_call_fail(call, ONX_UNSUPPORTED, "input %zu has %lld entries", index,
                              (long long)in->count);
     out->n = (size_t)in->count;
-    for (size_t i = 0; i < out->n; i++) out->v[i] = onx_operand_int(in, (int64_t)i);
+    for (size_t i = 0; i < out->n; i++)
+        if (!onx_ints_at(in, (int64_t)i, &out->v[i]))
+            return onx_call_fail(call, ONX_INVALID, "entry %zu of input %zu is not an integer", i,
+                                 index);
     return ONX_OK;
 }
 

@@ -72,6 +72,9 @@ typedef struct onx_ints {
 
 /* init: an attribute. UNSUPPORTED when it is longer than any use of it. */
 onx_status onx_ints_attr(const onx_call *call, const char *name, onx_ints *out) ONX_MUST_CHECK;
+/* An element of such an input: an int32 or int64, or, as in the first opset, a float that is an
+ * integer. False: it is not. */
+bool onx_ints_at(const onx_operand *in, int64_t at, int64_t *out) ONX_MUST_CHECK;
 /* bind: an input that the host reads. */
 onx_status onx_ints_input(const onx_call *call, size_t index, onx_ints *out) ONX_MUST_CHECK;
 /* init: into call->state; bind: from input `index`, or, when there is none, from call->state. */

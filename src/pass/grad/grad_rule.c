@@ -22,6 +22,14 @@ const onx_grad_rule *onx_grad_rule_find(const onx_op *op) {
     return NULL;
 }
 
+bool onx_grad_rule_ignores(const onx_grad_rule *rule, size_t input) {
+    return rule->constant || (input < 32 && rule->ignores >> input & 1);
+}
+bool onx_grad_rule_has(const onx_grad_rule *rule, size_t input) {
+    bool written = rule->write || (input < ONX_COUNT(rule->by) && rule->by[input]);
+    return written && !onx_grad_rule_ignores(rule, input);
+}
+
 /* ─ For writers ──────────────────────────────────────────────────────────────────────────────── */
 
 const onx_fact *onx_grad_in(const onx_grad *g, size_t index) {
@@ -153,8 +161,7 @@ static void put_text(onx_buf *out, const onx_op *op, const onx_node *node, const
 /* ─ Calls ────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool has_part(const onx_grad *g, size_t input) {
-    const onx_grad_rule *rule = g->rule;
-    return g->wants[input] && (rule->write || (input < ONX_COUNT(rule->by) && rule->by[input]));
+    return g->wants[input] && onx_grad_rule_has(g->rule, input);
 }
 
 static bool is_summed(const onx_grad *g, size_t input) {
@@ -181,10 +188,16 @@ static void put_names(onx_buf *out, const char *name, size_t n, const char **com
     }
 }
 
+/* Names for the inputs that the node has, and for those that it could have. */
+static size_t n_names(const onx_grad *g) {
+    enum { FEW = 8 };
+    return g->node->input.n > FEW ? g->node->input.n : FEW;
+}
+
 static void put_signature(const onx_grad *g, onx_buf *out) {
     const char *comma = "";
     onx_buf_puts(out, "(");
-    put_names(out, "x", g->node->input.n, &comma);
+    put_names(out, "x", n_names(g), &comma);
     put_names(out, "y", g->node->output.n, &comma);
     put_names(out, "dy", g->node->output.n, &comma);
     onx_buf_puts(out, ") -> (");
@@ -220,15 +233,15 @@ static const char *name_like(onx_graph *graph, const onx_value *value) {
 static onx_status make_call(onx_grad *g, onx_graph *graph, onx_arena *arena, onx_value **dxs,
                             onx_node **out) {
     const onx_node *node = g->node;
-    size_t n_in = node->input.n, n_out = node->output.n;
-    onx_value **ins = onx_arena_array(arena, n_in + 2 * n_out + 1, sizeof(onx_value *));
+    size_t n_in = node->input.n, n_out = node->output.n, n = n_names(g);
+    onx_value **ins = onx_arena_array(arena, n + 2 * n_out, sizeof(onx_value *));
     if (!ins) return onx_fail_nomem(g->diag);
     for (size_t i = 0; i < n_in; i++) ins[i] = onx_node_input(node, i);
     for (size_t i = 0; i < n_out; i++) {
-        ins[n_in + i] = onx_node_output(node, i);
-        ins[n_in + n_out + i] = g->dys[i];
+        ins[n + i] = onx_node_output(node, i);
+        ins[n + n_out + i] = g->dys[i];
     }
-    onx_node *call = onx_graph_add_node(graph, "Grad", n_in + 2 * n_out, ins, 0, NULL);
+    onx_node *call = onx_graph_add_node(graph, "Grad", n + 2 * n_out, ins, 0, NULL);
     for (size_t i = 0; i < n_in && call; i++) {
         if (!has_part(g, i)) continue;
         const char *name = name_like(graph, ins[i]);

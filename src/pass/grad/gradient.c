@@ -9,12 +9,15 @@
 #include <stdio.h>
 
 static const onx_str no_name = {NULL, 0};
-enum { SOME_RULES = 100000, RULES_PER_NODE = 16 }; /* that may be applied to a model */
+/* Work that may be done on a model: looking at a node is 1, differentiating it is more. */
+enum { SOME_WORK = 2000000, WORK_PER_NODE = 1600, RULE = 100 };
 
 typedef struct differ { /* the work on one Gradient */
     onx_model *model;
     const onx_facts_options *infer;
-    size_t *left; /* rules that may still be applied */
+    onx_gradient_note *note;
+    void *user;   /* of `note` */
+    size_t *left; /* work that may still be done */
     onx_diag *diag;
     onx_node *node;
     onx_graph *graph;
@@ -27,6 +30,13 @@ typedef struct differ { /* the work on one Gradient */
     onx_map grads;   /* value to its gradient so far */
     onx_map expands; /* nodes that are to become their bodies */
 } differ;
+
+static onx_status spend(differ *d, size_t work) {
+    if (work > *d->left)
+        return onx_fail(d->diag, ONX_LIMIT, "the derivatives would make the model far too large");
+    *d->left -= work;
+    return ONX_OK;
+}
 
 /* ─ Names ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -79,10 +89,6 @@ static onx_status substitute(differ *d) {
 
 /* ─ Operators ────────────────────────────────────────────────────────────────────────────────── */
 
-static bool has_part(const onx_grad_rule *rule, size_t input) {
-    return rule->write || rule->constant || (input < ONX_COUNT(rule->by) && rule->by[input]);
-}
-
 static void list(char *names, size_t size, const char *name) {
     size_t n = strlen(names);
     if (!strstr(names, name) && n + strlen(name) + 3 < size)
@@ -100,7 +106,8 @@ static void list_lacks(const differ *d, const onx_node *node, const onx_grad_rul
     }
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
-        if (!value || !onx_grad_path_has(&d->path, value) || has_part(rule, i)) continue;
+        bool fine = onx_grad_rule_has(rule, i) || onx_grad_rule_ignores(rule, i);
+        if (!value || !onx_grad_path_has(&d->path, value) || fine) continue;
         (void)snprintf(name, sizeof name, "%.*s by input %zu", ONX_FMT(node->op_type), i);
         list(names, size, name);
     }
@@ -119,7 +126,8 @@ static onx_status check_rules(differ *d, bool *expands) {
             list_lacks(d, node, rule, lacks, sizeof lacks);
             continue;
         }
-        if (!onx_map_put(&d->expands, node, no_name, node)) return onx_fail_nomem(d->diag);
+        if (!onx_map_put(&d->expands, node, no_name, node) || !d->note(d->user, op))
+            return onx_fail_nomem(d->diag);
         *expands = true;
     }
     if (!*lacks) return ONX_OK;
@@ -142,6 +150,7 @@ static onx_status look(differ *d, bool *expands) {
     options.sceptical = true;
     onx_facts_free(d->facts);
     d->facts = NULL;
+    ONX_TRY(spend(d, d->graph->node.count));
     ONX_TRY(sort(d));
     ONX_TRY(onx_facts_new(d->model, &options, &d->facts, d->diag));
     onx_grad_path_fini(&d->path);
@@ -206,13 +215,6 @@ static onx_status gather_outputs(differ *d, onx_grad *g, bool *any) {
     return ONX_OK;
 }
 
-static onx_status spend(differ *d) {
-    if (!*d->left)
-        return onx_fail(d->diag, ONX_LIMIT, "the derivatives would make the model far too large");
-    --*d->left;
-    return ONX_OK;
-}
-
 static onx_status go_through(differ *d, onx_node *node) {
     onx_grad g = {
         .node = node, .op = onx_op_of(node), .opset = d->opset, .facts = d->facts, .diag = d->diag};
@@ -231,7 +233,7 @@ static onx_status go_through(differ *d, onx_node *node) {
         const onx_value *value = onx_node_input(node, i);
         g.wants[i] = value && onx_grad_path_has(&d->path, value);
     }
-    ONX_TRY(spend(d));
+    ONX_TRY(spend(d, RULE));
     ONX_TRY(onx_grad_apply(&g, d->graph, dxs));
     for (size_t i = 0; i < n_in; i++)
         if (dxs[i]) ONX_TRY(add_grad(d, onx_node_input(node, i), dxs[i]));
@@ -292,16 +294,17 @@ static onx_status start(differ *d, bool *done) {
     }
     ONX_TRY(find_names(d));
     ONX_TRY(onx_grad_path_find(&d->path, d->y, d->n, d->named, d->diag));
+    ONX_TRY(spend(d, d->path.n + 1));
     *done = !d->path.blocked;
     return *done ? differentiate(d) : ONX_OK;
 }
 
-static onx_status expand(onx_model *model, onx_node *node, const onx_facts_options *infer,
-                         size_t *left, bool *done, onx_diag *diag) {
-    onx_context *ctx = model->msg.doc->ctx;
-    differ d = {.model = model, .infer = infer, .left = left, .diag = diag, .node = node};
-    d.graph = node->graph;
+/* `d` has what all of them share. */
+static onx_status expand(differ d, onx_node *node, bool *done) {
+    onx_context *ctx = d.model->msg.doc->ctx;
     onx_str name = node->name;
+    d.node = node;
+    d.graph = node->graph;
     onx_arena_init(&d.arena, ctx);
     onx_map_init(&d.grads, ctx);
     onx_map_init(&d.expands, ctx);
@@ -313,7 +316,7 @@ static onx_status expand(onx_model *model, onx_node *node, const onx_facts_optio
     onx_map_fini(&d.grads);
     onx_arena_fini(&d.arena);
     if (status && status != ONX_NO_MEMORY)
-        onx_diag_place(diag, "node '%.*s' (Gradient)", ONX_FMT(name));
+        onx_diag_place(d.diag, "node '%.*s' (Gradient)", ONX_FMT(name));
     return status;
 }
 
@@ -328,39 +331,38 @@ static onx_node *next_gradient(onx_walk *walk) {
 }
 
 /* All that can be now. The list is made first, for the graph changes. */
-static onx_status expand_some(onx_model *model, const onx_facts_options *infer, onx_arena *arena,
-                              size_t *left, size_t *found, size_t *expanded, onx_diag *diag) {
+static onx_status expand_some(const differ *d, onx_arena *arena, size_t *found, size_t *expanded) {
     onx_node **nodes = NULL, *node;
     size_t cap = 0;
     *found = *expanded = 0;
-    for (onx_walk w = onx_walk_begin(model->graph); (node = next_gradient(&w));) {
+    for (onx_walk w = onx_walk_begin(d->model->graph); (node = next_gradient(&w));) {
         if (!onx_arena_grow(arena, &nodes, &cap, *found, sizeof *nodes))
-            return onx_fail_nomem(diag);
+            return onx_fail_nomem(d->diag);
         nodes[(*found)++] = node;
     }
+    if (*found && onx_model_set_opset(d->model, "onx.internal", 1)) return onx_fail_nomem(d->diag);
     for (size_t i = 0; i < *found; i++) {
         bool done = false;
-        ONX_TRY(expand(model, nodes[i], infer, left, &done, diag));
+        ONX_TRY(expand(*d, nodes[i], &done));
         *expanded += done;
     }
     return ONX_OK;
 }
 
-onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag) {
-    onx_arena arena;
-    size_t left = SOME_RULES + RULES_PER_NODE * onx_graph_node_count(model->graph);
-    size_t found = 0, expanded = 0, all = 0;
+onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer,
+                               onx_gradient_note *note, void *user, onx_diag *diag) {
     onx_diag own = ONX_INIT(onx_diag);
-    onx_status status;
+    size_t left = SOME_WORK + WORK_PER_NODE * onx_graph_node_count(model->graph);
+    size_t found = 0, expanded = 0;
+    differ d = {.model = model, .infer = infer, .note = note, .user = user, .left = &left};
+    d.diag = diag ? diag : &own;
+    onx_arena arena;
     onx_arena_init(&arena, model->msg.doc->ctx);
-    do {
-        status = expand_some(model, infer, &arena, &left, &found, &expanded, diag ? diag : &own);
-        all += expanded;
-    } while (!status && expanded && expanded < found);
+    onx_status status = expand_some(&d, &arena, &found, &expanded);
+    while (!status && expanded && expanded < found)
+        status = expand_some(&d, &arena, &found, &expanded);
     onx_arena_fini(&arena);
     if (!status && found != expanded)
         status = onx_fail(diag, ONX_INVALID, "Gradient nodes are differentiated by each other");
-    if (!status && all && onx_model_set_opset(model, "onx.internal", 1))
-        status = onx_fail_nomem(diag);
     return status;
 }

@@ -26,9 +26,12 @@
 #include "ops/op.h"
 
 /* All Gradient nodes of a model whose functions have been inlined; y may depend on others of them.
- * UNSUPPORTED: an operator in between has no derivative; the sentence names all such. */
-onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag)
-    ONX_MUST_CHECK;
+ * `note` hears of operators whose bodies took their places; false: no memory. UNSUPPORTED: an
+ * operator in between has no derivative; the sentence names all such. */
+typedef bool onx_gradient_note(void *user, const onx_op *op);
+typedef onx_status onx_gradient_fn(onx_model *model, const onx_facts_options *infer,
+                                   onx_gradient_note *note, void *user, onx_diag *diag);
+onx_gradient_fn onx_gradient_expand;
 
 /* ─ Rules ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -54,6 +57,7 @@ struct onx_grad_rule {
     const char *by[3];  /* the gradient by each input; NULL: it has none */
     bool broadcasts;    /* the gradients are then summed to the shapes of the inputs */
     bool constant;      /* it does not depend on its inputs, almost everywhere */
+    uint32_t ignores;   /* bit i: of input i only type or shape matter */
     size_t outputs;     /* how many the rule knows about; 0 means 1 */
     size_t needs;       /* how many the node must have for it; 0: as it is */
     /* In place of the texts, where they depend on the node. */
@@ -65,6 +69,9 @@ extern const onx_grad_rule onx_grad_eltwise[], onx_grad_move[], onx_grad_reduce[
     onx_grad_linear[], onx_grad_norm[];
 /* NULL: there is none. */
 const onx_grad_rule *onx_grad_rule_find(const onx_op *op);
+/* Does the rule have a gradient by that input? One that is 0 everywhere is none. */
+bool onx_grad_rule_has(const onx_grad_rule *rule, size_t input);
+bool onx_grad_rule_ignores(const onx_grad_rule *rule, size_t input);
 /* The nodes of a rule, at the end of the graph. dxs[i] is set where wants[i] is, and the rule has
  * a gradient by input i. */
 onx_status onx_grad_apply(onx_grad *g, onx_graph *graph, onx_value **dxs) ONX_MUST_CHECK;

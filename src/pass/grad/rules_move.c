@@ -22,6 +22,17 @@ static onx_status write_move(onx_grad *g) {
     return ONX_OK;
 }
 
+/* Resize only moves elements where it takes the nearest. */
+static onx_status write_resize(onx_grad *g) {
+    onx_str mode = onx_op_string(g->op, g->node, "mode");
+    onx_str how = onx_op_string(g->op, g->node, "coordinate_transformation_mode");
+    if (!onx_str_is(mode, "nearest") || onx_str_is(how, "tf_crop_and_resize"))
+        return onx_fail(g->diag, ONX_UNSUPPORTED,
+                        "there is no derivative of %s but where it takes the nearest element",
+                        g->op->name);
+    return write_move(g);
+}
+
 /* What is added around comes from place -1, which is none. */
 static onx_status write_pad(onx_grad *g) {
     if (onx_grad_wants(g, 2) || g->op->since < 11)
@@ -131,7 +142,8 @@ const onx_grad_rule onx_grad_move[] = {
      .by = {"whole = Constant <value: tensor = int64[1] {-1}> () flat = Reshape (dy0, whole) "
             "nowhere = Constant <value: tensor = int64 {0}> () out = Less (x1, nowhere) "
             "some = Where (out, nowhere, x1) taken = Gather <axis: int = 0> (flat, some) "
-            "dx0 = Where (out, $0, taken)"}},
+            "dx0 = Where (out, $0, taken)"},
+     .ignores = 1 << 2},
     MOVE("Compress"),
     {"Concat", .write = write_concat},
     {"CumSum", .write = write_cumsum},
@@ -146,14 +158,17 @@ const onx_grad_rule onx_grad_move[] = {
             "dx0 = Gather <axis: int = 0> (flat, x1)"}},
     {"Pad", .write = write_pad},
     VIEW("Reshape"),
+    {"Resize", .write = write_resize, .ignores = 1 << 1 | 1 << 2},
     MOVE("ReverseSequence"),
+    {"Scatter", .write = write_scatter},
     {"ScatterElements", .write = write_scatter},
     {"ScatterND", .write = write_scatter},
     MOVE("Slice"),
     MOVE("SpaceToDepth"),
     {"Split", .write = write_split, .outputs = SIZE_MAX},
     VIEW("Squeeze"),
-    {"SumTo", .domain = "onx.internal", .by = {"shape = Shape (x0) dx0 = Expand (dy0, shape)"}},
+    {"SumTo", .domain = "onx.internal", .by = {"shape = Shape (x0) dx0 = Expand (dy0, shape)"},
+     .ignores = 1 << 1},
     MOVE("Tile"),
     {"TopK", .write = write_top, .needs = 2},
     {"Transpose", .write = write_transpose},

@@ -1,5 +1,5 @@
-/* twister.c: MT19937 (Matsumoto and Nishimura, 1998), seeded and drawn from as NumPy does. */
-#include "ops/random/twister.h"
+/* twister_ref.c: MT19937 (Matsumoto and Nishimura, 1998), seeded and drawn from as NumPy does. */
+#include "ops/random/twister_ref.h"
 
 #include "base/thread.h"
 

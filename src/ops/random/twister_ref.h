@@ -1,4 +1,4 @@
-/* twister.h: random numbers as NumPy's RandomState draws them: MT19937, doubles of 53 bits, and
+/* twister_ref.h: random numbers as NumPy's RandomState draws them: MT19937, doubles of 53 bits, and
  * normal variates by the polar method.
  *
  * Where a node has a seed, a run draws what np.random.RandomState(seed) draws, from the start: each

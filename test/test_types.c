@@ -1,0 +1,196 @@
+/* test_types.c: every operator, in every type that its newest version allows, and in every version.
+ *
+ * The cases are in test/types, a file for each operator; tool/types has made them with an oracle
+ * that is not onx. Which types a case covers is not what it says, but what inference finds at the
+ * inputs and outputs of its node. Where an older version means the same, the case is run in that
+ * one too. A type without a case, a version without one, and a case whose results are not those
+ * recorded are failures, and are named. */
+#include "test.h"
+
+#include "case_file.h"
+#include "type_case.h"
+#include "type_table.h"
+
+enum { VERSIONS = 32 };
+
+/* An operator: its versions and, for the newest that may be used, its types. */
+typedef struct subject {
+    const onx_op *rows; /* of this operator, rising */
+    size_t n;
+    bool covered[VERSIONS];
+    type_table types;
+    size_t cases, failed;
+} subject;
+
+static struct { size_t operators, versions, types, covered, cases; } total;
+
+/* Those that do not run yet. */
+static bool is_waiting(const onx_op *op) {
+    return strcmp(op->name, "ImageDecoder") == 0;
+}
+
+static bool failed(subject *s, const char *label, const char *why) {
+    fprintf(stderr, "%s %s: %s\n", s->rows->name, label, why);
+    s->failed++;
+    return false;
+}
+
+/* The version that the case is of, of one of its nodes. */
+static const onx_node *node_of(const subject *s, const onx_model *model, size_t *version) {
+    const onx_node *node = onx_graph_node_first(onx_model_graph(model));
+    for (; node; node = onx_node_next(node))
+        for (size_t i = 0; i < s->n; i++)
+            if (onx_op_of(node) == &s->rows[i]) {
+                *version = i;
+                return node;
+            }
+    return NULL;
+}
+
+/* Parse and run, on the best and on the plain kernels. */
+static onx_model *run(subject *s, const char *label, const char *text, double ulps) {
+    static const char *const tiers[] = {NULL, "ref"};
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *model = NULL;
+    char why[512];
+    bool ok = case_parse(NULL, text, &model, &diag) == ONX_OK;
+    if (!ok) (void)onx_diag_format(&diag, why, sizeof why);
+    for (size_t i = 0; i < 2 && ok; i++) ok = type_case_run(model, tiers[i], ulps, why);
+    s->cases++;
+    if (ok || failed(s, label, why)) return model;
+    onx_model_free(model);
+    return NULL;
+}
+
+/* Mark the types of all nodes that are of this version. */
+static bool cover(type_table *t, const onx_model *model) {
+    onx_inference *inference = NULL;
+    bool ok = true;
+    if (onx_inference_new(model, NULL, &inference, NULL)) abort();
+    const onx_node *node = onx_graph_node_first(onx_model_graph(model));
+    for (; node; node = onx_node_next(node))
+        if (strcmp(onx_node_op(node), t->op->name) == 0)
+            ok = type_table_cover(t, inference, node) && ok;
+    onx_inference_free(inference);
+    return ok;
+}
+
+/* Are there operators for all nodes, in this version of the opset? */
+static bool is_known(onx_model *model) {
+    onx_walk walk = onx_walk_begin(model);
+    bool known = true;
+    for (onx_msg *m; (m = onx_walk_next(&walk));)
+        if (m->desc == &onx_desc_node) known = known && onx_op_of((onx_node *)m);
+    return known;
+}
+
+/* The text with another version of the operator's domain; NULL: it does not say which. */
+static char *with_version(const char *text, const char *domain, int version) {
+    char import[64], *out = malloc(strlen(text) + 16);
+    (void)snprintf(import, sizeof import, "\"%s\" : ", domain ? domain : "");
+    const char *at = strstr(text, import), *from = at ? at + strlen(import) : NULL;
+    if (!out) abort();
+    if (!from) return free(out), NULL;
+    (void)sprintf(out, "%.*s%d%s", (int)(from - text), text, version,
+                  from + strspn(from, "0123456789"));
+    return out;
+}
+
+/* The case again, in an older version that means the same by it. */
+static void run_older(subject *s, const char *label, const char *text, onx_model *model, size_t at,
+                      double ulps) {
+    static type_table older;
+    const onx_op *op = &s->rows[at];
+    char name[128], *again = with_version(text, op->domain, (int)op->since);
+    onx_model *old = NULL;
+    type_table_init(&older, op);
+    if (again && cover(&older, model) && case_parse(NULL, again, &old, NULL) == ONX_OK &&
+        is_known(old)) {
+        (void)snprintf(name, sizeof name, "%.90s, version %d", label, (int)op->since);
+        onx_model *same = run(s, name, again, ulps);
+        s->covered[at] = s->covered[at] || same;
+        onx_model_free(same);
+    }
+    onx_model_free(old);
+    free(again);
+}
+
+static void check_case(subject *s, char *text) {
+    char *label = case_line(&text);
+    double ulps = 0;
+    size_t version = 0;
+    if (strncmp(text, "ulps:", 5) == 0) ulps = strtod(case_line(&text) + 5, NULL);
+    onx_model *model = run(s, label, text, ulps);
+    if (!model) return;
+    const onx_node *node = node_of(s, model, &version);
+    if (!node)
+        (void)failed(s, label, "there is no node of this operator");
+    else if (&s->rows[version] == s->types.op && !cover(&s->types, model))
+        (void)failed(s, label, "a type that is not allowed");
+    else {
+        s->covered[version] = true;
+        bool alone = onx_graph_node_count(onx_model_graph(model)) == 1;
+        for (size_t i = 0; i < version && alone; i++)
+            if (type_table_keeps(&s->rows[i], &s->rows[version], node))
+                run_older(s, label, text, model, i, ulps);
+    }
+    onx_model_free(model);
+}
+
+/* Its oracle does not have all types of those. */
+static bool is_microsoft(const onx_op *op) {
+    return op->domain && strcmp(op->domain, "com.microsoft") == 0;
+}
+
+static void print_line(const subject *s) {
+    const type_table *t = &s->types;
+    size_t types = type_table_covered(t), versions = 0;
+    for (size_t i = 0; i < s->n; i++) versions += s->covered[i];
+    printf("%-28s %2zu of %2zu versions, %3zu of %3zu types, %3zu cases", s->rows->name, versions,
+           s->n, types, t->n, s->cases);
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->covered[i]) printf(", not version %d", (int)s->rows[i].since);
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->covered[i]) printf(", not %s", t->names[i]);
+    printf("\n");
+    CHECK(is_waiting(s->rows) || s->failed == 0);
+    CHECK(is_waiting(s->rows) || (versions == s->n && (types == t->n || is_microsoft(s->rows))));
+    total.operators++;
+    total.versions += versions;
+    total.types += t->n;
+    total.covered += types;
+    total.cases += s->cases;
+}
+
+static void check_op(const onx_op *rows, size_t n) {
+    static subject s;
+    char path[128];
+    case_file file;
+    s = (subject){.rows = rows, .n = n};
+    type_table_init(&s.types, &rows[n - 1]);
+    (void)snprintf(path, sizeof path, "types/%s%s.txt", is_microsoft(rows) ? "com.microsoft." : "",
+                   rows->name);
+    if (case_file_open(&file, path))
+        for (char *text; (text = case_file_next(&file));) check_case(&s, text);
+    case_file_close(&file);
+    print_line(&s);
+}
+
+static bool is_internal(const onx_op *op) {
+    return op->domain && strcmp(op->domain, "onx.internal") == 0;
+}
+
+TEST(all) {
+    for (const onx_family *family = onx_op_table; family->name; family++)
+        for (const onx_op *op = family->ops; op->name;) {
+            size_t n = 1, usable;
+            while (op[n].name && strcmp(op[n].name, op->name) == 0) n++;
+            for (usable = n; usable > 1 && op[usable - 1].deprecated;) usable--;
+            if (!is_internal(op)) check_op(op, usable);
+            op += n;
+        }
+    printf("%zu operators, %zu versions, %zu of %zu types, %zu cases\n", total.operators,
+           total.versions, total.covered, total.types, total.cases);
+}
+
+TEST_MAIN(E(all))
