@@ -1,5 +1,5 @@
-/* test_attention.c: the operators of attention: all their backend tests give what was recorded, also
- * when nothing is known ahead of the sizes; what hides keys; what must be refused; what has no
+/* test_attention.c: the operators of attention: all their backend tests give what was recorded,
+ * also when nothing is known ahead of the sizes; what hides keys; what must be refused; what has no
  * elements. */
 #include "test.h"
 
@@ -134,8 +134,8 @@ TEST(recorded) {
 
 /* ─ What is hidden ───────────────────────────────────────────────────────────────────────────── */
 
-/* Queries are 0, so that all keys that are seen count alike; values are 1, 2, 4 … so that a sum tells
- * which those are. */
+/* Queries are 0, so that all keys that are seen count alike; values are 1, 2, 4 … so that a sum
+ * tells which those are. */
 typedef struct hiding {
     const char *attributes;
     int64_t past, keys, valid; /* valid -1: not given */

@@ -1,5 +1,5 @@
-/* ms_multi_head_ref.c: MultiHeadAttention: plain kernel: its inputs, in all their forms; the rest is
- * in ms_heads_ref.c.
+/* ms_multi_head_ref.c: MultiHeadAttention: plain kernel: its inputs, in all their forms; the rest
+ * is in ms_heads_ref.c.
  *
  *     query [B,S,D]       key, value [B,L,D]          each by itself
  *     query [B,S,D]       key, value [B,N,L,H]        from a cache
