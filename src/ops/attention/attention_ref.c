@@ -49,7 +49,7 @@ static onx_status init(onx_call *call) {
         return onx_call_fail(call, ONX_INVALID, "softmax_precision, %lld, is not a type of floats",
                              (long long)soft);
     st->soft = given ? (onx_dtype)soft : ONX_DTYPE_NONE;
-    return ONX_OK;
+    return onx_attend_types(call, 2, (uint32_t[]){ONX_T_FLOATS, ONX_T(I64)});
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
