@@ -72,9 +72,8 @@ static const struct {
     {13, "double[2,3] a", -1, 1, "y = Tan(a)"},
     {13, "double[2,3] a", -2, 2, "y = Tanh(a)"},
     {13, "double[2,3] a", -2, 2, "y = ThresholdedRelu<alpha = 0.5>(a)"},
-    {13, "double[2,3] a, double l, double h", -1, 1,
-     "k = Constant<value = double {0.2}>() "
-     "s = Abs(h) t = Add(s, k) u = Abs(l) v = Neg(u) w = Sub(v, k) y = Clip(a, w, t)"},
+    {13, "double[2,3] a, double l, double h", -2, 2,
+     "t = Exp(h) e = Exp(l) w = Neg(e) y = Clip(a, w, t)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Max(a, b, c)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Min(a, b, c)"},
     {13, "double[2,3] a, double[3] b, double[2,1] c", -2, 2, "y = Mean(a, b, c)"},
@@ -82,6 +81,7 @@ static const struct {
     {13, "double[2,3] a, double[3] b", -2, 2, "c = Less(a, b) s = Sin(a) y = Where(c, s, b)"},
     {13, "double[2,3] a", -2, 2, "f = Floor(a) s = Sign(a) t = Add(f, s) y = Mul(t, a)"},
     {13, "double[2,3] a", -2, 2, "y = Identity(a)"},
+    {13, "double[2,3] a, double[3] b", 1, 3, "k = Mul(a, a) y = Mod<fmod = 1>(k, b)"},
     /* moves */
     {13, "double[2,3] a", -2, 2, "s = Constant<value = int64[2] {3, 2}>() y = Reshape(a, s)"},
     {13, "double[2,3,2] a", -2, 2, "y = Flatten<axis = 2>(a)"},
@@ -123,6 +123,8 @@ static const struct {
     {13, "double[3,4] a, double[2,4] u", -2, 2,
      "i = Constant<value = int64[2,1] {0, 2}>() "
      "y = ScatterND(a, i, u)"},
+    {13, "double[1,1,2,3] a", -2, 2,
+     "s = Constant<value = float[4] {1, 1, 2, 1.5}>() y = Resize(a, , s)"},
     /* reductions */
     {13, "double[2,3,4] a", -2, 2,
      "x = Constant<value = int64[2] {0, -1}>() "
@@ -142,6 +144,8 @@ static const struct {
     {12, "double[2,3,4] a", -2, 2, "y = Softmax<axis = 1>(a)"},
     {13, "double[2,3,4] a", -2, 2, "y = LogSoftmax<axis = 1>(a)"},
     {12, "double[2,3,4] a", -2, 2, "y = LogSoftmax<axis = 0>(a)"},
+    {13, "double[2,3,4] a", -2, 2, "y = LpNormalization<p = 1, axis = 1>(a)"},
+    {22, "double[2,3,4] a", -2, 2, "s = Sin(a) t = LpNormalization(s) y = Mul(t, a)"},
     {13, "double[2,2,3,2] a", -2, 2, "y = GlobalAveragePool(a)"},
     {13, "double[2,2,3,2] a", -2, 2, "y = GlobalMaxPool(a)"},
     /* products */
@@ -164,6 +168,21 @@ static const struct {
     {13, "double[1,2,5,5] x, double[2,1,3,3] w", -1, 1,
      "y = Conv<group = 2, auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)"},
     {13, "double[1,2,3,3,3] x, double[2,2,2,2,2] w", -1, 1, "y = Conv(x, w)"},
+    {13, "double[2,3] a, double[3,4] b", -2, 2, "y = Einsum<equation = \"ij, jk -> ik\">(a, b)"},
+    {13, "double[2,3] a, double[4,3] b, double[2] c", -2, 2,
+     "y = Einsum<equation = \"ij,kj,i->k\">(a, b, c)"},
+    {13, "double[2,3,4] a", -2, 2, "y = Einsum<equation = \"ijk->j\">(a)"},
+    {13, "double[2,3] a", -2, 2, "y = Einsum<equation = \"ij->\">(a)"},
+    {13, "double[5,2,3] a, double[1,3,4] b", -2, 2,
+     "y = Einsum<equation = \"...ij,...jk->...ki\">(a, b)"},
+    {13, "double[1,2,4] x, double[2,3,3] w, double[3] b", -1, 1,
+     "y = ConvTranspose<strides = [2], pads = [1, 0], output_padding = [1]>(x, w, b)"},
+    {13, "double[2,4,3,4] x, double[4,3,3,2] w, double[6] b", -1, 1,
+     "y = ConvTranspose<group = 2, dilations = [1, 2], strides = [2, 1]>(x, w, b)"},
+    {13, "double[1,1,3,4] x, double[1,2,3,3] w", -1, 1,
+     "y = ConvTranspose<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)"},
+    {13, "double[1,1,3,4] x, double[1,2,3,3] w", -1, 1,
+     "y = ConvTranspose<output_shape = [6, 8], strides = [2, 2]>(x, w)"},
     {13, "double[1,1,4,4] x", -1, 1,
      "y = AveragePool<kernel_shape = [3, 2], pads = [1, 0, 1, 1], "
      "strides = [2, 1]>(x)"},
@@ -202,6 +221,10 @@ static const struct {
     {12, "double[3,4] x", -1, 2,
      "t = Constant<value = int64[3] {0, 3, 1}>() "
      "y, p = SoftmaxCrossEntropyLoss<reduction = \"sum\">(x, t)"},
+    {13, "double[4,5] a", -2, 2,
+     "t = Constant<value = bool {1}>() r = Constant<value = float {0.4}>() k = Mul(a, a) "
+     "y = Dropout<seed = 3>(k, r, t)"},
+    {13, "double[4,5] a", -2, 2, "t = Constant<value = bool {1}>() y = Dropout<seed = 3>(a, , t)"},
     /* several at once */
     {13, "double[2,3] a, double[3] b", -1, 1,
      "c = Mul(a, b) d = Add(c, a) e = Tanh(d) f = Mul(e, d) "
@@ -333,6 +356,68 @@ TEST(second_order) {
     for (size_t i = 0; i < ONX_COUNT(derived); i++) try_case(i, ONX_LEVEL_ALL, 2);
 }
 
+/* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The text with another type in place of double. */
+static void retype(const char *text, const char *type, char *out) {
+    const char *at;
+    *out = '\0';
+    for (; (at = strstr(text, "double")); text = at + strlen("double"))
+        sprintf(out + strlen(out), "%.*s%s", (int)(at - text), text, type);
+    strcat(out, text);
+}
+
+/* The gradients of a case in a type, as doubles; false: it does not run. */
+static bool gradients_as(size_t at, onx_dtype dtype, double out[INPUTS][ELEMENTS]) {
+    static char text[6000];
+    static double raw[INPUTS][ELEMENTS];
+    trial t;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_arg got[INPUTS + 1] = {{0}};
+    write_trial(&t, at, 1);
+    retype(t.text, onx_dtype_name(dtype), text);
+    for (size_t i = 0; i < t.n; i++) {
+        (void)onx_dtype_convert(ONX_DTYPE_F64, t.data[i], dtype, raw[i], count_of(&t.in[i]), false);
+        t.in[i].dtype = dtype;
+        t.in[i].data = raw[i];
+        t.in[i].bytes = count_of(&t.in[i]) * (onx_dtype_bits(dtype) / 8);
+    }
+    onx_session *s = open_text(text, ONX_LEVEL_ALL, &diag);
+    bool ran = s && onx_session_run(s, t.n, t.in, t.n + 1, got, NULL, &diag) == ONX_OK;
+    if (!ran) fprintf(stderr, "    %s: %s: %s\n", derived[at].nodes, diag.place, diag.message);
+    for (size_t i = 0; i < t.n && ran; i++)
+        (void)onx_dtype_convert(dtype, got[i + 1].data, ONX_DTYPE_F64, out[i], count_of(&t.in[i]),
+                                false);
+    for (size_t i = 0; i <= t.n; i++) onx_arg_clear(&got[i]);
+    onx_session_free(s);
+    return ran;
+}
+
+TEST(in_other_types) {
+    static double wide[INPUTS][ELEMENTS], narrow[INPUTS][ELEMENTS];
+    static const struct {
+        onx_dtype dtype;
+        double tolerance;
+    } types[] = {{ONX_DTYPE_F32, 1e-4}, {ONX_DTYPE_F16, 0.2}};
+    for (size_t k = 0; k < ONX_COUNT(types); k++)
+        for (size_t i = 0; i < ONX_COUNT(derived); i++) {
+            memset(wide, 0, sizeof wide);
+            memset(narrow, 0, sizeof narrow);
+            if (!CHECK(gradients_as(i, ONX_DTYPE_F64, wide) &&
+                       gradients_as(i, types[k].dtype, narrow)))
+                continue;
+            size_t wrong = 0;
+            for (size_t e = 0; e < INPUTS * ELEMENTS; e++) {
+                double want = wide[e / ELEMENTS][e % ELEMENTS];
+                double difference = fabs(want - narrow[e / ELEMENTS][e % ELEMENTS]);
+                wrong += !(difference <= types[k].tolerance * (1 + fabs(want)));
+            }
+            if (!CHECK(wrong == 0))
+                fprintf(stderr, "    %s: %s, %zu elements\n", onx_dtype_name(types[k].dtype),
+                        derived[i].nodes, wrong);
+        }
+}
+
 /* ─ Forms ────────────────────────────────────────────────────────────────────────────────────── */
 
 #define HEADER(opset) "<ir_version: 10, opset_import: [\"\" : " #opset ", " TRAINING "]>\n"
@@ -402,6 +487,14 @@ static const struct {
                 " else_branch = e () => (double v) { v = Identity(b) }>\n}",
      {3, 5},
      {30}},
+    {"in a loop",
+     HEADER(13) "g (double a) => (double w) {\n n = Constant<value = int64 {3}>()\n"
+                " c = Constant<value = bool {1}>()\n"
+                " w = Loop(n, c, a) <body = b (int64 i, bool k, double v) => (bool m, double u) {\n"
+                "   m = Identity(k)  z = Mul(v, v)\n"
+                "   d = " GRADIENT "<xs = [\"v\"], y = \"z\">(v)\n   u = Sub(v, d)\n }>\n}",
+     {3},
+     {-3}},
     {"inside a function",
      HEADER(13) "g (double a) => (double d) {\n d = my.slope(a)\n}\n"
                 "<domain: \"my\", opset_import: [\"\" : 13, " TRAINING "]>\n"
@@ -448,9 +541,10 @@ static const struct {
     onx_status status;
     const char *words;
 } refused[] = {
-    {HEADER(13) "g (double[2,2] a) => (double[2,2] d) {\n b = Hardmax(a) c = Det(b) y = Add(c, c)\n"
+    {HEADER(13) "g (double[2,2] a) => (double[2,2] d) {\n b = LRN<size = 3>(a) c = Det(b) y = "
+                "Add(c, c)\n"
                 " d = " GRADIENT "<xs = [\"a\"], y = \"y\">(a)\n}",
-     ONX_UNSUPPORTED, "no derivative of Hardmax, Det"},
+     ONX_UNSUPPORTED, "no derivative of LRN, Det"},
     {HEADER(13) "g (double[2] a, double v) => (double d) {\n"
                 " p = Constant<value = int64[2] {1, 1}>() b = Pad(a, p, v) y = ReduceSum(b)\n"
                 " d = " GRADIENT "<xs = [\"v\"], y = \"y\">(v)\n}",
@@ -501,6 +595,39 @@ TEST(towers_end) {
     CHECK(!s);
     CHECK_EQ(diag.status, ONX_LIMIT);
     onx_session_free(s);
+}
+
+/* Every allocation fails, in turn, while a session is made: at other values, through the body of a
+ * function, and of the second order. */
+TEST(memory_runs_out) {
+    static const char text[] =
+        HEADER(13) "g (double[2,3] a, double[3] b) => (double[2,3] d, double[2,3] e) {\n"
+                   " t = Constant<value = int64[2] {0, 2}>()\n c = Mul(a, b)\n"
+                   " y = SoftmaxCrossEntropyLoss(c, t)\n two = Add(a, a)\n"
+                   " d = " GRADIENT "<xs = [\"a\"], zs = [\"b\"], y = \"y\">(two, b)\n"
+                   " z = ReduceSum(d)\n e = " GRADIENT "<xs = [\"a\"], y = \"z\">(a)\n}";
+    size_t n = 1, failed = 1;
+    for (; failed; n += n < 100 ? 1 : 7) {
+        test_heap heap = {.fail_count = 1};
+        onx_context *ctx = test_context(&heap, NULL);
+        onx_model *model = NULL;
+        onx_session *s = NULL;
+        onx_load_options load = ONX_INIT(onx_load_options);
+        onx_session_options options = ONX_INIT(onx_session_options);
+        load.format = ONX_FORMAT_TEXT;
+        options.threads = 1;
+        REQUIRE(onx_model_load_memory(ctx, text, strlen(text), &load, &model, NULL) == ONX_OK);
+        heap.calls = 0;
+        heap.fail_at = n;
+        onx_status status = onx_session_new(model, &options, &s, NULL);
+        failed = heap.failed;
+        CHECK(status == ONX_OK || (failed && status == ONX_NO_MEMORY));
+        onx_session_free(s);
+        onx_model_free(model);
+        onx_context_free(ctx);
+        if (!CHECK(heap.bytes == 0)) fprintf(stderr, "    allocation %zu\n", n);
+    }
+    CHECK(n > 500);
 }
 
 /* ─ A network learns ─────────────────────────────────────────────────────────────────────────── */
@@ -608,5 +735,5 @@ TEST(a_network_learns) {
     printf("loss %g to %g in 30 steps\n", (double)losses[0], (double)losses[29]);
 }
 
-TEST_MAIN(E(differences) E(not_optimized) E(second_order) E(in_all_forms) E(refusals) E(towers_end)
-              E(a_network_learns))
+TEST_MAIN(E(differences) E(not_optimized) E(second_order) E(in_other_types) E(in_all_forms)
+              E(refusals) E(towers_end) E(memory_runs_out) E(a_network_learns))

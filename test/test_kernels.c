@@ -64,6 +64,54 @@ static const struct {
     int opset;
     const char *inputs, *node;
 } own[] = {
+    {21,
+     "float[1,2,2] x = {0.5,-0.5,1,-0.5}, "
+     "float[2,6] w = {2,1,2,1,1,0.5,-1.5,2,0.25,2,-1,1}, "
+     "float[6] b = {-1.5,-1,-1.5,-0.5,0.25,2}, int32[1,2] m = {1,0}",
+     "com.microsoft.Attention<num_heads=2, unidirectional=1>(x, w, b, m)"},
+    {21,
+     "int32[1,2] i = {1,0}, float[2,3] w = {-1,0.25,0.5,-1.5,0.5,-1}, "
+     "float[2,3] p = {-1.5,1,-1,0.25,-0.5,-1}, float[3] g = {2,2,0.25}, "
+     "float[3] b = {-1,2,2}",
+     "com.microsoft.EmbedLayerNormalization(i, , w, p, , g, b)"},
+    {21,
+     "float[2,3] a = {-1.5,-1,0.5,0.5,0.25,-1}, float[2,3] b = {-1,-1.5,2,-1.5,-1,2}, "
+     "float[2] c = {-1,-1}",
+     "com.microsoft.FusedGemm<transB=1, activation=\"Relu\">(a, b, c)"},
+    {21,
+     "float[3,2,2] a = {2,-1,-0.5,-0.5,-1,0.5,1,1,-1,-1,1,-1}, "
+     "float[1,3,2] b = {0.25,-0.5,-1.5,-0.5,0.25,-1}",
+     "com.microsoft.FusedMatMul<alpha=0.5, transA=1, transBatchA=1>(a, b)"},
+    {21,
+     "float[1,1,4] q = {-1,-0.5,-1.5,-0.5}, float[1,1,2] k = {-0.5,2}, "
+     "float[1,1,2] v = {0.5,0.5}, float[1,1,2,2] p = {-1.5,0.5,1,1}, "
+     "float[1,1,2,2] o = {-0.5,-1.5,-0.5,-0.5}, int32[1] n = {2}, int32[1] t = {3}, "
+     "float[4,1] c = {2,-0.5,0.25,1}, float[4,1] s = {-0.5,-1,0.25,0.25}",
+     "com.microsoft.GroupQueryAttention<num_heads=2, kv_num_heads=1, do_rotary=1>(q, k, v, p, o, "
+     "n, t, c, s)"},
+    {21,
+     "float[1,2,4] q = {1,-1,-1.5,-0.5,-1.5,1,-0.5,2}, "
+     "float[1,3,4] k = {0.25,-1.5,0.5,2,0.25,-0.5,0.25,0.5,2,-1.5,0.25,-1.5}, "
+     "float[1,3,4] v = {1,-1,0.5,-1,-1.5,2,-1,2,0.25,-0.5,0.5,-0.5}, "
+     "float[12] b = {0.5,-0.5,2,0.25,-1.5,0.5,1,2,2,-0.5,2,-0.5}, int32[1,3] m = {1,0,1}",
+     "com.microsoft.MultiHeadAttention<num_heads=2>(q, k, v, b, m)"},
+    {21,
+     "float[1,2,4] x = {-1.5,0.25,-1.5,-1,-0.5,0.5,0.5,-0.5}, int64[1] p = {1}, "
+     "float[3,2] c = {-1,-0.5,-0.5,1,0.5,-1.5}, float[3,2] s = {-0.5,1,-0.5,-0.5,-1,2}",
+     "com.microsoft.RotaryEmbedding<interleaved=1>(x, p, c, s)"},
+    {21,
+     "float[1,2,3] x = {-1.5,1,-1,1,1,-0.5}, float[2,3] s = {0.25,-1,1,-1.5,-1.5,0.5}, "
+     "float[3] g = {0.5,0.25,-1.5}, float[3] b = {-1,1,0.5}",
+     "com.microsoft.SkipLayerNormalization(x, s, g, b)"},
+    {21,
+     "float[1,2,3] x = {-0.5,2,-0.5,0.25,1,0.25}, "
+     "float[1,2,3] s = {-1,-1.5,1,-1.5,2,0.25}, float[3] g = {-0.5,2,-1}",
+     "com.microsoft.SkipSimplifiedLayerNormalization(x, s, g)"},
+    {21, "float[2,3] x = {-1,1,0.5,-1,1,2}, float[3] g = {0.25,-1.5,-1}",
+     "SimplifiedLayerNormalization(x, g)"},
+    {1, "float[2,2] x = {1,2,3,4}, float t = {2}, float a = {1}", "Tile(x, t, a)"},
+    {18, "string[1,2,2] x = {\"a\",\"b\",\"c\",\"d\"}, int64[2] s = {1,4}, int64[2] b = {1,2}",
+     "Col2Im<strides=[1,2]>(x, s, b)"},
     {9, "float[2,3] x = {1,2,3,4,5,6}, int64[1,2] i = {0,1}, float[1,2] u = {7,8}",
      "Scatter(x, i, u)"},
     {2, "float[1,2,3,1] x = {1,-2,3,-4,5,-6}", "GlobalLpPool<p=3>(x)"},
@@ -95,8 +143,8 @@ static const struct {
      "float[2] s = {0.5,2}, uint8 z = {3}",
      "com.microsoft.MatMulIntegerToFloat(a, b, r, s, z)"},
     {21,
-     "float[1,2,3] a = {1,-2,3,4,-5,6}, uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}, "
-     "float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}",
+     "float[1,2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
+     "uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}",
      "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
     {21,
      "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
@@ -192,10 +240,8 @@ static bool load_cases(void) {
     for (size_t i = 0; i < ONX_COUNT(own); i++) {
         named_case *made = new_case(own[i].node);
         (void)snprintf(path, sizeof path,
-                       "<ir_version: 10, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n"
-                       "g () => () <%s>\n{ y = %s }",
-                       "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3]>\ng () => "
-                       "() <%s>\n{ y = %s }",
+                       "<ir_version: 10, opset_import: [\"\" : %d, \"ai.onnx.ml\" : 3, "
+                       "\"com.microsoft\" : 1]>\ng () => () <%s>\n{ y = %s }",
                        own[i].opset, own[i].inputs, own[i].node);
         keep_case(made, CHECK(kernel_case_text(path, &made->c)));
     }

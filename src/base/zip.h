@@ -64,6 +64,10 @@ const onx_zip_entry *onx_zip_find(const onx_zip *zip, onx_str name); /* NULL: no
 onx_status onx_zip_read(const onx_zip *zip, const onx_zip_entry *entry, onx_str *out,
                         onx_blob **owner, onx_diag *diag) ONX_MUST_CHECK;
 
+/* For a z_stream whose `opaque` is the context: zlib's memory is the context's. Only with zlib. */
+void *onx_zlib_alloc(void *ctx, unsigned count, unsigned size);
+void onx_zlib_free(void *ctx, void *ptr);
+
 /* ── Writing ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Entries are stored, their data aligned; no times are, so the same entries give the same bytes. */

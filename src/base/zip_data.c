@@ -38,7 +38,7 @@ uint32_t onx_crc32_add(const onx_crc32 *crc, uint32_t sum, onx_str bytes) {
 /* zlib does not say how large the memory is that it frees: a block of 16 bytes before it does. */
 enum { SIZE_BLOCK = 16 };
 
-static void *zlib_alloc(void *ctx, unsigned count, unsigned size) {
+void *onx_zlib_alloc(void *ctx, unsigned count, unsigned size) {
     size_t bytes = (size_t)count * size + SIZE_BLOCK;
     char *p = onx_mem_alloc(ctx, bytes);
     if (!p) return NULL;
@@ -46,7 +46,7 @@ static void *zlib_alloc(void *ctx, unsigned count, unsigned size) {
     return p + SIZE_BLOCK;
 }
 
-static void zlib_free(void *ctx, void *ptr) {
+void onx_zlib_free(void *ctx, void *ptr) {
     char *p = (char *)ptr - SIZE_BLOCK;
     size_t bytes;
     memcpy(&bytes, p, sizeof bytes);
@@ -60,7 +60,7 @@ static unsigned piece(size_t size) {
 
 /* Exactly `size` bytes into `out`, from exactly the bytes of `in`. Z_OK or an error of zlib. */
 static int inflate_all(onx_context *ctx, onx_str in, char *out, size_t size) {
-    z_stream z = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    z_stream z = {.zalloc = onx_zlib_alloc, .zfree = onx_zlib_free, .opaque = ctx};
     int error = inflateInit2(&z, -MAX_WBITS);
     if (error != Z_OK) return error;
     const char *in_end = in.data + in.size;

@@ -1,6 +1,7 @@
 /* kernels.c: the table of all kernels for the processor, tier by tier, best first. A program that
- * defines onx_cpu_table itself does not link this file, nor the families it leaves out. */
+ * defines these tables itself does not link this file, nor what it leaves out. */
 #include "cpu/cpu.h"
+#include "rt/session.h"
 
 #include "ops/families.def"
 
@@ -29,3 +30,5 @@ const onx_cpu_rows onx_cpu_table[] = {
 #define ONX_ISA_ENTRIES(isa) ONX_FAMILIES(NOTHING, ENTRY_##isa, NOTHING)
     ONX_ISAS(ONX_ISA_ENTRIES) ONX_FAMILIES(ENTRY_REF, ENTRY_REF, NOTHING){NULL, NULL},
 };
+
+onx_gradient_fn *const onx_session_gradient = onx_gradient_expand;

@@ -3,7 +3,6 @@
 
 #include "base/options.h"
 #include "ir/edit.h"
-#include "pass/grad/gradient.h"
 #include "pass/inline.h"
 #include "rt/eval.h"
 
@@ -84,19 +83,22 @@ static bool has_kernel(const onx_engine *engine, const onx_op *op) {
     return false;
 }
 
-/* Remembers those that are expanded: a small program for the model needs their rows, too. */
+/* An operator is expanded: a small program for the model needs its row, too. */
+static bool remember(void *user, const onx_op *op) {
+    onx_session *s = user;
+    for (size_t i = 0; i < s->n_expanded; i++)
+        if (s->expanded[i] == op) return true;
+    if (!onx_arena_grow(&s->arena, &s->expanded, &s->cap_expanded, s->n_expanded, sizeof(onx_op *)))
+        return false;
+    s->expanded[s->n_expanded++] = op;
+    onx_session_log(s, ONX_LOG_INFO, "what %s is a function of is run in its place", op->name);
+    return true;
+}
+
 static bool has_no_kernel(void *user, const onx_node *node, const onx_op *op) {
     onx_session *s = user;
     (void)node;
-    for (size_t i = 0; i < s->n_expanded; i++)
-        if (s->expanded[i] == op) return true;
-    if (has_kernel(&s->engine, op) ||
-        !onx_arena_grow(&s->arena, &s->expanded, &s->cap_expanded, s->n_expanded, sizeof(onx_op *)))
-        return false;
-    s->expanded[s->n_expanded++] = op;
-    onx_session_log(s, ONX_LOG_INFO, "there is no kernel for %s: what it is a function of is run",
-                    op->name);
-    return true;
+    return !has_kernel(&s->engine, op) && remember(s, op);
 }
 
 /* Functions are inlined, and operators that are functions where there is no kernel for them. */
@@ -116,7 +118,8 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     ONX_TRY(refuse_internal(s->source, diag));
     ONX_TRY(onx_session_write_out(s->source, diag));
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
-    return onx_gradient_expand(s->source, &infer, diag);
+    if (!onx_session_gradient) return ONX_OK;
+    return onx_session_gradient(s->source, &infer, remember, s, diag);
 }
 
 /* The packed weights of a model: made by its first session. One that counts its memory has its

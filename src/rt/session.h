@@ -11,6 +11,7 @@
 
 #include "base/thread.h"
 #include "infer/infer.h"
+#include "pass/grad/gradient.h"
 #include "rt/engine.h"
 
 typedef struct onx_lane {
@@ -50,7 +51,7 @@ struct onx_session {
     onx_context *ctx; /* of the model; with a memory limit: a child of that */
     onx_engine engine;
     onx_cpu cpu;
-    onx_model *source;       /* functions inlined */
+    onx_model *source;       /* functions inlined, Gradient nodes replaced */
     const onx_op **expanded; /* operators that were inlined in it, too */
     size_t n_expanded, cap_expanded;
     onx_level level;
@@ -85,6 +86,10 @@ onx_status onx_lane_feed(const onx_session *session, const onx_variant *variant,
 
 /* sparse.c: sparse initializers and constants become dense. */
 onx_status onx_session_write_out(onx_model *model, onx_diag *diag) ONX_MUST_CHECK;
+
+/* Replaces Gradient nodes: onx_gradient_expand. NULL in a program with a table of its own whose
+ * model has none. */
+extern onx_gradient_fn *const onx_session_gradient;
 
 void onx_lane_unfeed(onx_lane *lane);
 /* outputs.c. Before the run: outputs of known size are written where they are wanted; those nobody

@@ -78,6 +78,16 @@ static void put_tiers(onx_buf *out, const onx_session *session) {
     if (tiers_of(family->name) != NO_KERNELS) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
 }
 
+/* Derivatives are the one thing of onx.internal that the source of a program has. */
+static void put_gradient(onx_buf *out, const onx_session *session) {
+    bool derives = onx_model_opset(session->source, "onx.internal") != 0;
+    onx_buf_printf(out,
+                   "%sextern const void *const onx_session_gradient;\n"
+                   "const void *const onx_session_gradient = %s;\n",
+                   derives ? "extern const char onx_gradient_expand;\n" : "",
+                   derives ? "&onx_gradient_expand" : "NULL");
+}
+
 static void put_table(onx_buf *out, const onx_session *session) {
     onx_buf_puts(out,
                  "/* Operators for one model. Link it before libonx.a. */\n"
@@ -95,6 +105,7 @@ static void put_table(onx_buf *out, const onx_session *session) {
                       "#define TIER(family, tier) {#tier, &onx_kernels_##family##_##tier},\n");
     put_tiers(out, session);
     onx_buf_puts(out, "    {NULL, NULL},\n};\n");
+    put_gradient(out, session);
 }
 
 onx_status onx_session_table(const onx_session *session, const onx_writer *writer, onx_diag *diag) {

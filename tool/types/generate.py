@@ -3,7 +3,8 @@
 
     tool/types/generate.py SCHEMAS.json.xz [OPERATOR…]
 
-Needs the Python packages onnx, numpy and ml_dtypes. How the operators are called is in
+Needs the Python packages onnx, numpy and ml_dtypes; and onnxruntime, else the operators of
+com.microsoft are left as they are, for it is their oracle, in float. How the operators are called is in
 operators.txt; what must come out is computed by onnx's reference evaluator, with all floats as
 double and rounded once in the end, or, where it knows an operator badly or not at all, by NumPy
 in oracle.py. Values of input x are in initializers as test/type_case.h says, expected ones in
@@ -25,6 +26,12 @@ from onnx.reference import ReferenceEvaluator
 import oracle
 import values as V
 
+try:
+    import onnxruntime as ort
+    from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
+except ImportError:
+    ort = None
+
 HERE = pathlib.Path(__file__).resolve().parent
 OUT = HERE.parent.parent / "test" / "types"
 OPSETS = {"ai.onnx": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
@@ -35,11 +42,27 @@ def read_schemas(path):
     found = {}
     for s in sorted(json.load(lzma.open(path)), key=lambda s: s["since"]):
         name, newest = s["name"], found.get((s["name"], 0))
-        if s["deprecated"] and newest:
-            newest["opset"] = s["since"] - 1
-        elif not s["deprecated"]:
-            found[name, s["since"]] = {**s, "opset": s["since"]}
+        found[name, s["since"]] = {**s, "opset": s["since"]}
+        if not s["deprecated"]:
             found[name, 0] = {**s, "opset": OPSETS[s["domain"]]}
+        elif newest:
+            newest["opset"] = s["since"] - 1
+    return found
+
+
+def read_microsoft():
+    """The same from onnxruntime: what is not of ONNX."""
+    found = {}
+    for s in get_all_operator_schema() if ort else []:
+        name = "com.microsoft::" + s.name if s.domain else s.name
+        if s.domain != "com.microsoft" and name != "SimplifiedLayerNormalization":
+            continue
+        found[name, 0] = {
+            "domain": s.domain or "ai.onnx", "name": name, "since": s.since_version,
+            "opset": 1 if s.domain else 28,
+            "inputs": [{"type": p.typeStr} for p in s.inputs],
+            "outputs": [{"type": p.typeStr} for p in s.outputs],
+            "types": [{"name": t.type_param_str, "allowed": t.allowed_type_strs} for t in s.type_constraints]}
     return found
 
 
@@ -63,6 +86,16 @@ def parts(t):
 def wide(t):
     """The type that the evaluator computes in for this one."""
     return re.sub(r"\w+", lambda m: "double" if V.is_exact_in_double(m[0]) else m[0], t)
+
+
+def wider(t):
+    """The same where it would compute integers in integers."""
+    return "double" if t in V.INTS else wide(t)
+
+
+def single(t):
+    """The same for onnxruntime."""
+    return "float" if t in ("float16", "bfloat16", "double") else t
 
 
 def map_value(f, value):
@@ -108,7 +141,7 @@ def initializers(name, t, value):
 
 # ── The lines of operators.txt ──
 
-LINE = re.compile(r"(?P<op>\w+)(?:@(?P<versions>[\d,]+))?\s*(?P<ins>.*?)\s*(?:;(?P<attrs>.*?))?(?:\s&&\s(?P<nodes>.*?))?"
+LINE = re.compile(r"(?P<op>(?:com\.microsoft::)?\w+)(?:@(?P<versions>[\d,]+))?\s*(?P<ins>.*?)\s*(?:;(?P<attrs>.*?))?(?:\s&&\s(?P<nodes>.*?))?"
                   r"(?:\s->\s(?P<outs>[^|%;~]+?))?(?:\s~\s(?P<same>[^|%]+?))?(?:\s\|\s(?P<only>[^%]+?))?(?:\s%\s(?P<ulps>[\d.]+))?\s*")
 INPUT = re.compile(r"\+?(?P<type>[\w()]+)\[(?P<shape>[\d,]*)\](?::(?P<lo>[^.]+(?:\.\d+)?)\.\.(?P<hi>.+)|=(?P<is>.*))?")
 
@@ -137,6 +170,7 @@ def specs():
 class Case:
     def __init__(self, spec, version, schema, types):
         self.spec, self.version, self.schema, self.types = spec, version, schema, types
+        self.wider = wider
         self.label = " ".join(f"{k}={v}" for k, v in types.items() if "*" + k not in spec.outputs) or "all"
         self.label += f", version {version}" if version else ""
         self.rng = np.random.default_rng(zlib.crc32((spec.op + self.label + spec.attrs).encode()))
@@ -211,7 +245,8 @@ class Case:
 
     def node(self, f=lambda t: t):
         domain = self.schema["domain"]
-        name = self.spec.op if domain == "ai.onnx" else f"{domain}.{self.spec.op}"
+        name = self.spec.op.split("::")[-1]
+        name = name if domain == "ai.onnx" else f"{domain}.{name}"
         ins = ", ".join('""' if v is None else n for n, v, s in zip(self.in_names, self.ins, self.spec.inputs)
                         if not s.startswith("+"))
         attrs, outs = self.fill(self.spec.attrs, f), self.out_names
@@ -227,7 +262,7 @@ class Case:
         head = f"<ir_version: 13, opset_import: [{self.opsets()}]>"
         return f"{head}\ng ({', '.join(ins)}) => ({', '.join(outs)})\n{more}{{ {self.node(f)} }}\n"
 
-    def evaluate(self):
+    def evaluate(self, wide=wide):
         """The reference evaluator, in wide types."""
         there = [(n, v) for n, v in zip(self.in_names, self.ins) if v]
         ins = [f"{type_text(wide(t), v)} {n}" for n, (t, v) in there]
@@ -242,8 +277,31 @@ class Case:
         feeds = {n: map_value(lambda x, t=t: np.asarray(x).astype(V.NUMPY[inner(wide(t))]), v) for n, (t, v) in there}
         return ReferenceEvaluator(model).run(None, feeds)
 
+    def evaluate_ort(self):
+        """onnxruntime, with all floats as float."""
+        there = [(n, v) for n, v in zip(self.in_names, self.ins) if v]
+        ins = [x for n, (t, v) in there for x in initializers(n, single(t), v.astype(V.NUMPY[single(t)]))]
+        outs = [f"{single(t)}[] {n}" for n, t in zip(self.out_names, self.out_types)]
+        text = self.model(single, ins, outs).replace('"" : 28', '"" : 21').replace("version: 13", "version: 10")
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        model = onnx.parser.parse_model(text).SerializeToString()
+        return ort.InferenceSession(model, options, ["CPUExecutionProvider"]).run(None, {})
+
+    def is_microsoft(self):
+        return "com.microsoft" in self.spec.op
+
+    def ulps(self):
+        """What onnxruntime computes in float is as good as float, whatever the type."""
+        if not self.is_microsoft() or not self.spec.ulps:
+            return self.spec.ulps
+        return {"float": self.spec.ulps, "double": int(self.spec.ulps) << 29}.get(self.out_types[0])
+
     def expected(self):
         own = None if self.spec.same else getattr(oracle, self.spec.op, None)
+        if self.is_microsoft() and not self.spec.same:
+            own = Case.evaluate_ort
         found = own(self) if own else None
         if found is None:
             found = self.evaluate()
@@ -264,7 +322,7 @@ class Case:
         for n, t, value in zip(self.out_names, self.out_types, self.expected()):
             outs.append(f"{type_text(t, value)} {n}")
             more += initializers("want_" + n, t, value)
-        ulps = f"ulps: {self.spec.ulps}\n" if self.spec.ulps else ""
+        ulps = f"ulps: {self.ulps()}\n" if self.ulps() else ""
         more = f"<{', '.join(more)}>\n" if more else ""
         return f"== {self.label}\n{ulps}{self.model(lambda t: t, ins, outs, more)}"
 
@@ -286,12 +344,12 @@ def assignments(spec, schema):
 
 
 def main():
-    schemas, only = read_schemas(sys.argv[1]), sys.argv[2:]
+    schemas, only = {**read_schemas(sys.argv[1]), **read_microsoft()}, sys.argv[2:]
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     written, bad = {}, 0
     for spec in specs():
-        if only and spec.op not in only:
+        if (only and spec.op not in only) or (spec.op, 0) not in schemas:
             continue
         for version, schema in ((v, schemas[spec.op, v]) for v in spec.versions):
             for types in assignments(spec, schema):
@@ -304,8 +362,8 @@ def main():
                 written.setdefault(spec.op, []).append(case)
     OUT.mkdir(exist_ok=True)
     for op, cases in written.items():
-        (OUT / f"{op}.txt").write_text("\n".join(cases))
-    missing = sorted({name for name, _ in schemas} - {s.op for s in specs()})
+        (OUT / f"{op.replace('::', '.')}.txt").write_text("\n".join(cases))
+    missing = sorted({name for name, _ in schemas if "::" not in name} - {s.op for s in specs()})
     print(f"{len(written)} operators, {sum(map(len, written.values()))} cases, {bad} without an answer")
     if missing and not only:
         print("no line for:", *missing)

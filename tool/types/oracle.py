@@ -180,7 +180,11 @@ def pair_cast(types, allowed):
     return {**types, "T2": allowed["T2"][(at + 11) % len(allowed["T2"])]}
 
 
-PAIRS = {"BitCast": pair_bitcast, "CastLike": pair_cast}
+PAIRS = {
+    "BitCast": pair_bitcast,
+    "CastLike": pair_cast,
+    "com.microsoft::GroupQueryAttention": lambda types, allowed: {**types, "T_CACHE": types["T"]},
+}
 
 
 # ── Quantization ──
@@ -221,6 +225,7 @@ def normalized(x, axes, epsilon):
 def GroupNormalization(case):
     x, scale, bias = wide(case)
     y = normalized(x.reshape(1, 2, -1), 2, np.float32(1e-5))[0].reshape(x.shape)
+    scale, bias = np.repeat(scale, 4 // scale.size), np.repeat(bias, 4 // bias.size)
     return [y * scale[:, None] + bias[:, None]]
 
 
@@ -228,6 +233,12 @@ def LayerNormalization(case):
     x, scale, bias = wide(case)
     y, mean, inverse = normalized(x, 1, np.float32(1e-5))
     return [y * scale + bias, mean, inverse]
+
+
+def SimplifiedLayerNormalization(case):
+    x, scale = wide(case)
+    inverse = 1 / np.sqrt((x**2).mean(1, keepdims=True) + np.float32(1e-5))
+    return [x * inverse * scale, inverse]
 
 
 def MeanVarianceNormalization(case):
@@ -290,6 +301,8 @@ def CastMap(case):
     m, to = raw(case)[0], case.out_types[0]
     t = case.ins[0][0].split(",")[1][:-1]
     found = [m[k] for k in sorted(m)]
+    if t == "float" and to == "string":  # as onnxruntime writes them
+        return [np.array([["%f" % v for v in found]], object)]
     return [np.array([cast(np.asarray(v).reshape(1), t, to)[0] for v in found], V.NUMPY[to]).reshape(1, -1)]
 
 
@@ -318,13 +331,21 @@ def Normalizer(case):
 
 def SVMClassifier(case):
     """The evaluator knows labels that are numbers."""
-    if case.out_types[0] != "string":
-        return None
     attrs = case.spec.attrs
     case.spec.attrs = attrs.replace('classlabels_strings=["a","b"]', "classlabels_ints=[0,1]")
-    labels, scores = case.evaluate()
+    labels, scores = in_double(case)
     case.spec.attrs = attrs
-    return [np.array(["ab"[i] for i in labels] + [None], object)[:-1], scores]
+    if case.out_types[0] == "string":
+        labels = np.array(["ab"[int(i)] for i in labels] + [None], object)[:-1]
+    return [labels, scores]
+
+
+def in_double(case):
+    """The evaluator cuts results that are not integers to the type of the input."""
+    return case.evaluate(case.wider)
+
+
+LinearRegressor = SVMRegressor = TreeEnsembleRegressor = in_double
 
 
 def ZipMap(case):

@@ -59,6 +59,16 @@ void onx_round_to(onx_dtype dtype, double *x, int64_t n) {
     }
 }
 
+onx_status onx_attend_types(const onx_call *call, size_t n, const uint32_t *types) {
+    for (size_t i = 0; i < n; i++) {
+        const onx_operand *in = onx_call_in(call, 5 + i);
+        if (in && !(types[i] >> in->dtype & 1))
+            return onx_call_fail(call, ONX_UNSUPPORTED, "input %zu cannot be %s", 5 + i,
+                                 onx_dtype_name((onx_dtype)in->dtype));
+    }
+    return ONX_OK;
+}
+
 /* ─ Blocks ───────────────────────────────────────────────────────────────────────────────────── */
 
 static int64_t rows_of_block(int64_t q_len, int64_t keys) {
@@ -87,12 +97,27 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
     return fits ? ONX_OK : onx_fail_nomem(call->diag);
 }
 
+/* Integers of a cache become what they stand for. */
+static void expand(const onx_rows *part, int64_t head, int64_t n, double *x) {
+    const onx_operand *by = part->scales;
+    onx_rows scales = {.data = by->data, .dtype = (onx_dtype)by->dtype};
+    double scale = 1;
+    for (int64_t i = n; i-- > 0;) {
+        if (part->bits == 4) x[i] = (double)(((unsigned)x[i / 2] >> (i % 2 * 4) & 15) - 8.0);
+        if (by->count > 1 || i == n - 1)
+            onx_rows_get(&scales, by->count > 1 ? (size_t)(head * n + i) : 0, 1, &scale);
+        x[i] *= scale;
+    }
+}
+
 /* Row `j` of key or value, rounded to the type of the stage. */
 static void fetch(const block *k, const onx_rows parts[2], int64_t j, int64_t n, double factor) {
     bool old = j < k->past;
     const onx_rows *part = &parts[!old];
     int64_t head = k->h / (k->of->q_heads / k->of->kv_heads);
-    onx_rows_get(part, onx_rows_at(part, k->b, head, old ? j : j - k->past), n, k->row);
+    int64_t stored = part->bits == 4 ? (n + 1) / 2 : n;
+    onx_rows_get(part, onx_rows_at(part, k->b, head, old ? j : j - k->past), stored, k->row);
+    if (part->bits) expand(part, head, n, k->row);
     for (int64_t i = 0; i < n && factor != 1; i++) k->row[i] *= factor;
     if (factor != 1 || part->dtype != k->of->stage) onx_round_to(k->of->stage, k->row, n);
 }

@@ -49,7 +49,7 @@ static onx_status init(onx_call *call) {
         return onx_call_fail(call, ONX_INVALID, "softmax_precision, %lld, is not a type of floats",
                              (long long)soft);
     st->soft = given ? (onx_dtype)soft : ONX_DTYPE_NONE;
-    return ONX_OK;
+    return onx_attend_types(call, 2, (uint32_t[]){ONX_T_FLOATS, ONX_T(I64)});
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
@@ -218,6 +218,13 @@ static double rounded(onx_dtype dtype, float x) {
     return wide;
 }
 
+/* The root of the scale, in float as the body of the function has it; but for double. */
+static double root_of(onx_dtype dtype, const state *st, int64_t head) {
+    if (dtype == ONX_DTYPE_F64)
+        return sqrt(st->scaled ? (double)st->scale : 1 / sqrt((double)head));
+    return rounded(dtype, sqrtf(st->scaled ? st->scale : 1.0f / sqrtf((float)head)));
+}
+
 /* The present: the past, then what is new. */
 static onx_status keep(onx_call *call, size_t index, const onx_rows parts[2], int64_t size) {
     const plan *p = call->plan;
@@ -233,13 +240,12 @@ static onx_status run(onx_call *call) {
     const plan *p = call->plan;
     const state *st = call->state;
     onx_dtype dtype = (onx_dtype)call->in[0]->dtype;
-    float scale = st->scaled ? st->scale : 1.0f / sqrtf((float)p->head);
     onx_attend of = {.call = call, .batch = p->batch, .q_heads = p->q_heads};
     of.kv_heads = p->kv_heads, of.q_len = p->q_len, of.head = p->head, of.v_head = p->v_head;
     of.past = p->past, of.keys = p->keys;
     of.stage = dtype;
     of.soft = st->soft ? st->soft : dtype;
-    of.root = rounded(dtype, sqrtf(scale));
+    of.root = root_of(dtype, st, p->head);
     of.scale = 1;
     of.cap = rounded(dtype, st->cap);
     of.q = onx_rows_of(call->in[0], p->q_heads);

@@ -1,8 +1,9 @@
 /* col2im_ref.c: Col2Im: blocks added to an image where they lie, for any number of dimensions, a row
  * of the image at a time. Floats are added in double, integers and bools in their low bits; complex
- * numbers are two floats each. */
+ * numbers are two floats each. The sum of strings is all of them in a row. */
 #include "ops/conv/spread_ref.h"
 #include "ops/view/move_ref.h"
+#include "rt/object.h"
 
 typedef struct col2im_state {
     onx_window window;
@@ -159,4 +160,55 @@ onx_status onx_col2im_run(onx_call *call) {
     j.rows = (size_t)call->out[0]->count / s->out[s->axes - 1];
     j.per_task = ((size_t)1 << 14) / (s->row_taps + s->taps * s->in[s->axes - 1] + 1) + 1;
     return onx_call_parallel(call, (j.rows + j.per_task - 1) / j.per_task, task, &j);
+}
+
+/* ── Strings ── */
+
+static onx_status append(onx_object *to, int64_t at, onx_str more, onx_diag *diag) {
+    onx_buf both;
+    if (!to->strings[at].size) return onx_object_set_string(to, at, more, diag);
+    onx_buf_init(&both, to->ctx);
+    onx_buf_put(&both, to->strings[at].data, to->strings[at].size);
+    onx_buf_put(&both, more.data, more.size);
+    onx_status status = both.failed
+                            ? onx_fail_nomem(diag)
+                            : onx_object_set_string(to, at, (onx_str){both.data, both.size}, diag);
+    onx_buf_fini(&both);
+    return status;
+}
+
+/* As make_row, into the row of `to` that begins at `first`. */
+static onx_status join_row(const onx_call *call, size_t plane, size_t row, onx_object *to,
+                           size_t first) {
+    const onx_spread *s = &((const col2im_plan *)call->plan)->spread;
+    const onx_str *strings = call->in[0]->object->strings;
+    size_t last = s->axes - 1, at;
+    for (size_t tap = 0; tap < s->row_taps && s->in_pixels; tap++) {
+        if (!onx_spread_row(s, row, tap, &at)) continue;
+        for (size_t k = 0; k < s->kernel[last]; k++) {
+            const onx_spread_run run = onx_spread_run_of(s, k);
+            size_t from = (plane * s->taps + tap * s->kernel[last] + k) * s->in_pixels +
+                          at * s->in[last] + run.first;
+            for (size_t i = 0; i < run.n; i++)
+                ONX_TRY(append(to, (int64_t)(first + run.to + i * s->stride[last]),
+                               strings[from + i], call->diag));
+        }
+    }
+    return ONX_OK;
+}
+
+onx_status onx_col2im_run_strings(onx_call *call) {
+    const onx_spread *s = &((const col2im_plan *)call->plan)->spread;
+    const onx_operand *out = call->out[0];
+    onx_object *to = NULL;
+    onx_status status = ONX_OK;
+    ONX_TRY(onx_object_tensor(call->ctx, ONX_DTYPE_STRING, out->rank, out->dims, &to, call->diag));
+    size_t width = s->out[s->axes - 1], rows = to->count ? (size_t)to->count / width : 0;
+    for (size_t r = 0; r < rows && !status; r++) {
+        status = onx_call_check(call);
+        if (!status) status = join_row(call, r / s->rows, r % s->rows, to, r * width);
+    }
+    if (!status) return onx_call_object(call, 0, to);
+    onx_object_release(to);
+    return status;
 }

@@ -35,6 +35,7 @@ onx_status onx_conv_transpose_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_col2im_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_col2im_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_col2im_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_col2im_run_strings(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_deform_conv_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_deform_conv_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_deform_conv_run(onx_call *call) ONX_MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "ops/pool/pool_ref.h"
 
 enum { CHUNK = 64, WORK = 1 << 16 }; /* elements rounded at a time; operations of a task */
+enum { BLOCK = 16 };                 /* channels that share what they read */
 
 static void put(const onx_operand *out, size_t at, size_t n, const double *values) {
     onx_dtype dtype = (onx_dtype)out->dtype;
@@ -192,7 +193,10 @@ static onx_status bind_conv_x(onx_call *call) {
     return bind_conv(call, 0);
 }
 static onx_status bind_conv_w(onx_call *call) {
-    return bind_conv(call, 1);
+    const onx_images *m = call->plan;
+    ONX_TRY(bind_conv(call, 1));
+    if (onx_mul_size(m->ic, (BLOCK + 1) * sizeof(double), &call->scratch_each)) return ONX_OK;
+    return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
 
 /* The output whose window has its tap `tap` on `pixel` of the input; false: there is none. */
@@ -229,38 +233,62 @@ static double conv_x_at(const job *j, size_t at) {
     return sum;
 }
 
-/* Element `at` of W: [groups*oc][ic][taps]. */
-static double conv_w_at(const job *j, size_t at) {
-    const onx_images *m = j->images;
-    size_t tap = at % m->taps, ic = at / m->taps % m->ic, channel = at / m->taps / m->ic, in;
-    double sum = 0;
-    for (size_t pixel = 0; pixel < m->out_pixels; pixel++) {
-        if (!onx_images_at(m, pixel, tap, &in)) continue;
-        for (size_t image = 0; image < m->batch; image++) {
-            size_t x = (image * m->groups + channel / m->oc) * m->ic + ic;
-            size_t dy = image * m->groups * m->oc + channel;
-            sum += onx_wide_at(j->dy, dy * m->out_pixels + pixel) *
-                   onx_wide_at(j->x, x * m->in_pixels + in);
-        }
-    }
-    return sum;
+/* By the weights: a task is one tap of some channels of a group, for all that they see through it.
+ * `sums` has a row of `ic` for each of the channels. */
+static size_t blocks_of(const onx_images *m) {
+    return m->oc / BLOCK + (m->oc % BLOCK != 0);
 }
 
-static onx_status run_conv(onx_call *call, double (*at)(const job *j, size_t at), size_t each) {
+static void add_pixel(const job *j, size_t image, size_t channel, size_t n, size_t out, size_t in,
+                      double *row, double *sums) {
+    const onx_images *m = j->images;
+    size_t x = (image * m->groups + channel / m->oc) * m->ic * m->in_pixels + in;
+    size_t dy = (image * m->groups * m->oc + channel) * m->out_pixels + out;
+    for (size_t c = 0; c < m->ic; c++) row[c] = onx_wide_at(j->x, x + c * m->in_pixels);
+    for (size_t o = 0; o < n; o++) {
+        double g = onx_wide_at(j->dy, dy + o * m->out_pixels);
+        for (size_t c = 0; c < m->ic; c++) sums[o * m->ic + c] += g * row[c];
+    }
+}
+
+static onx_status conv_w_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const job *j = user;
+    const onx_images *m = j->images;
+    size_t tap = index % m->taps, block = index / m->taps % blocks_of(m), in;
+    size_t channel = index / m->taps / blocks_of(m) * m->oc + block * BLOCK;
+    size_t n = m->oc - block * BLOCK < BLOCK ? m->oc - block * BLOCK : BLOCK;
+    double *row = scratch, *sums = row + m->ic;
+    memset(sums, 0, n * m->ic * sizeof *sums);
+    for (size_t image = 0; image < m->batch; image++) {
+        for (size_t out = 0; out < m->out_pixels; out++)
+            if (onx_images_at(m, out, tap, &in))
+                add_pixel(j, image, channel, n, out, in, row, sums);
+        if (onx_call_stopped(call)) return ONX_CANCELLED;
+    }
+    for (size_t i = 0; i < n * m->ic; i++)
+        put(call->out[0], (channel * m->ic + i) * m->taps + tap, 1, &sums[i]);
+    return ONX_OK;
+}
+
+static job conv_job(onx_call *call) {
     char *scratch = call->scratch;
-    job j = {.images = call->plan, .at = at};
+    job j = {.images = call->plan};
     j.x = onx_wide_of(call->in[0], &scratch);
     j.w = onx_wide_of(call->in[1], &scratch);
     j.dy = onx_wide_of(call->in[3], &scratch);
-    return job_run(call, &j, each);
+    return j;
 }
 static onx_status run_conv_x(onx_call *call) {
     const onx_images *m = call->plan;
-    return run_conv(call, conv_x_at, m->oc * m->taps);
+    job j = conv_job(call);
+    j.at = conv_x_at;
+    return job_run(call, &j, m->oc * m->taps);
 }
 static onx_status run_conv_w(onx_call *call) {
     const onx_images *m = call->plan;
-    return run_conv(call, conv_w_at, m->batch * m->out_pixels);
+    job j = conv_job(call);
+    if (!call->out[0]->count) return ONX_OK;
+    return onx_call_parallel(call, m->groups * blocks_of(m) * m->taps, conv_w_task, &j);
 }
 
 /* ─ AveragePool ──────────────────────────────────────────────────────────────────────────────── */

@@ -5,7 +5,7 @@
 #include "ops/einsum/contract_ref.h"
 #include "ops/matmul/matmul_ref.h"
 
-#define F32 (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
+#define F32 ONX_MS_FLOATS
 #define PRODUCT (ONX_T_FLOATS | ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))
 #define I32 ONX_T(I32)
 #define MS "com.microsoft"
@@ -54,7 +54,7 @@ onx_kernel_rows onx_kernels_microsoft_ref = {
      .run = onx_contract_run},
     {.op = "GroupQueryAttention",
      .first = 1,
-     .types = {F32, F32, F32, F32, F32, 0},
+     .types = {F32, F32, F32, F32 | ONX_T(I8) | ONX_T(U8), F32 | ONX_T(I8) | ONX_T(U8), 0},
      .name = "group_query",
      .host = 1 << 6, /* total_sequence_length */
      .plan_bytes = ONX_MS_PLAN,

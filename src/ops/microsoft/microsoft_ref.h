@@ -4,6 +4,8 @@
 
 #include "rt/kernel.h"
 
+#define ONX_MS_FLOATS (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
+
 /* ms_matmul_ref.c */
 onx_status onx_ms_matmul_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_ms_matmul_bind(onx_call *call) ONX_MUST_CHECK;

@@ -155,8 +155,14 @@ static onx_status put_cache(onx_infer *in, const onx_heads *s, size_t output, si
     const onx_sym *length = total->elems && total->n_elems == 1 ? total->elems[0] : NULL;
     const onx_sym *dims[4] = {s->batch.size, s->kv_heads.size, length, s->head.size};
     if (!onx_infer_has_in(in, input)) {
+        int64_t bits = onx_infer_int(in, "kv_cache_bit_width");
+        onx_dtype own = onx_infer_in(in, 0)->dtype;
+        onx_dtype dtype = bits == 8 ? ONX_DTYPE_I8 : bits == 4 ? ONX_DTYPE_U8 : own;
         if (!length) dims[2] = s->kv_len.size;
-        return onx_infer_tensor(in, output, onx_infer_in(in, 0)->dtype, 4, dims);
+        if (bits == 4) /* two in one */
+            dims[3] = onx_sym_floordiv(syms, onx_sym_add(syms, dims[3], onx_sym_int(syms, 1)),
+                                       onx_sym_int(syms, 2));
+        return onx_infer_tensor(in, output, dtype, 4, dims);
     }
     if (past->ranked && past->rank != 4)
         return onx_infer_fail(in, "input %zu has %zu dimensions; it needs 4", input, past->rank);

@@ -25,7 +25,7 @@ onx_status onx_ms_attention_init(onx_call *call) {
         return onx_call_fail(call, ONX_UNSUPPORTED,
                              "do_rotary is not possible here; turn query "
                              "and key with RotaryEmbedding");
-    return ONX_OK;
+    return onx_attend_types(call, 2, (uint32_t[]){ONX_MS_FLOATS, ONX_T(I32)});
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */

@@ -3,18 +3,36 @@
  * Each batch has seqlens_k + 1 keys, the last of which are new; those before them are the first rows
  * of the past. The present has all of them, and zeros behind. With sliding_window_cache the past is a
  * buffer that holds only the last keys, and seqlens_k counts also those that it has forgotten.
- * Declined, as there: caches of integers, norms of query and key. */
+ * The caches may hold integers (ms_cache_ref.c): then new keys and values become such before they are
+ * looked at. Declined, as there: norms of query and key. */
 #include "ops/attention/rotary_ref.h"
-#include "ops/microsoft/microsoft_ref.h"
+#include "ops/microsoft/ms_cache_ref.h"
 
 #include <math.h>
 
-enum { QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LENGTHS, TOTAL, COS, SIN, PLACES, BIAS, SINK };
+enum {
+    QUERY,
+    KEY,
+    VALUE,
+    PAST_KEY,
+    PAST_VALUE,
+    LENGTHS,
+    TOTAL,
+    COS,
+    SIN,
+    PLACES,
+    BIAS,
+    SINK,
+    K_SCALE,
+    V_SCALE
+};
 
 typedef struct state {
     int64_t q_heads, kv_heads, window, show; /* window -1: none */
     float scale, cap;
     bool causal, turns, alternate, smooth, slides;
+    unsigned bits; /* of the caches; 0: they are floats */
+    bool by_channel;
 } state;
 
 typedef struct plan {
@@ -23,9 +41,43 @@ typedef struct plan {
     int64_t most;                 /* keys of any batch, at most */
     bool packed;                  /* query, key and value are one */
     bool prompt;                  /* there is nothing before */
+    int64_t stored;               /* elements of a row of a cache */
     size_t keys_at;               /* in scratch: keys that are turned, behind the queries */
+    size_t cache_at;              /* then: new keys and values as integers */
 } plan;
 _Static_assert(sizeof(plan) <= ONX_MS_PLAN, "ONX_MS_PLAN is too small");
+
+/* From seqlens_k on. */
+static const uint32_t types[] = {ONX_T(I32),    ONX_T(I32), ONX_MS_FLOATS,
+                                 ONX_MS_FLOATS, ONX_T(I64), ONX_MS_FLOATS,
+                                 ONX_MS_FLOATS, ONX_T(F32), ONX_T(F32)};
+
+/* What the caches hold. */
+static onx_status read_cache(const onx_call *call, state *st) {
+    onx_str k = onx_call_string(call, "k_quant_type"), v = onx_call_string(call, "v_quant_type");
+    int64_t bits = onx_call_int(call, "kv_cache_bit_width");
+    bool none = onx_str_is(k, "NONE");
+    st->by_channel = onx_str_is(k, "PER_CHANNEL");
+    if (!onx_str_eq(k, v) || (!none && !st->by_channel && !onx_str_is(k, "PER_TENSOR")))
+        return onx_call_fail(call, ONX_INVALID,
+                             "k_quant_type and v_quant_type must be both NONE, PER_TENSOR or "
+                             "PER_CHANNEL");
+    if (none ? bits != 0 : bits != 4 && bits != 8)
+        return onx_call_fail(call, ONX_INVALID,
+                             "kv_cache_bit_width is %lld; it must be 4 or 8 for caches of "
+                             "integers, and else 0",
+                             (long long)bits);
+    st->bits = (unsigned)bits;
+    if (bits && (!onx_call_in(call, K_SCALE) || !onx_call_in(call, V_SCALE)))
+        return onx_call_fail(call, ONX_INVALID, "caches of integers need k_scale and v_scale");
+    for (size_t i = PAST_KEY; i <= PAST_VALUE; i++) {
+        const onx_operand *in = onx_call_in(call, i);
+        if (in && (onx_dtype)in->dtype != onx_ms_cache_dtype(st->bits, call->in[QUERY]))
+            return onx_call_fail(call, ONX_UNSUPPORTED, "caches of %u bits cannot be of %s",
+                                 st->bits, onx_dtype_name((onx_dtype)in->dtype));
+    }
+    return ONX_OK;
+}
 
 onx_status onx_ms_group_init(onx_call *call) {
     state *st = onx_call_state(call, sizeof *st);
@@ -49,13 +101,10 @@ onx_status onx_ms_group_init(onx_call *call) {
     if (st->show < 0 || st->show > 2 || (st->window >= 0 && !st->causal))
         return onx_call_fail(call, ONX_INVALID,
                              "qk_output must be 0, 1 or 2, and only what is causal has a window");
-    bool quantized = !onx_str_is(onx_call_string(call, "k_quant_type"), "NONE") ||
-                     !onx_str_is(onx_call_string(call, "v_quant_type"), "NONE") ||
-                     onx_call_int(call, "kv_cache_bit_width") != 0;
-    if (quantized || onx_call_in(call, SINK + 3) || onx_call_in(call, SINK + 4))
-        return onx_call_fail(call, ONX_UNSUPPORTED,
-                             "quantized caches, and norms of query and key, are not supported");
-    return ONX_OK;
+    ONX_TRY(read_cache(call, st));
+    if (onx_call_in(call, V_SCALE + 1) || onx_call_in(call, V_SCALE + 2))
+        return onx_call_fail(call, ONX_UNSUPPORTED, "norms of query and key are not supported");
+    return onx_attend_types(call, ONX_COUNT(types), types);
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
@@ -90,7 +139,8 @@ static onx_status bind_inputs(const onx_call *call, plan *p) {
 static onx_status bind_past(const onx_call *call, plan *p) {
     const state *st = call->state;
     const onx_operand *k = call->in[PAST_KEY], *v = call->in[PAST_VALUE];
-    const int64_t dims[4] = {p->batch, st->kv_heads, k && k->rank == 4 ? k->dims[2] : 0, p->head};
+    p->stored = st->bits == 4 ? p->head / 2 + p->head % 2 : p->head;
+    const int64_t dims[4] = {p->batch, st->kv_heads, k && k->rank == 4 ? k->dims[2] : 0, p->stored};
     if (!k != !v)
         return onx_call_fail(call, ONX_INVALID,
                              "past_key and past_value go together: give both or none");
@@ -150,6 +200,13 @@ static onx_status bind_more(const onx_call *call, const plan *p) {
         return onx_call_fail(call, ONX_INVALID,
                              "attention_bias needs the sizes [batch or 1, heads or 1, queries, "
                              "keys], and no sliding_window_cache");
+    for (size_t i = K_SCALE; i <= V_SCALE && st->bits; i++)
+        if (call->in[i]->count != (st->by_channel ? p->head * st->kv_heads : 1))
+            return onx_call_fail(call, ONX_INVALID,
+                                 "input %zu needs one element, or one for each "
+                                 "element of a key, as it is by tensor or by "
+                                 "channel",
+                                 i);
     if (sink && (sink->rank != 1 || sink->dims[0] != st->q_heads))
         return onx_call_fail(call, ONX_INVALID, "head_sink needs one element for each head");
     return ONX_OK;
@@ -159,7 +216,8 @@ static onx_status bind_outputs(onx_call *call, const plan *p) {
     const state *st = call->state;
     onx_dtype dtype = (onx_dtype)call->in[QUERY]->dtype;
     int64_t y[3] = {p->batch, p->q_len, p->head * st->q_heads};
-    int64_t kept[4] = {p->batch, st->kv_heads, p->present, p->head};
+    onx_dtype cache = onx_ms_cache_dtype(st->bits, call->in[QUERY]);
+    int64_t kept[4] = {p->batch, st->kv_heads, p->present, p->stored};
     int64_t shown[4] = {p->batch, st->q_heads, p->q_len, p->total};
     bool wanted = call->n_out > 3 && call->out[3];
     if (wanted ? st->slides : st->show != 0)
@@ -167,22 +225,25 @@ static onx_status bind_outputs(onx_call *call, const plan *p) {
                              "qk_output goes with the output output_qk, and not with "
                              "sliding_window_cache");
     ONX_TRY(onx_call_shape(call, 0, dtype, 3, y));
-    ONX_TRY(onx_call_shape(call, 1, dtype, 4, kept));
-    ONX_TRY(onx_call_shape(call, 2, dtype, 4, kept));
+    ONX_TRY(onx_call_shape(call, 1, cache, 4, kept));
+    ONX_TRY(onx_call_shape(call, 2, cache, 4, kept));
     return onx_call_shape(call, 3, dtype, 4, shown);
 }
 
-/* Room for queries and keys that are turned. */
-static onx_status bind_turned(onx_call *call, plan *p) {
+/* Room for queries and keys that are turned, and for keys and values as integers. */
+static onx_status bind_room(onx_call *call, plan *p) {
     const state *st = call->state;
-    size_t size = onx_dtype_bits((onx_dtype)call->in[QUERY]->dtype) / 8, q, k;
-    bool fits = onx_mul_size((size_t)p->batch, (size_t)p->q_len, &q) &&
-                onx_mul_size(q, (size_t)p->head, &q) && onx_mul_size(q, size, &q) &&
+    size_t size = onx_dtype_bits((onx_dtype)call->in[QUERY]->dtype) / 8, rows, q, k, room;
+    bool fits = onx_mul_size((size_t)p->batch, (size_t)p->q_len, &rows) &&
+                onx_mul_size(rows, (size_t)p->head, &q) && onx_mul_size(q, size, &q) &&
                 onx_mul_size(q, (size_t)st->kv_heads, &k) &&
-                onx_mul_size(q, (size_t)st->q_heads, &q) &&
-                onx_add_size(q, k, &call->scratch_bytes);
+                onx_mul_size(q, (size_t)st->q_heads, &q) && onx_add_size(q, k, &room);
     if (!fits) return onx_fail_nomem(call->diag);
     p->keys_at = q;
+    p->cache_at = st->turns ? room : 0; /* integers take less room than floats: twice `k` will do */
+    if (!onx_add_size(k, k, &k) || !onx_add_size(p->cache_at, st->bits ? k : 0, &room))
+        return onx_fail_nomem(call->diag);
+    call->scratch_bytes = room;
     return onx_rotary_scratch(call, p->head);
 }
 
@@ -197,7 +258,7 @@ onx_status onx_ms_group_bind(onx_call *call) {
     ONX_TRY(bind_outputs(call, p));
     if (!call->in[QUERY]->count) return ONX_OK;
     ONX_TRY(onx_attend_scratch(call, p->q_len, p->most, p->head, p->head));
-    return st->turns ? bind_turned(call, p) : ONX_OK;
+    return st->turns || st->bits ? bind_room(call, p) : ONX_OK;
 }
 
 /* ─ Lengths ──────────────────────────────────────────────────────────────────────────────────── */
@@ -314,7 +375,7 @@ static onx_status keep_task(void *user, onx_call *call, size_t index, void *scra
     const state *st = call->state;
     int64_t b = (int64_t)index / st->kv_heads, h = (int64_t)index % st->kv_heads, past;
     onx_rows to = onx_rows_of(k->out, st->kv_heads);
-    size_t size = onx_dtype_bits(to.dtype) / 8, row = (size_t)p->head * size;
+    size_t size = onx_dtype_bits(to.dtype) / 8, row = (size_t)p->stored * size;
     (void)keys_of(k->of, b, &past);
     int64_t all = past + p->kv_len, n = all < p->present ? all : p->present, skip = 0;
     if (st->slides) {
@@ -362,6 +423,25 @@ static void get_rows(const onx_call *call, onx_attend *of) {
     of->v[0] = onx_rows_of(call->in[PAST_VALUE], st->kv_heads);
 }
 
+/* All keys and values as integers, with their scales. */
+static onx_status pack(onx_call *call, onx_attend *of) {
+    const plan *p = call->plan;
+    const state *st = call->state;
+    char *to = (char *)call->scratch + p->cache_at;
+    for (size_t i = 0; i < 2; i++) {
+        onx_rows *parts = i ? of->v : of->k;
+        onx_ms_cache cache = {parts[1], st->bits,     call->in[K_SCALE + i],
+                              p->batch, st->kv_heads, p->kv_len,
+                              p->head,  p->stored};
+        parts[0].bits = st->bits;
+        parts[0].scales = cache.scales;
+        if (p->batch && p->kv_len && p->head) ONX_TRY(onx_ms_cache_pack(call, &cache, to));
+        parts[1] = onx_ms_cache_rows(&cache, to);
+        to += (size_t)p->batch * parts[1].batch;
+    }
+    return ONX_OK;
+}
+
 onx_status onx_ms_group_run(onx_call *call) {
     const plan *p = call->plan;
     const state *st = call->state;
@@ -373,6 +453,7 @@ onx_status onx_ms_group_run(onx_call *call) {
         ONX_TRY(turn(call, &of.q, st->q_heads, 0));
         if (p->kv_len) ONX_TRY(turn(call, &of.k[1], st->kv_heads, p->keys_at));
     }
+    if (st->bits) ONX_TRY(pack(call, &of));
     ONX_TRY(keep(call, &of, 1));
     ONX_TRY(keep(call, &of, 2));
     of.stage = of.soft = ONX_DTYPE_F32;

@@ -127,7 +127,8 @@ onx_status onx_ms_multi_head_init(onx_call *call) {
     st->shared = onx_call_in(call, 6) && onx_call_in(call, 8);
     if (onx_call_in(call, 9))
         return onx_call_fail(call, ONX_UNSUPPORTED, "cache_indirection is not supported");
-    return ONX_OK;
+    return onx_attend_types(call, 4,
+                            (uint32_t[]){ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_T(I32)});
 }
 
 onx_status onx_ms_multi_head_bind(onx_call *call) {

@@ -13,7 +13,7 @@ typedef struct widths {
     const int64_t *v; /* how wide each input becomes */
 } widths;
 
-onx_status onx_vectorizer_init(onx_call *call) {
+onx_status onx_ml_vectorizer_init(onx_call *call) {
     widths *st = onx_call_state(call, sizeof *st);
     onx_ml_values list;
     if (!st) return onx_fail_nomem(call->diag);
@@ -37,7 +37,7 @@ static size_t width_of(const onx_call *call, size_t i) {
     return (size_t)(st->given ? st->v[i] : in->dims[in->rank - 1]);
 }
 
-onx_status onx_vectorizer_bind(onx_call *call) {
+onx_status onx_ml_vectorizer_bind(onx_call *call) {
     onx_ml_plan *plan = call->plan;
     int64_t width = 0;
     *plan = (onx_ml_plan){0};
@@ -87,7 +87,7 @@ static onx_status vectorizer_task(void *user, onx_call *call, size_t index, void
     return ONX_OK;
 }
 
-onx_status onx_vectorizer_run(onx_call *call) {
+onx_status onx_ml_vectorizer_run(onx_call *call) {
     const onx_ml_plan *plan = call->plan;
     if (!call->out[0]->count) return ONX_OK;
     return onx_call_parallel(call, (plan->rows + plan->grain - 1) / plan->grain, vectorizer_task,
@@ -97,7 +97,7 @@ onx_status onx_vectorizer_run(onx_call *call) {
 /* ── ArrayFeatureExtractor ───────────────────────────────────────────────────────────────────── */
 
 /* A row alone becomes a table. */
-onx_status onx_extractor_bind(onx_call *call) {
+onx_status onx_ml_extractor_bind(onx_call *call) {
     const onx_operand *x = call->in[0];
     int64_t dims[ONX_RANK_MAX] = {1};
     size_t rank = x->rank > 1 ? x->rank : 2;
@@ -127,7 +127,7 @@ static onx_status extractor_task(void *user, onx_call *call, size_t index, void 
     return ONX_OK;
 }
 
-onx_status onx_extractor_run(onx_call *call) {
+onx_status onx_ml_extractor_run(onx_call *call) {
     const onx_operand *x = call->in[0], *y = call->in[1];
     int64_t columns = x->dims[x->rank - 1];
     for (int64_t i = 0; i < y->count; i++) {

@@ -48,7 +48,7 @@ static void binarize_wholes(const feature_state *st, size_t column, size_t colum
 }
 
 /* An integer is above a number when it is above the whole number below. */
-onx_status onx_binarizer_init(onx_call *call) {
+onx_status onx_ml_binarizer_init(onx_call *call) {
     feature_state *st = state_new(call);
     if (!st) return onx_fail_nomem(call->diag);
     *st = (feature_state){.reals = binarize_reals, .wholes = binarize_wholes};
@@ -70,7 +70,7 @@ static void scale(const feature_state *st, size_t column, size_t columns, double
     }
 }
 
-onx_status onx_scaler_init(onx_call *call) {
+onx_status onx_ml_scaler_init(onx_call *call) {
     static const double zero = 0, one = 1;
     feature_state *st = state_new(call);
     if (!st) return onx_fail_nomem(call->diag);
@@ -101,7 +101,7 @@ static void impute_wholes(const feature_state *st, size_t column, size_t columns
     }
 }
 
-onx_status onx_imputer_init(onx_call *call) {
+onx_status onx_ml_imputer_init(onx_call *call) {
     feature_state *st = state_new(call);
     bool real = is_float((onx_dtype)call->in[0]->dtype);
     if (!st) return onx_fail_nomem(call->diag);
@@ -123,7 +123,7 @@ static size_t columns_of(const onx_operand *in) {
     return in->rank ? (size_t)in->dims[in->rank - 1] : 1;
 }
 
-onx_status onx_features_bind(onx_call *call) {
+onx_status onx_ml_features_bind(onx_call *call) {
     const feature_state *st = call->state;
     const onx_operand *in = call->in[0];
     for (size_t i = 0; i < 2; i++)
@@ -163,7 +163,7 @@ static onx_status feature_task(void *user, onx_call *call, size_t index, void *s
     return ONX_OK;
 }
 
-onx_status onx_features_run(onx_call *call) {
+onx_status onx_ml_features_run(onx_call *call) {
     size_t n = (size_t)call->in[0]->count;
     return onx_call_parallel(call, n / TASK + (n % TASK != 0), feature_task, NULL);
 }
@@ -172,7 +172,7 @@ onx_status onx_features_run(onx_call *call) {
 
 typedef enum norm { NORM_MAX, NORM_L1, NORM_L2 } norm;
 
-onx_status onx_normalizer_init(onx_call *call) {
+onx_status onx_ml_normalizer_init(onx_call *call) {
     static const char *const names[] = {"MAX", "L1", "L2"};
     norm *st = onx_call_state(call, sizeof *st);
     onx_str name = onx_call_string(call, "norm");
@@ -185,7 +185,7 @@ onx_status onx_normalizer_init(onx_call *call) {
                          ONX_FMT(name));
 }
 
-onx_status onx_normalizer_bind(onx_call *call) {
+onx_status onx_ml_normalizer_bind(onx_call *call) {
     onx_ml_plan *plan = call->plan;
     ONX_TRY(onx_ml_table(call, 0, &plan->rows, &plan->columns));
     plan->grain = plan->columns < TASK ? TASK / (plan->columns + 1) + 1 : 1;
@@ -251,7 +251,7 @@ static onx_status normalizer_task(void *user, onx_call *call, size_t index, void
     return ONX_OK;
 }
 
-onx_status onx_normalizer_run(onx_call *call) {
+onx_status onx_ml_normalizer_run(onx_call *call) {
     const onx_ml_plan *plan = call->plan;
     if (!call->in[0]->count) return ONX_OK;
     return onx_call_parallel(call, (plan->rows + plan->grain - 1) / plan->grain, normalizer_task,

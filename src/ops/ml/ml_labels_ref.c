@@ -100,7 +100,7 @@ static onx_status encode_classes(onx_call *call) {
     return named ? map_labels(call, &classes, &places) : map_labels(call, &places, &classes);
 }
 
-onx_status onx_label_encoder_init(onx_call *call) {
+onx_status onx_ml_label_encoder_init(onx_call *call) {
     static const char *const from[] = {"keys_tensor", "keys_strings", "keys_int64s", "keys_floats",
                                        NULL};
     static const char *const to[] = {"values_tensor", "values_strings", "values_int64s",
@@ -112,7 +112,7 @@ onx_status onx_label_encoder_init(onx_call *call) {
     return map_labels(call, &keys, &values);
 }
 
-onx_status onx_category_mapper_init(onx_call *call) {
+onx_status onx_ml_category_mapper_init(onx_call *call) {
     onx_ml_values numbers, names;
     ONX_TRY(onx_ml_values_get(call, "cats_int64s", &numbers));
     ONX_TRY(onx_ml_values_get(call, "cats_strings", &names));
@@ -120,12 +120,12 @@ onx_status onx_category_mapper_init(onx_call *call) {
     return named ? map_labels(call, &names, &numbers) : map_labels(call, &numbers, &names);
 }
 
-onx_status onx_labels_bind(onx_call *call) {
+onx_status onx_ml_labels_bind(onx_call *call) {
     const label_state *st = call->state;
     return onx_ml_pick_bind(call, st->values.dtype, call->in[0]->rank, call->in[0]->dims);
 }
 
-onx_status onx_labels_run(onx_call *call) {
+onx_status onx_ml_labels_run(onx_call *call) {
     const label_state *st = call->state;
     size_t *places = call->scratch;
     if (call->in[0]->count) ONX_TRY(onx_ml_dict_find(call, &st->dict, places));
@@ -134,7 +134,7 @@ onx_status onx_labels_run(onx_call *call) {
 
 /* ── OneHotEncoder ───────────────────────────────────────────────────────────────────────────── */
 
-onx_status onx_one_hot_encoder_init(onx_call *call) {
+onx_status onx_ml_one_hot_encoder_init(onx_call *call) {
     static const char *const names[] = {"cats_int64s", "cats_strings", NULL};
     label_state *st = state_new(call);
     onx_ml_values cats;
@@ -145,7 +145,7 @@ onx_status onx_one_hot_encoder_init(onx_call *call) {
     return onx_ml_dict_make(call, &cats, (onx_dtype)call->in[0]->dtype, &st->dict);
 }
 
-onx_status onx_one_hot_encoder_bind(onx_call *call) {
+onx_status onx_ml_one_hot_encoder_bind(onx_call *call) {
     const label_state *st = call->state;
     const onx_operand *in = call->in[0];
     int64_t dims[ONX_RANK_MAX + 1];
@@ -156,7 +156,7 @@ onx_status onx_one_hot_encoder_bind(onx_call *call) {
     return onx_call_shape(call, 0, ONX_DTYPE_F32, in->rank + 1u, dims);
 }
 
-onx_status onx_one_hot_encoder_run(onx_call *call) {
+onx_status onx_ml_one_hot_encoder_run(onx_call *call) {
     const label_state *st = call->state;
     size_t n = st->dict.n, *places = call->scratch;
     char *out = call->out[0]->data;

@@ -79,7 +79,7 @@ static bool score_classes(const onx_call *call, const onx_ml_model *model, const
     return true;
 }
 
-onx_status onx_linear_classifier_init(onx_call *call) {
+onx_status onx_ml_linear_classifier_init(onx_call *call) {
     linear_state *st = NULL;
     ONX_TRY(linear_init(call, "classlabels_ints", &st));
     st->model.fit = fit_classes;
@@ -103,7 +103,7 @@ static bool score_targets(const onx_call *call, const onx_ml_model *model, const
     return true;
 }
 
-onx_status onx_linear_regressor_init(onx_call *call) {
+onx_status onx_ml_linear_regressor_init(onx_call *call) {
     linear_state *st = NULL;
     int64_t targets = onx_call_int(call, "targets");
     ONX_TRY(linear_init(call, NULL, &st));

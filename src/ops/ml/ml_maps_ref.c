@@ -8,7 +8,7 @@
 
 /* ── ZipMap ──────────────────────────────────────────────────────────────────────────────────── */
 
-onx_status onx_zip_map_init(onx_call *call) {
+onx_status onx_ml_zip_map_init(onx_call *call) {
     onx_ml_model *labels = onx_call_state(call, sizeof *labels);
     if (!labels) return onx_fail_nomem(call->diag);
     ONX_TRY(onx_ml_model_init(call, labels, "classlabels_int64s"));
@@ -40,7 +40,7 @@ static onx_status add_map(const onx_call *call, onx_object *list, onx_object *ke
     return onx_object_insert(list, list->count, map, call->diag);
 }
 
-onx_status onx_zip_map_run(onx_call *call) {
+onx_status onx_ml_zip_map_run(onx_call *call) {
     const onx_ml_model *st = call->state;
     size_t rows, columns;
     onx_object *keys = NULL, *list = NULL;
@@ -123,7 +123,7 @@ typedef struct vocabulary {
     onx_dtype values; /* of the output, as far as init knows */
 } vocabulary;
 
-onx_status onx_dict_vectorizer_init(onx_call *call) {
+onx_status onx_ml_dict_vectorizer_init(onx_call *call) {
     static const char *const names[] = {"string_vocabulary", "int64_vocabulary", NULL};
     vocabulary *st = onx_call_state(call, sizeof *st);
     onx_ml_values keys;
@@ -147,7 +147,7 @@ static onx_status put_value(const onx_call *call, const onx_object *map, int64_t
 }
 
 /* Keys that are not in the vocabulary are left out. */
-onx_status onx_dict_vectorizer_run(onx_call *call) {
+onx_status onx_ml_dict_vectorizer_run(onx_call *call) {
     const vocabulary *st = call->state;
     const onx_object *map = NULL;
     onx_object *strings = NULL;
@@ -177,7 +177,7 @@ typedef struct cast_state {
     int64_t size; /* of the output, if it is sparse */
 } cast_state;
 
-onx_status onx_cast_map_init(onx_call *call) {
+onx_status onx_ml_cast_map_init(onx_call *call) {
     static const struct {
         const char *name;
         onx_dtype dtype;
@@ -266,7 +266,7 @@ static onx_status fill_up(const onx_call *call, onx_object *strings) {
     return ONX_OK;
 }
 
-onx_status onx_cast_map_run(onx_call *call) {
+onx_status onx_ml_cast_map_run(onx_call *call) {
     const cast_state *st = call->state;
     const onx_object *map = NULL;
     onx_object *strings = NULL;

@@ -114,20 +114,22 @@ onx_status onx_ml_table(const onx_call *call, size_t index, size_t *rows, size_t
 typedef onx_status onx_ml_step(onx_call *call);
 
 /* ml_features_ref.c */
-onx_ml_step onx_binarizer_init, onx_scaler_init, onx_imputer_init, onx_normalizer_init;
-onx_ml_step onx_features_bind, onx_features_run;
-onx_ml_step onx_normalizer_bind, onx_normalizer_run;
-onx_ml_step onx_vectorizer_init, onx_vectorizer_bind, onx_vectorizer_run;
-onx_ml_step onx_extractor_bind, onx_extractor_run;
+onx_ml_step onx_ml_binarizer_init, onx_ml_scaler_init, onx_ml_imputer_init, onx_ml_normalizer_init;
+onx_ml_step onx_ml_features_bind, onx_ml_features_run;
+onx_ml_step onx_ml_normalizer_bind, onx_ml_normalizer_run;
+onx_ml_step onx_ml_vectorizer_init, onx_ml_vectorizer_bind, onx_ml_vectorizer_run;
+onx_ml_step onx_ml_extractor_bind, onx_ml_extractor_run;
 /* ml_labels_ref.c */
-onx_ml_step onx_label_encoder_init, onx_category_mapper_init, onx_labels_bind, onx_labels_run;
-onx_ml_step onx_one_hot_encoder_init, onx_one_hot_encoder_bind, onx_one_hot_encoder_run;
+onx_ml_step onx_ml_label_encoder_init, onx_ml_category_mapper_init, onx_ml_labels_bind,
+    onx_ml_labels_run;
+onx_ml_step onx_ml_one_hot_encoder_init, onx_ml_one_hot_encoder_bind, onx_ml_one_hot_encoder_run;
 /* ml_maps_ref.c */
-onx_ml_step onx_cast_map_init, onx_cast_map_run, onx_dict_vectorizer_init, onx_dict_vectorizer_run;
-onx_ml_step onx_zip_map_init, onx_zip_map_run;
+onx_ml_step onx_ml_cast_map_init, onx_ml_cast_map_run, onx_ml_dict_vectorizer_init,
+    onx_ml_dict_vectorizer_run;
+onx_ml_step onx_ml_zip_map_init, onx_ml_zip_map_run;
 /* ml_linear_ref.c, ml_svm_ref.c, ml_trees_ref.c */
-onx_ml_step onx_linear_classifier_init, onx_linear_regressor_init;
-onx_ml_step onx_svm_classifier_init, onx_svm_regressor_init;
-onx_ml_step onx_trees_init;
+onx_ml_step onx_ml_linear_classifier_init, onx_ml_linear_regressor_init;
+onx_ml_step onx_ml_svm_classifier_init, onx_ml_svm_regressor_init;
+onx_ml_step onx_ml_trees_init;
 
 #endif

@@ -129,7 +129,7 @@ static bool score_regressor(const onx_call *call, const onx_ml_model *model,
     return true;
 }
 
-onx_status onx_svm_regressor_init(onx_call *call) {
+onx_status onx_ml_svm_regressor_init(onx_call *call) {
     svm_state *st = NULL;
     int64_t n = onx_call_int(call, "n_supports");
     ONX_TRY(svm_init(call, NULL, &st));
@@ -283,7 +283,7 @@ static bool score_linear(const onx_call *call, const onx_ml_model *model, const 
     return true;
 }
 
-onx_status onx_svm_classifier_init(onx_call *call) {
+onx_status onx_ml_svm_classifier_init(onx_call *call) {
     svm_state *st = NULL;
     onx_ml_values per_class;
     int64_t vectors = 0;

@@ -185,7 +185,7 @@ static onx_status init_old(onx_call *call, onx_trees *trees) {
     return onx_trees_build_old(call, trees, trees->model.classifies ? "class" : "target");
 }
 
-onx_status onx_trees_init(onx_call *call) {
+onx_status onx_ml_trees_init(onx_call *call) {
     onx_trees *trees = onx_call_state(call, sizeof *trees);
     bool classifies = strcmp(call->op->name, "TreeEnsembleClassifier") == 0;
     bool old = classifies || strcmp(call->op->name, "TreeEnsembleRegressor") == 0;

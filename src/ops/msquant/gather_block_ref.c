@@ -1,7 +1,7 @@
 /* gather_block_ref.c: GatherBlockQuantized: rows of a quantized table, as floats: plain kernel.
  *
- * Data are 4-bit integers, or bytes that hold 8, 4 or 2 bits each along the last axis, which then is
- * the one that has the blocks. An index out of range fails. */
+ * Data are 4-bit integers, or bytes that hold 8, 4 or 2 bits each along the last axis, which then
+ * is the one that has the blocks. An index out of range fails. */
 #include "ops/msquant/msquant_ref.h"
 #include "ops/view/move_ref.h"
 

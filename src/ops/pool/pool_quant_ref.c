@@ -1,6 +1,6 @@
-/* pool_quant_ref.c: QLinearAveragePool and QLinearGlobalAveragePool, as ONNX Runtime has them: plain
- * kernels. Averages are made in float and in its order, because halves are frequent. The average of
- * nothing is 0. */
+/* pool_quant_ref.c: QLinearAveragePool and QLinearGlobalAveragePool, as ONNX Runtime has them:
+ * plain kernels. Averages are made in float and in its order, because halves are frequent. The
+ * average of nothing is 0. */
 #include "ops/pool/pool_ref.h"
 #include "ops/quant/grid_ref.h"
 

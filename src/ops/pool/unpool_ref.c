@@ -71,7 +71,7 @@ onx_status onx_unpool_run(onx_call *call) {
     onx_operand *y = call->out[0];
     size_t size = onx_dtype_bits((onx_dtype)x->dtype) / 8;
     if (!y) return ONX_OK;
-    memset(y->data, 0, y->bytes);
+    if (y->bytes) memset(y->data, 0, y->bytes);
     for (int64_t i = 0; i < x->count; i++) {
         int64_t index = onx_operand_int(call->in[1], i), at = place_of(call->plan, y, index);
         if (i % 65536 == 0) ONX_TRY(onx_call_check(call));

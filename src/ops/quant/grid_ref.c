@@ -64,22 +64,22 @@ onx_status onx_grid_bind(const onx_call *call, const onx_operand *x, const onx_o
     return ONX_OK;
 }
 
-/* In runs that share a parameter, or whose parameters lie as the elements do. */
+size_t onx_grid_run(const onx_grid *g, size_t at, size_t n, size_t *param, size_t *each) {
+    size_t j = at % g->inner, i = at / g->inner % g->n, o = at / g->inner / g->n, rows = 1;
+    *each = g->inner > 1 && g->inner_step;
+    if (!*each) rows = g->block - i % g->block < g->n - i ? g->block - i % g->block : g->n - i;
+    *param = o * g->outer_step + i / g->block * g->axis_step + j * g->inner_step;
+    size_t run = rows * g->inner - j;
+    return run < n ? run : n;
+}
+
 void onx_grid_fill(const onx_grid *g, size_t at, size_t n, const double *params, double *out) {
-    bool shared = g->inner == 1 || !g->inner_step;
-    size_t j = at % g->inner, i = at / g->inner % g->n, o = at / g->inner / g->n;
     while (n) {
-        const double *from =
-            params + o * g->outer_step + i / g->block * g->axis_step + j * g->inner_step;
-        size_t rows = shared ? g->block - i % g->block : 1;
-        if (rows > g->n - i) rows = g->n - i;
-        size_t run = rows * g->inner - j < n ? rows * g->inner - j : n;
-        for (size_t k = 0; k < run; k++) out[k] = from[shared ? 0 : k];
+        size_t param, each, run = onx_grid_run(g, at, n, &param, &each);
+        for (size_t k = 0; k < run; k++) out[k] = params[param + k * each];
+        at += run;
         out += run;
         n -= run;
-        j = 0;
-        i += rows;
-        if (i == g->n) i = 0, o++;
     }
 }
 

@@ -1,5 +1,6 @@
 /* grid_ref.h: which scale and zero point belongs to an element: one for the whole tensor, one for
- * each index of an axis, or one for each block along it. And what all quantizing kernels round with.
+ * each index of an axis, or one for each block along it. And what all kernels that quantize round
+ * with.
  *
  * The tensor is [outer][n][inner], with the axis in the middle; element (o, i, j) has the parameter
  * o * outer_step + i / block * axis_step + j * inner_step. */
@@ -19,6 +20,9 @@ onx_status onx_grid_bind(const onx_call *call, const onx_operand *x, const onx_o
                          int64_t axis, int64_t block, onx_grid *out) ONX_MUST_CHECK;
 /* The same for a tensor of these sizes, with one scale for each block along the axis. */
 onx_grid onx_grid_blocks(size_t rank, const int64_t *dims, size_t axis, size_t block);
+/* How many elements from `at` on, n at most, share parameter *param (*each is 0), or have those
+ * from *param on, one each (*each is 1). */
+size_t onx_grid_run(const onx_grid *grid, size_t at, size_t n, size_t *param, size_t *each);
 /* The parameters of elements at … at+n-1. */
 void onx_grid_fill(const onx_grid *grid, size_t at, size_t n, const double *params, double *out);
 

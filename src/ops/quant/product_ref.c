@@ -61,6 +61,9 @@ static onx_status check_types(const onx_call *call, const onx_qins *in) {
     uint32_t bytes = ONX_T(I8) | ONX_T(U8) | ONX_T(F8E4M3FN) | ONX_T(F8E4M3FNUZ) | ONX_T(F8E5M2) |
                      ONX_T(F8E5M2FNUZ);
     uint32_t biases = r->y_zero < 0 ? ONX_T(F32) | ONX_T(F16) : ONX_T(I32);
+    if ((in->a_zero && in->a_zero->dtype != in->a->dtype) ||
+        (in->b_zero && in->b_zero->dtype != in->b->dtype))
+        return onx_call_fail(call, ONX_INVALID, "zero points must have the type of their tensors");
     if (in->y_zero && !(bytes >> in->y_zero->dtype & 1))
         return onx_call_fail(call, ONX_INVALID, "the result cannot be %s",
                              onx_dtype_name((onx_dtype)in->y_zero->dtype));
@@ -92,13 +95,11 @@ size_t onx_product_size(const onx_qins *in) {
 
 onx_status onx_product_scratch(onx_call *call, size_t terms_of_b) {
     onx_qins in = onx_qins_of(call);
-    size_t bytes;
     if (onx_mul_size(terms_of_b, onx_product_size(&in), &call->scratch_bytes) &&
         onx_param_bytes(in.a_zero, &call->scratch_bytes) &&
         onx_param_bytes(in.b_zero, &call->scratch_bytes) &&
         onx_param_bytes(in.a_scale, &call->scratch_bytes) &&
-        onx_param_bytes(in.b_scale, &call->scratch_bytes) &&
-        onx_add_size(call->scratch_bytes, ONX_ALIGN, &bytes))
+        onx_param_bytes(in.b_scale, &call->scratch_bytes))
         return ONX_OK;
     return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
@@ -113,9 +114,10 @@ static void read_codes(const onx_operand *x, float codes[256]) {
     (void)onx_dtype_convert((onx_dtype)x->dtype, all, ONX_DTYPE_F32, codes, sizeof all, false);
 }
 
-void onx_product_begin(const onx_call *call, onx_product *p, char **scratch) {
+void onx_product_begin(const onx_call *call, onx_dots_fn *dots, onx_product *p, char **scratch) {
     const onx_qstate *st = call->state;
     const onx_qins in = p->in = onx_qins_of(call);
+    p->dots = dots;
     p->real = onx_product_size(&in) != sizeof(int16_t);
     if (p->real) {
         read_codes(in.a, p->codes[0]);
@@ -157,17 +159,8 @@ void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size
     for (size_t i = 0; i < n; i++) real[i * to_step] = p->codes[side][from[i * step]] - (float)zero;
 }
 
-/* In parts that int32 can hold: 2^15 products of numbers below 2^8. */
-static int32_t dot_i16(const int16_t *a, const int16_t *b, size_t n) {
-    enum { PART = 1 << 15 };
-    uint32_t sum = 0;
-    for (size_t at = 0; at < n; at += PART) {
-        size_t part = n - at < PART ? n - at : PART;
-        int32_t s = 0;
-        for (size_t i = 0; i < part; i++) s += a[at + i] * b[at + i];
-        sum += (uint32_t)s;
-    }
-    return (int32_t)sum;
+void onx_dots_plain(const int16_t *x, const int16_t *rows, size_t count, size_t n, int32_t *sums) {
+    onx_dots(x, rows, count, n, sums);
 }
 
 double onx_dot_f32(const float *a, const float *b, size_t n) {
@@ -181,8 +174,17 @@ double onx_dot_f32(const float *a, const float *b, size_t n) {
     return sum;
 }
 
-double onx_product_dot(const onx_product *p, const void *a, const void *b, size_t n) {
-    return p->real ? onx_dot_f32(a, b, n) : (double)dot_i16(a, b, n);
+void onx_product_dots(const onx_product *p, const void *x, const void *rows, size_t count, size_t n,
+                      double *sums) {
+    enum { FEW = 64 };
+    int32_t some[FEW];
+    for (size_t at = 0; p->real && at < count; at++)
+        sums[at] = onx_dot_f32(x, (const float *)rows + at * n, n);
+    for (size_t at = 0; !p->real && at < count; at += FEW) {
+        size_t few = count - at < FEW ? count - at : FEW;
+        p->dots(x, (const int16_t *)rows + at * n, few, n, some);
+        for (size_t i = 0; i < few; i++) sums[at + i] = (double)some[i];
+    }
 }
 
 /* ── Results ─────────────────────────────────────────────────────────────────────────────────── */
@@ -197,15 +199,22 @@ void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n,
     onx_param_round(p->precision, n, out);
 }
 
+/* Integers of 8 bits, ready to be stored. */
+static void end_bytes(const onx_product *p, size_t n, const double *x, uint8_t *to) {
+    const onx_range range = p->range;
+    double zero = p->y_zero;
+    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(int)onx_range_round(x[i], zero, &range);
+}
+
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
-                     const double *bias, void *to) {
+                     size_t step, const double *bias, void *to) {
     for (size_t i = 0; p->in.b_scale && i < n; i++)
-        sums[i] = (double)((float)sums[i] * (float)factors[i]);
+        sums[i] = (double)((float)sums[i] * (float)factors[i * step]);
     for (size_t i = 0; bias && i < n; i++) sums[i] += bias[i];
-    if (p->in.y_zero) {
-        for (size_t i = 0; !p->range.real && i < n; i++)
-            sums[i] = onx_range_round(sums[i], p->y_zero, &p->range);
-        for (size_t i = 0; p->range.real && p->y_zero != 0 && i < n; i++) sums[i] += p->y_zero;
+    if (!p->range.real) {
+        end_bytes(p, n, sums, to);
+        return;
     }
+    for (size_t i = 0; p->y_zero != 0 && i < n; i++) sums[i] += p->y_zero;
     (void)onx_dtype_convert(ONX_DTYPE_F64, sums, p->dtype, to, n, true);
 }

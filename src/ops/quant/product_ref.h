@@ -10,6 +10,7 @@
 
 #include "ops/conv/conv_ref.h"
 #include "ops/matmul/matmul_ref.h"
+#include "ops/quant/dots_ref.h"
 #include "ops/quant/dynamic_ref.h"
 #include "ops/quant/grid_ref.h"
 
@@ -48,7 +49,8 @@ onx_status onx_product_scratch(onx_call *call, size_t terms_of_b) ONX_MUST_CHECK
 
 typedef struct onx_product {
     onx_qins in;
-    bool real;                                         /* terms are floats */
+    bool real; /* terms are floats */
+    onx_dots_fn *dots;
     const double *a_zero, *b_zero, *a_scale, *b_scale; /* NULL: absent */
     size_t n_a_zero, n_b_zero, n_a_scale, n_b_scale;
     double alpha, y_scale, y_zero;
@@ -59,21 +61,24 @@ typedef struct onx_product {
 } onx_product;
 
 /* run: reads the parameters; what is left of the scratch is for terms of b. */
-void onx_product_begin(const onx_call *call, onx_product *out, char **scratch);
+void onx_product_begin(const onx_call *call, onx_dots_fn *dots, onx_product *out, char **scratch);
 size_t onx_product_size(const onx_qins *in); /* bytes of a term */
 /* n elements of a (side 0) or b (side 1) less a zero point: `step` apart from `from` on, to terms
  * `to_step` apart. */
 void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size_t step, size_t n,
                        double zero, void *to, size_t to_step);
-/* The sum of products of terms; integers are int32. */
-double onx_product_dot(const onx_product *p, const void *a, const void *b, size_t n);
+/* Sums of products of a row of n terms with each of `count` rows that follow one another; of
+ * integers they are int32. */
+void onx_product_dots(const onx_product *p, const void *x, const void *rows, size_t count, size_t n,
+                      double *sums);
 /* Factors for sums of one row and of columns col … col+n-1. */
 void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n, double *out);
-/* Sums times their factors, as elements of the output; `bias`, where it is not NULL, is added in
- * between. The sums are lost. */
+/* Sums times their factors (`step` 0: all times the first), as elements of the output; `bias`, if
+ * it is not NULL, is added in between. The sums are lost. */
 void onx_product_end(const onx_product *p, size_t n, double *sums, const double *factors,
-                     const double *bias, void *to);
+                     size_t step, const double *bias, void *to);
 
+onx_dots_fn onx_dots_plain;
 /* A sum of products of floats, in double and in a fixed order. */
 double onx_dot_f32(const float *a, const float *b, size_t n);
 
@@ -81,8 +86,10 @@ double onx_dot_f32(const float *a, const float *b, size_t n);
 onx_status onx_qmatmul_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qmatmul_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qmatmul_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qmatmul_run_with(onx_call *call, onx_dots_fn *dots) ONX_MUST_CHECK;
 onx_status onx_qconv_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconv_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconv_run(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qconv_run_with(onx_call *call, onx_dots_fn *dots) ONX_MUST_CHECK;
 
 #endif

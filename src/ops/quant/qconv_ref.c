@@ -38,11 +38,13 @@ static onx_status check_params(const onx_call *call, const onx_qins *in) {
     return onx_qins_check(call, in);
 }
 
-/* For each worker: where the taps of its pixels are, and rows of terms. */
-static onx_status bind_scratch(onx_call *call, const onx_images *m, size_t weights) {
-    size_t taps, terms;
-    ONX_TRY(onx_product_scratch(call, weights));
-    if (onx_mul_size(m->taps, PIXELS * sizeof(int64_t), &taps) &&
+/* Factors of the channels. For each worker: where the taps of its pixels are, and rows of terms. */
+static onx_status bind_scratch(onx_call *call, const onx_images *m, const onx_operand *w) {
+    size_t factors, taps, terms;
+    ONX_TRY(onx_product_scratch(call, (size_t)w->count));
+    if (onx_mul_size((size_t)w->dims[0], sizeof(double), &factors) &&
+        onx_add_size(call->scratch_bytes, factors, &call->scratch_bytes) &&
+        onx_mul_size(m->taps, PIXELS * sizeof(int64_t), &taps) &&
         onx_mul_size(m->taps, PIXELS * sizeof(int16_t), &terms) &&
         onx_mul_size(terms, m->ic, &terms) && onx_add_size(taps, terms, &call->scratch_each))
         return ONX_OK;
@@ -58,7 +60,7 @@ onx_status onx_qconv_bind(onx_call *call) {
     view.call.state = st->conv;
     ONX_TRY(onx_conv_bind(&view.call, call->plan));
     ONX_TRY(check_params(call, &in));
-    ONX_TRY(bind_scratch(call, call->plan, (size_t)in.b->count));
+    ONX_TRY(bind_scratch(call, call->plan, in.b));
     onx_dtype dtype = in.y_zero ? (onx_dtype)in.y_zero->dtype : ONX_DTYPE_I32;
     return onx_call_shape(call, 0, dtype, y->rank, y->dims);
 }
@@ -72,6 +74,7 @@ typedef struct job {
     size_t channels; /* of the output */
     size_t tiles;    /* of one image */
     size_t each;     /* channels of weights in a task */
+    double *factors; /* of the channels */
     int16_t *weights;
 } job;
 
@@ -120,16 +123,12 @@ static uint32_t bias_at(const onx_operand *bias, size_t channel) {
 /* n pixels of one output channel. */
 static void make_channel(const job *j, size_t channel, size_t n, const int16_t *rows, char *to) {
     const onx_product *q = &j->product;
-    double sums[PIXELS], factors[PIXELS];
+    double sums[PIXELS];
     uint32_t bias = bias_at(q->in.bias, channel);
-    onx_product_factors(q, 0, channel, 1, factors);
-    for (size_t i = 0; i < n; i++) {
-        double sum =
-            onx_product_dot(q, rows + i * j->depth, j->weights + channel * j->depth, j->depth);
-        sums[i] = (double)(int32_t)((uint32_t)(int32_t)sum + bias);
-        factors[i] = factors[0];
-    }
-    onx_product_end(q, n, sums, factors, NULL, to);
+    onx_product_dots(q, j->weights + channel * j->depth, rows, n, j->depth, sums);
+    for (size_t i = 0; bias && i < n; i++)
+        sums[i] = (double)(int32_t)((uint32_t)(int32_t)sums[i] + bias);
+    onx_product_end(q, n, sums, j->factors + channel, 0, NULL, to);
 }
 
 static onx_status task_pixels(void *user, onx_call *call, size_t index, void *scratch) {
@@ -154,15 +153,21 @@ static onx_status task_pixels(void *user, onx_call *call, size_t index, void *sc
     return ONX_OK;
 }
 
-onx_status onx_qconv_run(onx_call *call) {
+onx_status onx_qconv_run_with(onx_call *call, onx_dots_fn *dots) {
     const onx_images *m = call->plan;
     char *scratch = call->scratch;
     job j = {.images = m, .depth = m->ic * m->taps, .channels = m->groups * m->oc};
     if (!call->out[0]->count) return ONX_OK;
-    onx_product_begin(call, &j.product, &scratch);
-    j.weights = (int16_t *)(void *)scratch;
+    onx_product_begin(call, dots, &j.product, &scratch);
+    j.factors = (double *)(void *)scratch;
+    j.weights = (int16_t *)(void *)(j.factors + j.channels);
+    onx_product_factors(&j.product, 0, 0, j.channels, j.factors);
     j.each = ((size_t)1 << 17) / (j.depth + 1) + 1;
     j.tiles = (m->out_pixels - 1) / PIXELS + 1;
     ONX_TRY(onx_call_parallel(call, (j.channels - 1) / j.each + 1, task_weights, &j));
     return onx_call_parallel(call, m->batch * j.tiles, task_pixels, &j);
+}
+
+onx_status onx_qconv_run(onx_call *call) {
+    return onx_qconv_run_with(call, onx_dots_plain);
 }

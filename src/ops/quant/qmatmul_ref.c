@@ -156,11 +156,10 @@ static void make_rows(const job *j, onx_operand *y, size_t first, size_t n, char
         size_t width = p->n - col < COLUMNS ? p->n - col : COLUMNS;
         const char *columns = j->terms + (b * p->n + col) * line;
         for (size_t i = 0; i < n; i++) {
-            for (size_t c = 0; c < width; c++)
-                sums[c] = onx_product_dot(q, terms + i * line, columns + c * line, p->k);
+            onx_product_dots(q, terms + i * line, columns, width, p->k, sums);
             onx_product_factors(q, a * p->m + row + i, b * p->n + col, width, factors);
             const double *more = add_bias(j, row + i, col, width, sums, bias);
-            onx_product_end(q, width, sums, factors, more,
+            onx_product_end(q, width, sums, factors, 1, more,
                             (char *)y->data + ((first + i) * p->n + col) * bytes);
         }
     }
@@ -195,14 +194,14 @@ static onx_status quantize_a(onx_call *call, job *j, double param[2], char **scr
     return ONX_OK;
 }
 
-onx_status onx_qmatmul_run(onx_call *call) {
+onx_status onx_qmatmul_run_with(onx_call *call, onx_dots_fn *dots) {
     const onx_qstate *st = call->state;
     const onx_matmul_plan *p = call->plan;
     char *scratch = call->scratch;
     double param[2];
     job j = {.plan = p};
     if (!call->out[0]->count) return ONX_OK;
-    onx_product_begin(call, &j.product, &scratch);
+    onx_product_begin(call, dots, &j.product, &scratch);
     j.a = j.product.in.a->data;
     j.b = j.product.in.b->data;
     j.size = onx_product_size(&j.product.in);
@@ -213,4 +212,8 @@ onx_status onx_qmatmul_run(onx_call *call) {
     size_t rows = p->batches * p->m, products = p->n * (p->k + 1);
     j.rows = products * ROWS < TASK_PRODUCTS ? TASK_PRODUCTS / products : ROWS;
     return onx_call_parallel(call, (rows - 1) / j.rows + 1, task_rows, &j);
+}
+
+onx_status onx_qmatmul_run(onx_call *call) {
+    return onx_qmatmul_run_with(call, onx_dots_plain);
 }

@@ -4,8 +4,8 @@
  * The quotient is rounded to the precision of the division, which is that of the scale where the
  * node does not say; then to integers, ties to even, before the zero point is added. Products are
  * rounded once. */
+#include "ops/quant/quant_ref.h"
 #include "ops/quant/dynamic_ref.h"
-#include "ops/quant/grid_ref.h"
 #include "ops/quant/product_ref.h"
 
 enum {
@@ -20,13 +20,6 @@ enum {
     (BYTES | ONX_T(I16) | ONX_T(U16) | ONX_T(I4) | ONX_T(U4) | ONX_T(I2) | ONX_T(U2) | F8 |        \
      ONX_T(F4E2M1) | ONX_T(F6E2M3) | ONX_T(F6E3M2))
 #define SCALES (FLOATS | ONX_T(I32) | ONX_T(F8E8M0))
-
-typedef struct state {
-    int64_t axis, block;
-    onx_dtype dtype;     /* of the output */
-    onx_dtype precision; /* of the division */
-    bool saturate;
-} state;
 
 static onx_status bad_type(const onx_call *call, const char *attribute, int64_t value) {
     return onx_call_fail(call, ONX_INVALID, "%s is %lld, which is not a type that it can be",
@@ -43,18 +36,18 @@ static onx_status read_type(const onx_call *call, const char *attribute, uint32_
     return ONX_OK;
 }
 
-static state *new_state(onx_call *call) {
-    state *st = onx_call_state(call, sizeof *st);
+static onx_quantize_state *new_state(onx_call *call) {
+    onx_quantize_state *st = onx_call_state(call, sizeof *st);
     if (!st) return NULL;
     st->axis = onx_call_int(call, "axis");
     st->block = onx_call_int(call, "block_size");
     return st;
 }
 
-static onx_status quantize_init(onx_call *call) {
+onx_status onx_quantize_init(onx_call *call) {
     onx_dtype scale = (onx_dtype)call->in[1]->dtype, named = ONX_DTYPE_NONE;
     const onx_operand *zero = onx_call_in(call, 2);
-    state *st = new_state(call);
+    onx_quantize_state *st = new_state(call);
     if (!st) return onx_fail_nomem(call->diag);
     st->saturate = onx_call_int(call, "saturate") != 0 || call->op->since < 19;
     st->precision = FLOATS >> scale & 1 ? scale : ONX_DTYPE_F64;
@@ -66,9 +59,9 @@ static onx_status quantize_init(onx_call *call) {
                          onx_dtype_name(named), onx_dtype_name(st->dtype));
 }
 
-static onx_status dequantize_init(onx_call *call) {
+onx_status onx_dequantize_init(onx_call *call) {
     const onx_operand *zero = onx_call_in(call, 2);
-    state *st = new_state(call);
+    onx_quantize_state *st = new_state(call);
     if (!st) return onx_fail_nomem(call->diag);
     st->dtype = call->op->since < 19 ? ONX_DTYPE_F32 : (onx_dtype)call->in[1]->dtype;
     ONX_TRY(read_type(call, "output_dtype", FLOATS, &st->dtype));
@@ -83,8 +76,8 @@ static onx_status dequantize_init(onx_call *call) {
     return ONX_OK;
 }
 
-static onx_status bind(onx_call *call) {
-    const state *st = call->state;
+onx_status onx_quantize_bind(onx_call *call) {
+    const onx_quantize_state *st = call->state;
     const onx_operand *x = call->in[0], *scale = call->in[1], *zero = onx_call_in(call, 2);
     ONX_TRY(onx_grid_bind(call, x, scale, st->axis, st->block, call->plan));
     ONX_TRY(onx_param_match(call, scale, zero));
@@ -99,7 +92,7 @@ static onx_status bind(onx_call *call) {
 typedef struct job job;
 struct job {
     const onx_grid *grid;
-    const state *state;
+    const onx_quantize_state *state;
     const double *scale, *zero;
     onx_range range;
     /* n elements x, their scales and zero points: what becomes of them, in x. */
@@ -173,8 +166,8 @@ onx_kernel_rows onx_kernels_quant_ref = {
      .name = "quantize",
      .overwrite = 1,
      .plan_bytes = sizeof(onx_grid),
-     .init = quantize_init,
-     .bind = bind,
+     .init = onx_quantize_init,
+     .bind = onx_quantize_bind,
      .run = run_quantize},
     {.op = "DequantizeLinear",
      .first = 10,
@@ -182,8 +175,8 @@ onx_kernel_rows onx_kernels_quant_ref = {
      .name = "dequantize",
      .overwrite = 1,
      .plan_bytes = sizeof(onx_grid),
-     .init = dequantize_init,
-     .bind = bind,
+     .init = onx_dequantize_init,
+     .bind = onx_quantize_bind,
      .run = run_dequantize},
     {.op = "DynamicQuantizeLinear",
      .first = 11,

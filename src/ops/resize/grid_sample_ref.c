@@ -120,6 +120,7 @@ typedef struct taps {
 static double unfold(double at, int64_t size, bool corners, bool is_double) {
     double n = (double)size;
     if (isnan(at)) at = -1;
+    if (corners && size == 1) return 0;
     if (is_double) return corners ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
     float a = (float)at, f = (float)n;
     return (double)(corners ? (a + 1) / 2 * (f - 1) : ((a + 1) * f - 1) / 2);

@@ -15,6 +15,8 @@ enum { SOME_WORK = 2000000, WORK_PER_NODE = 1600, RULE = 100 };
 typedef struct differ { /* the work on one Gradient */
     onx_model *model;
     const onx_facts_options *infer;
+    onx_gradient_note *note;
+    void *user;   /* of `note` */
     size_t *left; /* work that may still be done */
     onx_diag *diag;
     onx_node *node;
@@ -124,7 +126,8 @@ static onx_status check_rules(differ *d, bool *expands) {
             list_lacks(d, node, rule, lacks, sizeof lacks);
             continue;
         }
-        if (!onx_map_put(&d->expands, node, no_name, node)) return onx_fail_nomem(d->diag);
+        if (!onx_map_put(&d->expands, node, no_name, node) || !d->note(d->user, op))
+            return onx_fail_nomem(d->diag);
         *expands = true;
     }
     if (!*lacks) return ONX_OK;
@@ -296,12 +299,12 @@ static onx_status start(differ *d, bool *done) {
     return *done ? differentiate(d) : ONX_OK;
 }
 
-static onx_status expand(onx_model *model, onx_node *node, const onx_facts_options *infer,
-                         size_t *left, bool *done, onx_diag *diag) {
-    onx_context *ctx = model->msg.doc->ctx;
-    differ d = {.model = model, .infer = infer, .left = left, .diag = diag, .node = node};
-    d.graph = node->graph;
+/* `d` has what all of them share. */
+static onx_status expand(differ d, onx_node *node, bool *done) {
+    onx_context *ctx = d.model->msg.doc->ctx;
     onx_str name = node->name;
+    d.node = node;
+    d.graph = node->graph;
     onx_arena_init(&d.arena, ctx);
     onx_map_init(&d.grads, ctx);
     onx_map_init(&d.expands, ctx);
@@ -313,7 +316,7 @@ static onx_status expand(onx_model *model, onx_node *node, const onx_facts_optio
     onx_map_fini(&d.grads);
     onx_arena_fini(&d.arena);
     if (status && status != ONX_NO_MEMORY)
-        onx_diag_place(diag, "node '%.*s' (Gradient)", ONX_FMT(name));
+        onx_diag_place(d.diag, "node '%.*s' (Gradient)", ONX_FMT(name));
     return status;
 }
 
@@ -328,35 +331,36 @@ static onx_node *next_gradient(onx_walk *walk) {
 }
 
 /* All that can be now. The list is made first, for the graph changes. */
-static onx_status expand_some(onx_model *model, const onx_facts_options *infer, onx_arena *arena,
-                              size_t *left, size_t *found, size_t *expanded, onx_diag *diag) {
+static onx_status expand_some(const differ *d, onx_arena *arena, size_t *found, size_t *expanded) {
     onx_node **nodes = NULL, *node;
     size_t cap = 0;
     *found = *expanded = 0;
-    for (onx_walk w = onx_walk_begin(model->graph); (node = next_gradient(&w));) {
+    for (onx_walk w = onx_walk_begin(d->model->graph); (node = next_gradient(&w));) {
         if (!onx_arena_grow(arena, &nodes, &cap, *found, sizeof *nodes))
-            return onx_fail_nomem(diag);
+            return onx_fail_nomem(d->diag);
         nodes[(*found)++] = node;
     }
-    if (*found && onx_model_set_opset(model, "onx.internal", 1)) return onx_fail_nomem(diag);
+    if (*found && onx_model_set_opset(d->model, "onx.internal", 1)) return onx_fail_nomem(d->diag);
     for (size_t i = 0; i < *found; i++) {
         bool done = false;
-        ONX_TRY(expand(model, nodes[i], infer, left, &done, diag));
+        ONX_TRY(expand(*d, nodes[i], &done));
         *expanded += done;
     }
     return ONX_OK;
 }
 
-onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag) {
-    onx_arena arena;
+onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer,
+                               onx_gradient_note *note, void *user, onx_diag *diag) {
+    onx_diag own = ONX_INIT(onx_diag);
     size_t left = SOME_WORK + WORK_PER_NODE * onx_graph_node_count(model->graph);
     size_t found = 0, expanded = 0;
-    onx_diag own = ONX_INIT(onx_diag);
-    onx_status status;
+    differ d = {.model = model, .infer = infer, .note = note, .user = user, .left = &left};
+    d.diag = diag ? diag : &own;
+    onx_arena arena;
     onx_arena_init(&arena, model->msg.doc->ctx);
-    do {
-        status = expand_some(model, infer, &arena, &left, &found, &expanded, diag ? diag : &own);
-    } while (!status && expanded && expanded < found);
+    onx_status status = expand_some(&d, &arena, &found, &expanded);
+    while (!status && expanded && expanded < found)
+        status = expand_some(&d, &arena, &found, &expanded);
     onx_arena_fini(&arena);
     if (!status && found != expanded)
         status = onx_fail(diag, ONX_INVALID, "Gradient nodes are differentiated by each other");

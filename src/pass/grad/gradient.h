@@ -26,9 +26,12 @@
 #include "ops/op.h"
 
 /* All Gradient nodes of a model whose functions have been inlined; y may depend on others of them.
- * UNSUPPORTED: an operator in between has no derivative; the sentence names all such. */
-onx_status onx_gradient_expand(onx_model *model, const onx_facts_options *infer, onx_diag *diag)
-    ONX_MUST_CHECK;
+ * `note` hears of operators whose bodies took their places; false: no memory. UNSUPPORTED: an
+ * operator in between has no derivative; the sentence names all such. */
+typedef bool onx_gradient_note(void *user, const onx_op *op);
+typedef onx_status onx_gradient_fn(onx_model *model, const onx_facts_options *infer,
+                                   onx_gradient_note *note, void *user, onx_diag *diag);
+onx_gradient_fn onx_gradient_expand;
 
 /* ─ Rules ────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -57,6 +57,15 @@ static onx_status write_cast(onx_grad *g) {
     return ONX_OK;
 }
 
+/* Mod <fmod = 1>: x0 - x1 * n, with n rounded towards 0. */
+static onx_status write_mod(onx_grad *g) {
+    if (onx_grad_wants(g, 0)) onx_grad_put(g, "dx0 = Identity (dy0)");
+    if (onx_grad_wants(g, 1))
+        onx_grad_put(g, "rest = Sub (y0, x0) times = Div (rest, x1) n = Round (times) "
+                        "dx1 = Mul (dy0, n)");
+    return ONX_OK;
+}
+
 /* What training leaves is scaled; the mask tells what that is. */
 static onx_status write_dropout(onx_grad *g) {
     onx_dtype dtype = onx_grad_in(g, 0)->dtype;
@@ -107,6 +116,7 @@ const onx_grad_rule onx_grad_eltwise[] = {
     {"Exp", .by = {"dx0 = Mul (dy0, y0)"}},
     FLAT("EyeLike"),
     FLAT("Floor"),
+    FLAT("Hardmax"),
     {"HardSigmoid", .by = {"low = Greater (y0, $0) high = Less (y0, $1) within = And (low, high) "
                            "s = Mul (dy0, $alpha) dx0 = Where (within, s, $0)"}},
     {"Identity", .by = {"dx0 = Identity (dy0)"}},
@@ -115,6 +125,7 @@ const onx_grad_rule onx_grad_eltwise[] = {
     {"Max", .write = write_extreme, .broadcasts = true},
     {"Mean", .write = write_mean, .broadcasts = true},
     {"Min", .write = write_extreme, .broadcasts = true},
+    {"Mod", .write = write_mod, .broadcasts = true},
     {"Mul", .by = {"dx0 = Mul (dy0, x1)", "dx1 = Mul (dy0, x0)"}, .broadcasts = true},
     {"Neg", .by = {"dx0 = Neg (dy0)"}},
     {"PRelu", .common = "low = Less (x0, $0)",

@@ -1,5 +1,8 @@
 /* rules_linear.c: derivatives of products of matrices, of convolutions and of pools. */
+#include "ops/einsum/einsum.h"
 #include "pass/grad/gradient.h"
+
+#include <stdio.h>
 
 /* ─ MatMul ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -72,6 +75,97 @@ static onx_status write_gemm(onx_grad *g) {
     return ONX_OK;
 }
 
+/* ─ Einsum ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Terms of an equation: labels, and '.' for "...". The output is the last one. */
+enum { TERMS = 12, LABELS = 60 };
+typedef struct equation {
+    size_t n; /* operands */
+    char terms[TERMS + 1][LABELS];
+} equation;
+
+/* False: it is longer than that, or has a label twice in a term, or cannot be read. */
+static bool read_equation(onx_str text, equation *e) {
+    size_t at = 0;
+    for (;;) {
+        char c = onx_einsum_take(&text), *term = e->terms[e->n];
+        bool label = onx_einsum_is_letter(c) || c == ONX_EINSUM_DOTS;
+        if (label && (at + 1 == LABELS || strchr(term, c))) return false;
+        if (label) {
+            term[at++] = c;
+            continue;
+        }
+        if (c == ONX_EINSUM_END) return true;
+        if ((c != ONX_EINSUM_COMMA && c != ONX_EINSUM_ARROW) || ++e->n > TERMS) return false;
+        at = 0;
+    }
+}
+
+static void put_term(onx_grad *g, const char *term) {
+    for (; *term; term++) {
+        char label[2] = {*term, '\0'};
+        onx_buf_puts(&g->text, *term == '.' ? "..." : label);
+    }
+}
+
+static bool is_elsewhere(const equation *e, size_t but, char label) {
+    for (size_t i = 0; i <= e->n; i++)
+        if (i != but && strchr(e->terms[i], label)) return true;
+    return false;
+}
+
+/* The product of the gradient and the other operands, over the labels they have; along others the
+ * gradient is the same everywhere. */
+static onx_status put_factor(onx_grad *g, const equation *e, size_t i) {
+    char kept[LABELS] = "", name[60], shape[60];
+    size_t n = 0;
+    for (const char *c = e->terms[i]; *c; c++)
+        if (is_elsewhere(e, i, *c)) kept[n++] = *c;
+    onx_buf_printf(&g->text, "part%zu = Einsum <equation: string = \"", i);
+    put_term(g, e->terms[e->n]);
+    for (size_t k = 0; k < e->n; k++) {
+        if (k == i) continue;
+        onx_buf_puts(&g->text, ",");
+        put_term(g, e->terms[k]);
+    }
+    onx_buf_puts(&g->text, "->");
+    put_term(g, kept);
+    onx_buf_puts(&g->text, "\"> (dy0");
+    for (size_t k = 0; k < e->n; k++)
+        if (k != i) onx_buf_printf(&g->text, ", x%zu", k);
+    onx_grad_put(g, ")");
+    (void)snprintf(name, sizeof name, "part%zu", i);
+    for (size_t at = 0; e->terms[i][at]; at++) {
+        if (strchr(kept, e->terms[i][at])) continue;
+        (void)snprintf(shape, sizeof shape, "wide%zu_%zu", i, at);
+        put_wider(g, shape, name, (int)at);
+        strcpy(name, shape);
+    }
+    if (strchr(e->terms[i], '.'))
+        onx_grad_put(g, "dx%zu = onx.internal.SumTo (%s, x%zu)", i, name, i);
+    else
+        onx_grad_put(g, "shape%zu = Shape (x%zu) dx%zu = Expand (%s, shape%zu)", i, i, i, name, i);
+    return ONX_OK;
+}
+
+static onx_status write_einsum(onx_grad *g) {
+    equation e = {.n = 0};
+    bool fit =
+        read_equation(onx_op_string(g->op, g->node, "equation"), &e) && e.n == g->node->input.n;
+    for (size_t i = 0; fit && i < e.n; i++) /* dots go with the output, and with no axis added */
+        if (onx_grad_wants(g, i))
+            for (const char *c = e.terms[i]; *c && strchr(e.terms[i], '.'); c++)
+                fit = fit &&
+                      (*c == '.' ? strchr(e.terms[e.n], '.') != NULL : is_elsewhere(&e, i, *c));
+    if (!fit)
+        return onx_fail(g->diag, ONX_UNSUPPORTED,
+                        "there is no derivative of an Einsum whose equation has no arrow, a label "
+                        "twice in a term, or dots that are summed");
+    for (size_t i = 0; i < e.n; i++)
+        if (onx_grad_wants(g, i)) ONX_TRY(put_factor(g, &e, i));
+    return ONX_OK;
+}
+
 /* ─ Convolutions ─────────────────────────────────────────────────────────────────────────────── */
 
 #define ATTRS                                                                                      \
@@ -100,16 +194,64 @@ static onx_status write_conv(onx_grad *g) {
     return put_bias(g);
 }
 
+/* ConvTranspose may leave its padding open: it follows from the sizes. */
+static onx_status put_pads(onx_grad *g) {
+    const onx_fact *x = onx_grad_in(g, 0), *w = onx_grad_in(g, 1), *y = onx_grad_out(g, 0);
+    onx_str pad = onx_op_string(g->op, g->node, "auto_pad");
+    size_t n, n_strides, n_dilations, n_more;
+    const int64_t *strides = onx_op_ints(g->node, "strides", &n_strides);
+    const int64_t *dilations = onx_op_ints(g->node, "dilations", &n_dilations);
+    const int64_t *more = onx_op_ints(g->node, "output_padding", &n_more);
+    int64_t pads[2 * ONX_RANK_MAX] = {0};
+    ONX_TRY(onx_grad_rank(g, 0, &n));
+    n -= n < 2 ? n : 2;
+    for (size_t i = 0; i < n; i++) {
+        int64_t in, kernel, out, s = i < n_strides ? strides[i] : 1;
+        int64_t d = i < n_dilations ? dilations[i] : 1, p = i < n_more ? more[i] : 0;
+        bool known = w->ranked && y->ranked && w->rank == n + 2 && y->rank == n + 2 &&
+                     onx_sym_is_int(x->dims[i + 2], &in) &&
+                     onx_sym_is_int(w->dims[i + 2], &kernel) &&
+                     onx_sym_is_int(y->dims[i + 2], &out);
+        known = known && s <= INT32_MAX && d <= INT32_MAX && p <= INT32_MAX && in <= INT32_MAX &&
+                kernel <= INT32_MAX;
+        int64_t all = known ? s * (in - 1) + p + (kernel - 1) * d + 1 - out : -1;
+        if (all < 0)
+            return onx_fail(g->diag, ONX_UNSUPPORTED,
+                            "the derivative of ConvTranspose with auto_pad or output_shape needs "
+                            "all sizes, and none beyond what its input covers");
+        bool upper = onx_str_is(pad, "SAME_UPPER");
+        pads[i] = upper ? all / 2 : all - all / 2;
+        pads[n + i] = all - pads[i];
+    }
+    onx_buf_puts(&g->text, ", pads: ints = [");
+    for (size_t i = 0; i < 2 * n; i++)
+        onx_buf_printf(&g->text, "%s%lld", i ? ", " : "", (long long)pads[i]);
+    onx_buf_puts(&g->text, "]");
+    return ONX_OK;
+}
+
+/* The attributes of the Conv that ConvTranspose is the way back through. */
+static onx_status put_transposed(onx_grad *g, const char *op, const char *inputs) {
+    onx_str pad = onx_op_string(g->op, g->node, "auto_pad");
+    bool open = onx_op_has(g->node, "output_shape") || onx_str_is(pad, "SAME_UPPER") ||
+                onx_str_is(pad, "SAME_LOWER");
+    onx_buf_printf(&g->text,
+                   "%s <dilations: ints = @dilations, group: int = @group, "
+                   "kernel_shape: ints = @kernel_shape, strides: ints = @strides",
+                   op);
+    if (open)
+        ONX_TRY(put_pads(g));
+    else
+        onx_buf_puts(&g->text, ", auto_pad: string = @auto_pad, pads: ints = @pads");
+    onx_grad_put(g, "> (%s)", inputs);
+    return ONX_OK;
+}
+
 /* ConvTranspose is a Conv backwards: its input is the other's output. */
 static onx_status write_conv_transpose(onx_grad *g) {
-    onx_str pad = onx_op_string(g->op, g->node, "auto_pad");
-    if (onx_op_has(g->node, "output_shape") ||
-        !(onx_str_is(pad, "NOTSET") || onx_str_is(pad, "VALID")))
-        return onx_fail(g->diag, ONX_UNSUPPORTED,
-                        "there is no derivative of ConvTranspose with auto_pad or output_shape");
-    if (onx_grad_wants(g, 0)) onx_grad_put(g, "dx0 = Conv" ATTRS "(dy0, x1)");
+    if (onx_grad_wants(g, 0)) ONX_TRY(put_transposed(g, "dx0 = Conv", "dy0, x1"));
     if (onx_grad_wants(g, 1))
-        onx_grad_put(g, "dx1 = onx.internal.ConvGradW" ATTRS "(dy0, x1, , x0)");
+        ONX_TRY(put_transposed(g, "dx1 = onx.internal.ConvGradW", "dy0, x1, , x0"));
     return put_bias(g);
 }
 
@@ -165,6 +307,7 @@ const onx_grad_rule onx_grad_linear[] = {
     {"ConvGradW", .domain = "onx.internal", .write = write_conv_w, .ignores = 1 << 1},
     {"ConvGradX", .domain = "onx.internal", .write = write_conv_x, .ignores = 1 << 0},
     {"ConvTranspose", .write = write_conv_transpose},
+    {"Einsum", .write = write_einsum},
     {"Gemm", .write = write_gemm},
     {"MatMul", .write = write_matmul},
     {"MaxPool", .write = write_max_pool, .needs = 2},

@@ -22,6 +22,17 @@ static onx_status write_move(onx_grad *g) {
     return ONX_OK;
 }
 
+/* Resize only moves elements where it takes the nearest. */
+static onx_status write_resize(onx_grad *g) {
+    onx_str mode = onx_op_string(g->op, g->node, "mode");
+    onx_str how = onx_op_string(g->op, g->node, "coordinate_transformation_mode");
+    if (!onx_str_is(mode, "nearest") || onx_str_is(how, "tf_crop_and_resize"))
+        return onx_fail(g->diag, ONX_UNSUPPORTED,
+                        "there is no derivative of %s but where it takes the nearest element",
+                        g->op->name);
+    return write_move(g);
+}
+
 /* What is added around comes from place -1, which is none. */
 static onx_status write_pad(onx_grad *g) {
     if (onx_grad_wants(g, 2) || g->op->since < 11)
@@ -147,7 +158,9 @@ const onx_grad_rule onx_grad_move[] = {
             "dx0 = Gather <axis: int = 0> (flat, x1)"}},
     {"Pad", .write = write_pad},
     VIEW("Reshape"),
+    {"Resize", .write = write_resize, .ignores = 1 << 1 | 1 << 2},
     MOVE("ReverseSequence"),
+    {"Scatter", .write = write_scatter},
     {"ScatterElements", .write = write_scatter},
     {"ScatterND", .write = write_scatter},
     MOVE("Slice"),

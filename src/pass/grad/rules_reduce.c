@@ -87,6 +87,22 @@ static onx_status write_log_softmax(onx_grad *g) {
     return ONX_OK;
 }
 
+/* ─ LpNormalization: y = x / norm, and 0 where that is 0 ─────────────────────────────────────── */
+
+static onx_status write_lp(onx_grad *g) {
+    bool one = onx_op_int(g->op, g->node, "p") == 1;
+    int64_t axis = onx_op_int(g->op, g->node, "axis");
+    onx_grad_put_reduce(g, one ? "ReduceL1" : "ReduceL2", "norm", "x0", axis, 1);
+    onx_grad_put(g, "part = Mul (dy0, y0)");
+    onx_grad_put_reduce(g, "ReduceSum", "sum", "part", axis, 1);
+    onx_grad_put(g,
+                 "along = %s (%s) tilt = Mul (along, sum) rest = Sub (dy0, tilt) "
+                 "nil = Equal (norm, $0) some = Where (nil, $1, norm) "
+                 "slope = Div (rest, some) dx0 = Where (nil, $0, slope)",
+                 one ? "Sign" : "Identity", one ? "x0" : "y0");
+    return ONX_OK;
+}
+
 /* ─ Global pools ─────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status write_global_average(onx_grad *g) {
@@ -107,6 +123,7 @@ const onx_grad_rule onx_grad_reduce[] = {
      .by = {"is = Equal (x0, y0) one = Where (is, $1, $0) n = onx.internal.SumTo (one, y0) "
             "share = Div (dy0, n) dx0 = Mul (share, one)"}},
     {"LogSoftmax", .write = write_log_softmax},
+    {"LpNormalization", .write = write_lp},
     REDUCE("ReduceL1"),
     REDUCE("ReduceL2"),
     REDUCE("ReduceLogSum"),

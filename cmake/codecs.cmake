@@ -1,0 +1,31 @@
+# Libraries that decode pictures. Only their headers are needed here: each is loaded when a picture
+# first needs it, by the name it was built against, which is what ONX_HAVE_PNG and its like say.
+option(ONX_CODECS "Use the libraries for pictures (JPEG, TIFF, WebP, JPEG 2000) that are installed" ON)
+set(onx_codec_definitions)
+set(onx_codec_includes)
+
+# onx_codec(NAME HEADER LIBRARY [FOLDER…])
+function(onx_codec name header library)
+  find_path(ONX_${name}_INCLUDE ${header} PATH_SUFFIXES ${ARGN})
+  find_library(ONX_${name}_LIBRARY ${library})
+  mark_as_advanced(ONX_${name}_INCLUDE ONX_${name}_LIBRARY)
+  set(soname)
+  if(ONX_${name}_INCLUDE AND ONX_${name}_LIBRARY AND CMAKE_READELF)
+    execute_process(COMMAND ${CMAKE_READELF} -d ${ONX_${name}_LIBRARY} OUTPUT_VARIABLE dynamic
+      ERROR_QUIET)
+    string(REGEX MATCH "SONAME[^[]*\\[([^]]+)\\]" soname "${dynamic}")
+  endif()
+  if(soname)
+    list(APPEND onx_codec_definitions "ONX_HAVE_${name}=\"${CMAKE_MATCH_1}\"")
+    list(APPEND onx_codec_includes ${ONX_${name}_INCLUDE})
+    set(onx_codec_definitions ${onx_codec_definitions} PARENT_SCOPE)
+    set(onx_codec_includes ${onx_codec_includes} PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(ONX_CODECS)
+  onx_codec(JPEG jpeglib.h jpeg)
+  onx_codec(TIFF tiffio.h tiff)
+  onx_codec(WEBP webp/decode.h webp)
+  onx_codec(JP2 openjpeg.h openjp2 openjpeg-2.5 openjpeg-2.4 openjpeg-2.3)
+endif()
