@@ -19,15 +19,15 @@ static const cli_option options[] = {
 /* A plan, and the columns of the widest texts in it. */
 typedef struct layout {
     const onx_plan *plan;
-    int op, kernel;
+    int op, kernel, depth;
 } layout;
 
 static int wider(int width, const char *text) {
     return strlen(text) > (size_t)width ? (int)strlen(text) : width;
 }
 
-static layout layout_of(const onx_plan *plan) {
-    layout l = {.plan = plan};
+static layout layout_of(const onx_plan *plan, int depth) {
+    layout l = {.plan = plan, .depth = depth};
     for (size_t i = 0; i < onx_plan_step_count(plan); i++) {
         const onx_plan_step *s = onx_plan_step_at(plan, i);
         l.op = wider(l.op, s->op);
@@ -128,7 +128,7 @@ static void put_names(const onx_plan *plan, size_t n, const uint32_t *values) {
 
 static void put_step(const layout *l, size_t index) {
     const onx_plan_step *s = onx_plan_step_at(l->plan, index);
-    printf("%5zu  %-*s  %-*s  ", index, l->op, s->op, l->kernel, s->kernel);
+    printf("%*s%5zu  %-*s  %-*s  ", 2 * l->depth, "", index, l->op, s->op, l->kernel, s->kernel);
     put_names(l->plan, s->n_out, s->out);
     fputs(" = ", stdout);
     put_names(l->plan, s->n_in, s->in);
@@ -188,10 +188,26 @@ static void put_scratch(const layout *l) {
     put_step(l, at);
 }
 
+/* The steps, and below each those of the graphs inside it: as deep as onx runs. */
+static void put_steps(const layout *l) {
+    for (size_t i = 0; i < onx_plan_step_count(l->plan); i++) {
+        const onx_plan_step *s = onx_plan_step_at(l->plan, i);
+        put_step(l, i);
+        for (size_t c = 0; c < s->n_children; c++) {
+            layout inner = layout_of(s->children[c], l->depth + 1);
+            printf("%*s       %s", 2 * l->depth, "", onx_plan_name(s->children[c]));
+            if (onx_plan_slab(s->children[c]))
+                printf(", slab %s", cli_bytes(onx_plan_slab(s->children[c])).s);
+            putchar('\n');
+            put_steps(&inner);
+        }
+    }
+}
+
 static void put_all(const layout *l) {
     const onx_plan *plan = l->plan;
     printf("\nsteps\n");
-    for (size_t i = 0; i < onx_plan_step_count(plan); i++) put_step(l, i);
+    put_steps(l);
     printf("\nvalues\n");
     put_value_heading();
     for (size_t i = 0; i < onx_plan_value_count(plan); i++) put_value(onx_plan_value_at(plan, i));
@@ -200,7 +216,7 @@ static void put_all(const layout *l) {
 static int put_text(const runner *r, const onx_plan *plan) {
     size_t steps = onx_plan_step_count(plan), values = onx_plan_value_count(plan);
     tally *rows = calloc((steps > values ? steps : values) + 1, sizeof *rows);
-    layout l = layout_of(plan);
+    layout l = layout_of(plan, 0);
     if (!rows) return cli_no_memory(r->args->command);
     cli_puts(stdout, r->args->files[0]);
     printf(": %s, %zu thread%s\n", onx_session_cpu(r->session), onx_session_threads(r->session),
@@ -227,6 +243,20 @@ static void put_list(json *j, const char *key, size_t n, const uint32_t *values)
     json_close(j);
 }
 
+static void put_body_json(json *j, const onx_plan *plan);
+
+static void put_children_json(json *j, const onx_plan_step *s) {
+    if (!s->n_children) return;
+    json_open(j, "graphs", '[');
+    for (size_t i = 0; i < s->n_children; i++) {
+        json_open(j, NULL, '{');
+        json_string(j, "name", onx_plan_name(s->children[i]));
+        put_body_json(j, s->children[i]);
+        json_close(j);
+    }
+    json_close(j);
+}
+
 static void put_step_json(json *j, const onx_plan_step *s) {
     json_open(j, NULL, '{');
     json_string(j, "node", s->node);
@@ -237,6 +267,7 @@ static void put_step_json(json *j, const onx_plan_step *s) {
     put_list(j, "out", s->n_out, s->out);
     json_number(j, "overwrites", s->overwrites);
     json_size(j, "scratch", s->scratch);
+    put_children_json(j, s);
     json_close(j);
 }
 
@@ -252,6 +283,20 @@ static void put_value_json(json *j, const onx_plan_value *v) {
     json_close(j);
 }
 
+static void put_body_json(json *j, const onx_plan *plan) {
+    json_size(j, "slab", onx_plan_slab(plan));
+    json_size(j, "bound", onx_plan_bound(plan));
+    json_size(j, "packed", onx_plan_packed(plan));
+    json_open(j, "steps", '[');
+    for (size_t i = 0; i < onx_plan_step_count(plan); i++)
+        put_step_json(j, onx_plan_step_at(plan, i));
+    json_close(j);
+    json_open(j, "values", '[');
+    for (size_t i = 0; i < onx_plan_value_count(plan); i++)
+        put_value_json(j, onx_plan_value_at(plan, i));
+    json_close(j);
+}
+
 static int put_json(const runner *r, const onx_plan *plan) {
     json j;
     json_begin(&j, stdout);
@@ -259,17 +304,7 @@ static int put_json(const runner *r, const onx_plan *plan) {
     json_string(&j, "model", r->args->files[0]);
     json_string(&j, "cpu", onx_session_cpu(r->session));
     json_size(&j, "threads", onx_session_threads(r->session));
-    json_size(&j, "slab", onx_plan_slab(plan));
-    json_size(&j, "bound", onx_plan_bound(plan));
-    json_size(&j, "packed", onx_plan_packed(plan));
-    json_open(&j, "steps", '[');
-    for (size_t i = 0; i < onx_plan_step_count(plan); i++)
-        put_step_json(&j, onx_plan_step_at(plan, i));
-    json_close(&j);
-    json_open(&j, "values", '[');
-    for (size_t i = 0; i < onx_plan_value_count(plan); i++)
-        put_value_json(&j, onx_plan_value_at(plan, i));
-    json_close(&j);
+    put_body_json(&j, plan);
     json_close(&j);
     return CLI_OK;
 }

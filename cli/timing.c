@@ -120,38 +120,16 @@ void timing_json(const timing *t, json *j, const char *key) {
     json_close(j);
 }
 
-static void put_event(json *j, const onx_profile_event *e) {
-    json_open(j, NULL, '{');
-    json_string(j, "name", e->node);
-    json_string(j, "cat", e->op);
-    json_string(j, "ph", "X"); /* begin and duration in one */
-    json_real(j, "ts", (double)e->start_ns / 1e3);
-    json_real(j, "dur", (double)e->ns / 1e3);
-    json_number(j, "pid", 1);
-    json_number(j, "tid", e->thread);
-    json_open(j, "args", '{');
-    json_string(j, "op", e->op);
-    json_string(j, "kernel", e->kernel);
-    json_string(j, "shapes", e->shapes);
-    json_size(j, "bytes", e->bytes);
-    json_close(j);
-    json_close(j);
+static int write_file(void *user, const void *data, size_t size) {
+    return fwrite(data, 1, size, user) == size ? 0 : -1;
 }
 
 int timing_save(const cli_command *command, const onx_profile *profile, const char *path) {
-    json j;
     FILE *out = cli_is_stdio(path) ? stdout : fopen(path, "w");
     bool ok = out != NULL;
     if (ok) {
-        json_begin(&j, out);
-        json_open(&j, NULL, '{');
-        json_string(&j, "displayTimeUnit", "ms");
-        json_open(&j, "traceEvents", '[');
-        for (size_t i = 0; i < onx_profile_count(profile); i++)
-            put_event(&j, onx_profile_event_at(profile, i));
-        json_close(&j);
-        json_close(&j);
-        ok = !ferror(out);
+        onx_writer writer = {out, write_file};
+        ok = !onx_profile_write(profile, ONX_PROFILE_TRACE, &writer, NULL);
         if (out != stdout) ok = fclose(out) == 0 && ok;
     }
     if (!ok) cli_note(command, "%s: cannot be written: %s", path, strerror(errno));

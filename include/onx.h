@@ -1386,7 +1386,7 @@ typedef struct onx_session_options {
      * CPUExecutionProvider and CUDAExecutionProvider. One that is not in this build is passed over
      * when one that is follows, else UNSUPPORTED. NULL: what there is. */
     const char *providers;
-    const char *cpu;       /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
+    const char *cpu; /* at most this instruction set: "avx2"; NULL: $ONX_CPU, or the best */
     /* Of a run; 0: as many as the process may use. Weights are packed with all of these. */
     size_t threads;
     onx_level level;
@@ -1394,7 +1394,7 @@ typedef struct onx_session_options {
      * (which sessions without a limit share), memory of runs, outputs that the caller has not given
      * back. More is NO_MEMORY, and the session stays usable. 0: no limit of its own. */
     size_t memory_limit;
-    size_t n_sizes;      /* dimensions that are fixed ahead */
+    size_t n_sizes; /* dimensions that are fixed ahead */
     const onx_size *sizes;
     /* Initializers that take the place of those of the model with their names, whose own data may
      * be missing; that define what the model leaves open; or that fix an input, which then is none
@@ -1485,19 +1485,25 @@ typedef struct onx_profile_event {
     const char *shapes; /* "float[1,3,224,224] float[64,3,7,7] -> float[1,64,112,112]" */
     int64_t start_ns, ns;
     size_t bytes;    /* read and written */
-    uint32_t thread; /* of the run */
+    uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
 } onx_profile_event;
 ONX_API onx_status onx_profile_new(onx_context *ctx, onx_profile **out);
 ONX_API void onx_profile_free(onx_profile *profile);
 ONX_API size_t onx_profile_count(const onx_profile *profile);
 ONX_API const onx_profile_event *onx_profile_event_at(const onx_profile *profile, size_t index);
+typedef enum onx_profile_format {
+    ONX_PROFILE_TABLE, /* for people: a line for each node and its shapes, the longest first */
+    ONX_PROFILE_TRACE, /* JSON for Chrome's about:tracing, which Perfetto reads, too */
+} onx_profile_format;
+ONX_API onx_status onx_profile_write(const onx_profile *profile, onx_profile_format format,
+                                     const onx_writer *writer, onx_diag *diag);
 
 /* The plan for inputs of the shapes of `in` (data may be NULL): steps, kernels, where values
  * lie. */
 typedef struct onx_plan_value {
     const char *name;
-    char type[128]; /* "float[1,64,112,112]"; "?" when it is known only in the run */
+    char type[128]; /* "float[1,64,112,112]"; "float[1,?]", "?": some is known only in the run */
     /* "slab"; "share": the place of another value; "input", "output", "constant"; "bind": computed
      * while binding; "run": its size is known only in the run */
     const char *where;
@@ -1511,11 +1517,16 @@ typedef struct onx_plan_step {
     const uint32_t *in, *out; /* values; UINT32_MAX: absent */
     int32_t overwrites;       /* which input output 0 is written over; -1: none */
     size_t scratch;
+    /* Of the graphs inside the node, which belong to this plan. They have slabs of their own; where
+     * the sizes that come in are known only in the run, so are theirs. */
+    size_t n_children;
+    const struct onx_plan *const *children;
 } onx_plan_step;
 typedef struct onx_plan onx_plan;
 ONX_API onx_status onx_plan_new(onx_session *session, size_t n_in, const onx_arg *in,
                                 onx_plan **out, onx_diag *diag);
 ONX_API void onx_plan_free(onx_plan *plan);
+ONX_API const char *onx_plan_name(const onx_plan *plan); /* of a child: "then_branch"; else "" */
 ONX_API size_t onx_plan_step_count(const onx_plan *plan);
 ONX_API const onx_plan_step *onx_plan_step_at(const onx_plan *plan, size_t index);
 ONX_API size_t onx_plan_value_count(const onx_plan *plan);

@@ -64,9 +64,6 @@ static const struct {
     int opset;
     const char *inputs, *node;
 } own[] = {
-    {1, "float[2,2] x = {1,2,3,4}, float t = {2}, float a = {1}", "Tile(x, t, a)"},
-    {18, "string[1,2,2] x = {\"a\",\"b\",\"c\",\"d\"}, int64[2] s = {1,4}, int64[2] b = {1,2}",
-     "Col2Im<strides=[1,2]>(x, s, b)"},
     {21,
      "float[1,2,2] x = {0.5,-0.5,1,-0.5}, "
      "float[2,6] w = {2,1,2,1,1,0.5,-1.5,2,0.25,2,-1,1}, "
@@ -112,6 +109,9 @@ static const struct {
      "com.microsoft.SkipSimplifiedLayerNormalization(x, s, g)"},
     {21, "float[2,3] x = {-1,1,0.5,-1,1,2}, float[3] g = {0.25,-1.5,-1}",
      "SimplifiedLayerNormalization(x, g)"},
+    {1, "float[2,2] x = {1,2,3,4}, float t = {2}, float a = {1}", "Tile(x, t, a)"},
+    {18, "string[1,2,2] x = {\"a\",\"b\",\"c\",\"d\"}, int64[2] s = {1,4}, int64[2] b = {1,2}",
+     "Col2Im<strides=[1,2]>(x, s, b)"},
     {9, "float[2,3] x = {1,2,3,4,5,6}, int64[1,2] i = {0,1}, float[1,2] u = {7,8}",
      "Scatter(x, i, u)"},
     {2, "float[1,2,3,1] x = {1,-2,3,-4,5,-6}", "GlobalLpPool<p=3>(x)"},

@@ -62,20 +62,105 @@ TEST(runs) {
     onx_session_free(s);
 }
 
-TEST(in_place) { /* Add(x,y) → z; Abs(z) → a: one buffer */
+/* What a plan for two inputs of 1,000 elements says; at level 0, with kernels without scratch. */
+static onx_plan *plan_of(const char *text, onx_session **session) {
     onx_session_options options = ONX_INIT(onx_session_options);
     options.level = ONX_LEVEL_NONE;
-    options.cpu = "ref"; /* whose kernels need no scratch */
-    onx_session *s = open_session(NULL, add_abs, &options);
-    REQUIRE(s);
+    options.cpu = "ref";
+    *session = open_session(NULL, text, &options);
     onx_arg in[2] = {floats(1000, NULL), floats(1000, NULL)};
     onx_plan *plan = NULL;
-    CHECK_EQ(onx_plan_new(s, 2, in, &plan, NULL), ONX_OK);
+    if (*session) CHECK_EQ(onx_plan_new(*session, 2, in, &plan, NULL), ONX_OK);
+    return plan;
+}
+
+TEST(in_place) { /* Add(x, y) → z; Abs(z) → w: one buffer, that of w */
+    onx_session *s = NULL;
+    onx_plan *plan = plan_of(HEADER "g (float[N] x, float[N] y) => (float[N] w) {\n"
+                                    "  z = Add(x, y)\n  w = Abs(z)\n}\n",
+                             &s);
     REQUIRE(plan);
-    CHECK_EQ(onx_plan_step_count(plan), 3);
     CHECK_EQ(onx_plan_step_at(plan, 1)->overwrites, 0);
-    CHECK_EQ(onx_plan_slab(plan), 4032); /* 4,000 bytes, aligned */
+    CHECK_EQ(strcmp(onx_plan_value_at(plan, 2)->where, "share"), 0);
+    CHECK_EQ(strcmp(onx_plan_value_at(plan, 3)->where, "output"), 0);
+    CHECK_EQ(onx_plan_slab(plan), 0);
+    onx_plan_free(plan);
+    onx_session_free(s);
+    /* and where none of them is an output: 4,000 bytes, aligned */
+    plan = plan_of(HEADER "g (float[N] x, float[N] y) => (float w) {\n"
+                          "  z = Add(x, y)\n  a = Abs(z)\n  w = ReduceSum<keepdims = 0>(a)\n}\n",
+                   &s);
+    REQUIRE(plan);
+    CHECK_EQ(onx_plan_step_at(plan, 1)->overwrites, 0);
+    CHECK_EQ(onx_plan_value_at(plan, 3)->offset, onx_plan_value_at(plan, 2)->offset);
+    CHECK_EQ(onx_plan_slab(plan), 4032);
     CHECK_EQ(onx_plan_bound(plan), 4032);
+    onx_plan_free(plan);
+    onx_session_free(s);
+}
+
+/* Values that lodge in an output, next to others that must not: views that live on, two at once, a
+ * value that is needed again, an output that is read and shown after it is there. */
+TEST(lodging) {
+    static const char text[] = HEADER
+        "g (float[N] x, float[N] y) => (float[N] w, float[N] u, float[M,2] v, float[N] t) {\n"
+        "  half = Constant<value_ints = [-1, 2]>()\n  flat = Constant<value_ints = [-1]>()\n"
+        "  z = Add(x, y)\n  view = Reshape(z, half)\n  w = Abs(z)\n"
+        "  n = Neg(view)\n  v = Relu(n)\n"
+        "  p = Sub(x, y)\n  q = Mul(x, y)\n  r = Add(p, q)\n  u = Neg(r)\n"
+        "  shown = Reshape(u, half)\n  m = Relu(shown)\n  l = Reshape(m, flat)\n"
+        "  a = Add(l, u)\n  b = Add(a, w)\n  t = Sub(b, a)\n}\n";
+    enum { N = 6 };
+    float x[N] = {1, -2, 3, -4, 5, -6}, y[N] = {2, 2, -9, 2, -2, 1};
+    for (int way = 0; way < 8; way++) {
+        onx_session_options options = ONX_INIT(onx_session_options);
+        options.level = way & 1 ? ONX_LEVEL_NONE : ONX_LEVEL_ALL;
+        options.cpu = way & 2 ? "ref" : NULL;
+        options.dynamic = way & 4;
+        onx_session *s = open_session(NULL, text, &options);
+        REQUIRE(s);
+        onx_arg in[2] = {floats(N, x), floats(N, y)}, out[4] = {{0}};
+        CHECK_EQ(onx_session_run(s, 2, in, 4, out, NULL, NULL), ONX_OK);
+        for (int i = 0; i < N; i++) {
+            float z = x[i] + y[i], w = z < 0 ? -z : z, u = -(x[i] - y[i] + x[i] * y[i]);
+            float a = (u > 0 ? u : 0) + u;
+            CHECK(((float *)out[0].data)[i] == w);
+            CHECK(((float *)out[1].data)[i] == u);
+            CHECK(((float *)out[2].data)[i] == (z < 0 ? -z : 0));
+            CHECK(((float *)out[3].data)[i] == a + w - a);
+        }
+        for (int i = 0; i < 4; i++) onx_arg_clear(&out[i]);
+        onx_session_free(s);
+    }
+}
+
+/* Graphs inside nodes have plans of their own, with sizes where those of all that comes in are
+ * known. */
+TEST(inner_plans) {
+    onx_session *s = NULL;
+    onx_plan *plan =
+        plan_of(HEADER "g (float[N] x, float[N] y) => (float[N] w) {\n"
+                       "  n = Constant<value_int = 3>()\n  yes = Constant<value = bool {1}>()\n"
+                       "  one = Size(x)\n  c = Cast<to = 9>(one)\n"
+                       "  k = If (c) <then_branch = t () => (float[N] e) {\n"
+                       "      f = Mul(x, y)\n  g = Cos(f)\n  h = Add(g, f)\n  e = Sub(g, h) },\n"
+                       "    else_branch = e () => (float[N] x1) { x1 = Identity(x) }>\n"
+                       "  w = Loop (n, yes, k) <body = b (int64 i, bool q, float[N] a) => (bool d, "
+                       "float[N] o)\n    { d = Identity(q)\n  o = Mul(a, y) }>\n}\n",
+                &s);
+    REQUIRE(plan);
+    size_t n = onx_plan_step_count(plan);
+    const onx_plan_step *branch = onx_plan_step_at(plan, n - 2),
+                        *loop = onx_plan_step_at(plan, n - 1);
+    REQUIRE(branch->n_children == 2 && loop->n_children == 1);
+    const onx_plan *then = branch->children[0], *body = loop->children[0];
+    CHECK_EQ(strcmp(onx_plan_name(then), "then_branch"), 0);
+    CHECK_EQ(strcmp(onx_plan_name(body), "body"), 0);
+    CHECK_EQ(onx_plan_step_count(then), 4);
+    CHECK_EQ(strcmp(onx_plan_step_at(then, 1)->op, "Cos"), 0);
+    CHECK_EQ(onx_plan_slab(then), 4032); /* g or f; the other lodges in e */
+    CHECK_EQ(onx_plan_slab(body), 0);    /* what comes in depends on the run */
+    CHECK_EQ(strcmp(onx_plan_step_at(body, 1)->op, "Mul"), 0);
     onx_plan_free(plan);
     onx_session_free(s);
 }
@@ -523,7 +608,7 @@ TEST(weights_are_shared) {
     CHECK_EQ(heap.bytes, 0);
 }
 
-TEST_MAIN(E(runs) E(in_place) E(wrong_arguments) E(odd_outputs) E(values_by_name) E(objects)
-              E(cancelling) E(cancelling_kernels) E(no_allocation) E(allocation_failures)
-                  E(memory_limit) E(internal_is_refused) E(many_threads) E(second_device)
-                      E(growing_past) E(weights_are_shared))
+TEST_MAIN(E(runs) E(in_place) E(lodging) E(inner_plans) E(wrong_arguments) E(odd_outputs)
+              E(values_by_name) E(objects) E(cancelling) E(cancelling_kernels) E(no_allocation)
+                  E(allocation_failures) E(memory_limit) E(internal_is_refused) E(many_threads)
+                      E(second_device) E(growing_past) E(weights_are_shared))

@@ -84,6 +84,7 @@ static void mark_lives(onx_program *p) {
         if (step->when == ONX_WHEN_EARLY) continue;
         for (uint32_t i = 0; i < step->n_in; i++)
             if (step->in[i] != ONX_NO_SLOT) p->slots[step->in[i]].last = (uint32_t)s;
+        if (step->kernel->flags & ONX_KERNEL_VIEW) p->slots[step->in[0]].viewed = true;
         for (uint32_t c = 0; c < step->n_children; c++)
             for (size_t k = 0; k < step->children[c]->n_captures; k++) {
                 const onx_program *child = step->children[c];

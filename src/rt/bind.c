@@ -1,8 +1,10 @@
 /* bind.c: from the shapes of inputs to sizes, plans and places: cheap enough to be done before
  * every run. No graph work and no allocation, but for a slab that must grow.
  *
- * Steps are walked in the order in which they run. Outputs get places, scratch a place for the one
- * step, and what dies gives its place back; so the plan is right by construction. */
+ * Steps are walked in the order in which they run: once for sizes, once for places. Outputs get
+ * places, scratch a place for the one step, and what dies gives its place back; so the plan is right
+ * by construction. A value that an output of the program is written over, step by step, lodges in
+ * the memory of that output: Add(x, y) → z; Abs(z) → w is computed in w alone. */
 #include "rt/engine.h"
 
 #include "base/thread.h"
@@ -55,8 +57,27 @@ static bool can_overwrite(const onx_frame *frame, uint32_t index, uint32_t i, si
     uint32_t slot = step->in[i];
     if (!is_open(step, i)) return false;
     const onx_place *root = &frame->places[frame->places[slot].root];
-    return root->slab && root->shares == 1 && dies_at(frame, slot, index) &&
-           frame->values[slot].bytes == bytes && frame->program->slots[slot].device == step->device;
+    bool alone = root->slab ? root->shares == 1 : root->lodged && root->shares == 2;
+    return alone && dies_at(frame, slot, index) && frame->values[slot].bytes == bytes &&
+           frame->program->slots[slot].device == step->device;
+}
+
+/* The output that a new value is written over in the end; ONX_NO_SLOT: none. */
+static uint32_t output_ahead(const onx_frame *frame, uint32_t slot) {
+    const onx_program *p = frame->program;
+    size_t bytes = frame->values[slot].bytes;
+    while (!p->slots[slot].output) {
+        uint32_t last = p->slots[slot].last, i = 0;
+        if (last == ONX_NO_SLOT || p->slots[slot].viewed || p->steps[last].when != ONX_WHEN_RUN)
+            return ONX_NO_SLOT;
+        const onx_step *step = &p->steps[last];
+        while (i < step->n_in && step->in[i] != slot) i++;
+        if (i == step->n_in || !is_open(step, i) || !step->n_out || step->out[0] == ONX_NO_SLOT ||
+            p->slots[slot].device != step->device || frame->values[step->out[0]].bytes != bytes)
+            return ONX_NO_SLOT;
+        slot = step->out[0];
+    }
+    return p->slots[slot].device == p->engine->host ? slot : ONX_NO_SLOT;
 }
 
 static void share(onx_frame *frame, uint32_t slot, uint32_t with) {
@@ -65,14 +86,26 @@ static void share(onx_frame *frame, uint32_t slot, uint32_t with) {
     frame->places[root].shares++;
 }
 
+/* Which input lies where the output of the program goes? */
+static onx_status note_lodger(onx_frame *frame, uint32_t index, uint32_t o) {
+    const onx_step *step = &frame->program->steps[index];
+    for (uint32_t i = 0; o == 0 && i < step->n_in && i < 32; i++)
+        if (step->in[i] != ONX_NO_SLOT && step->in[i] != step->out[0] &&
+            frame->places[step->in[i]].root == step->out[0])
+            frame->overwrites[index] = (int32_t)i;
+    frame->places[step->out[o]].lodged = false; /* from now on it is there itself */
+    return ONX_OK;
+}
+
 static onx_status place_output(onx_frame *frame, uint32_t index, uint32_t o) {
     const onx_step *step = &frame->program->steps[index];
     uint32_t slot = step->out[o];
     if (slot == ONX_NO_SLOT) return ONX_OK;
     size_t bytes = frame->values[slot].bytes;
     onx_place *place = &frame->places[slot];
+    if (frame->program->slots[slot].output) return note_lodger(frame, index, o);
     *place = (onx_place){.root = slot, .shares = 1, .bytes = bytes};
-    if (frame->program->slots[slot].output || !bytes) return ONX_OK;
+    if (!bytes) return ONX_OK;
     if (o == 0 && step->kernel->flags & ONX_KERNEL_VIEW) {
         share(frame, slot, step->in[0]);
         return ONX_OK;
@@ -81,6 +114,12 @@ static onx_status place_output(onx_frame *frame, uint32_t index, uint32_t o) {
         if (!can_overwrite(frame, index, i, bytes)) continue;
         share(frame, slot, step->in[i]);
         frame->overwrites[index] = (int32_t)i;
+        return ONX_OK;
+    }
+    uint32_t output = output_ahead(frame, slot);
+    if (output != ONX_NO_SLOT && frame->places[output].shares == 1) {
+        share(frame, slot, output);
+        frame->places[output].lodged = true;
         return ONX_OK;
     }
     place->slab = true;
@@ -168,9 +207,8 @@ static onx_status sizes(onx_frame *frame, uint32_t index) {
     return status;
 }
 
-static onx_status bind_run(onx_frame *frame, uint32_t index) {
+static onx_status place_step(onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
-    ONX_TRY(sizes(frame, index));
     frame->overwrites[index] = -1;
     for (uint32_t o = 0; o < step->n_out; o++) ONX_TRY(place_output(frame, index, o));
     return place_scratch(frame, index);
@@ -270,12 +308,14 @@ static void start_over(onx_frame *frame) {
 static onx_status bind_all(onx_frame *frame) {
     const onx_program *program = frame->program;
     start_over(frame);
+    for (uint32_t i = 0; i < program->n_steps; i++)
+        if (program->steps[i].when == ONX_WHEN_EARLY)
+            ONX_TRY(bind_early(frame, i));
+        else if (program->steps[i].when == ONX_WHEN_RUN)
+            ONX_TRY(sizes(frame, i));
     for (uint32_t i = 0; i < program->n_steps; i++) {
         const onx_step *step = &program->steps[i];
-        if (step->when == ONX_WHEN_EARLY)
-            ONX_TRY(bind_early(frame, i));
-        else if (step->when == ONX_WHEN_RUN)
-            ONX_TRY(bind_run(frame, i));
+        if (step->when == ONX_WHEN_RUN) ONX_TRY(place_step(frame, i));
         for (uint32_t d = 0; d < step->n_dies && step->when != ONX_WHEN_EARLY; d++)
             if (!program->slots[step->dies[d]].late) give_place(frame, step->dies[d]);
     }

@@ -53,6 +53,7 @@ typedef struct onx_slot {
     bool output;          /* of the program (also one that is only asked for now and then) */
     bool late;            /* its shape is known only in the run */
     bool early;           /* its value is known at bind */
+    bool viewed;          /* a step shows its bytes in another shape */
     uint32_t last;        /* the last step that needs it; ONX_NO_SLOT: none */
     bool owned;           /* a constant whose data belongs to the program */
     uint32_t maker;       /* of a TEMP: the step that computes it */
@@ -201,6 +202,7 @@ typedef struct onx_place { /* where the bytes of a slot are, from bind */
     uint32_t root;         /* the slot whose place it shares; itself: its own */
     uint32_t shares;       /* of a root: slots that share it and live */
     bool slab;             /* of a root: in the slab, at: */
+    bool lodged;           /* of an output of the program: values lie there before it does */
     size_t offset, bytes;
 } onx_place;
 

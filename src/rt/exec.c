@@ -50,17 +50,17 @@ static void point(onx_frame *frame) {
                     : (char *)frame->slabs[program->steps[i].device].data + frame->scratch[i];
 }
 
-static void tell(const onx_frame *frame, const onx_run *run, uint32_t index) {
-    const onx_node *node = frame->program->steps[index].node;
-    run->progress(run->progress_user, index, frame->program->n_steps,
-                  node && node->name.size ? node->name.data : "");
-}
-
 /* A kernel that reads what nobody wrote is found by results that change with the poison. */
 static void poison(const onx_frame *frame) {
     const onx_engine *engine = frame->program->engine;
     const onx_slab *slab = &frame->slabs[engine->host];
     if (engine->poison && slab->bytes) memset(slab->data, engine->poison, slab->bytes);
+}
+
+static void tell(const onx_frame *frame, const onx_run *run, uint32_t index) {
+    const onx_node *node = frame->program->steps[index].node;
+    run->progress(run->progress_user, index, frame->program->n_steps,
+                  node ? onx_node_name(node) : "");
 }
 
 onx_status onx_frame_run(onx_frame *frame, onx_run *run) {

@@ -11,7 +11,13 @@ struct onx_profile {
     onx_arena arena; /* texts */
     onx_profile_event *events;
     size_t n, cap;
+    const void **threads; /* that ran steps: see here() */
+    size_t n_threads, cap_threads;
 };
+
+onx_context *onx_profile_context(const onx_profile *profile) {
+    return profile->ctx;
+}
 
 static void put(char *text, size_t size, size_t *at, const char *piece) {
     while (*piece && *at + 1 < size) text[(*at)++] = *piece++;
@@ -121,12 +127,30 @@ static bool describe(onx_profile *profile, const onx_frame *frame, uint32_t inde
     return event->node && event->op && event->kernel && event->shapes;
 }
 
+/* An address that no other thread has. */
+static const void *here(void) {
+    static _Thread_local const char mark = 0;
+    return &mark;
+}
+
+static bool number_thread(onx_profile *profile, uint32_t *out) {
+    size_t i = 0;
+    while (i < profile->n_threads && profile->threads[i] != here()) i++;
+    *out = (uint32_t)i;
+    if (i < profile->n_threads) return true;
+    if (!onx_arena_grow(&profile->arena, &profile->threads, &profile->cap_threads, i,
+                        sizeof *profile->threads))
+        return false;
+    profile->threads[profile->n_threads++] = here();
+    return true;
+}
+
 onx_status onx_profile_add(onx_profile *profile, const onx_frame *frame, uint32_t step,
                            int64_t start, int64_t end) {
     onx_profile_event event = {.start_ns = start, .ns = end - start};
     onx_mutex_lock(&profile->lock);
     bool ok =
-        describe(profile, frame, step, &event) &&
+        describe(profile, frame, step, &event) && number_thread(profile, &event.thread) &&
         onx_arena_grow(&profile->arena, &profile->events, &profile->cap, profile->n, sizeof event);
     if (ok) profile->events[profile->n++] = event;
     onx_mutex_unlock(&profile->lock);

@@ -4,6 +4,7 @@
 
 #include "rt/engine.h"
 
+onx_context *onx_profile_context(const onx_profile *profile);
 onx_status onx_profile_add(onx_profile *profile, const onx_frame *frame, uint32_t step,
                            int64_t start, int64_t end) ONX_MUST_CHECK;
 /* "float[1,3]", "sequence": cut to fit. */

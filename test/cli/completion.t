@@ -122,6 +122,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--no-color
 |--nodes
 |--only
+|--operators
 |--ops
 |--opset
 |--output

@@ -1,6 +1,7 @@
 /* attend_ref.c: the loops of attention, in double precision, for all types. Where a type is given
  * for a stage, values are rounded to it there, as the bodies of the operators do. */
 #include "ops/attention/attend_ref.h"
+#include "ops/softmax/softmax_ref.h"
 #include "ops/view/move_ref.h"
 
 #include <math.h>
@@ -174,7 +175,7 @@ static void bend(const onx_attend *of, double *x, int64_t n) {
 
 /* In steps as NumPy makes them in a small type: the differences, their powers and the sum round. */
 static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
-    double max = -INFINITY, sum = 0, sink = 0;
+    double max = -INFINITY, sum, sink = 0;
     if (of->sink) {
         onx_rows sinks = {.data = of->sink->data, .dtype = (onx_dtype)of->sink->dtype};
         onx_rows_get(&sinks, (size_t)h, 1, &sink);
@@ -187,7 +188,7 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     onx_round_to(of->soft, x, n);
     for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
     onx_round_to(of->soft, x, n);
-    for (int64_t j = 0; j < n; j++) sum += x[j];
+    sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
     onx_round_to(of->soft, &sum, 1);
     for (int64_t j = 0; j < n; j++) x[j] /= sum;
