@@ -135,7 +135,7 @@ static bool cover(type_table *t, binding *b, const onx_inference *inference,
     (void)onx_inference_type(inference, value, type, sizeof type);
     plain_type(type);
     (void)snprintf(variable, sizeof variable, "%.*s", (int)p->type.size, p->type.data);
-    (void)snprintf(name, sizeof name, "%.8s=%.50s", variable, type);
+    (void)snprintf(name, sizeof name, "%.12s=%.50s", variable, type);
     if (!p->heterogeneous && !bind(b, name)) return false;
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->names[i], name) == 0) return t->covered[i] = true;

@@ -183,7 +183,8 @@ def pair_cast(types, allowed):
 PAIRS = {
     "BitCast": pair_bitcast,
     "CastLike": pair_cast,
-    "com.microsoft::GroupQueryAttention": lambda types, allowed: {**types, "T_CACHE": types["T"]},
+    "com.microsoft::GroupQueryAttention": lambda types, allowed: {
+        **types, "T_CACHE": types["T"] if "float16" in allowed["T_CACHE"] else types["T_CACHE"]},
 }
 
 

@@ -1,6 +1,7 @@
 /* attend_ref.c: the loops of attention, in double precision, for all types. Where a type is given
  * for a stage, values are rounded to it there, as the bodies of the operators do. */
 #include "ops/attention/attend_ref.h"
+#include "ops/softmax/softmax_ref.h"
 #include "ops/view/move_ref.h"
 
 #include <math.h>
@@ -90,6 +91,8 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
                               int64_t v_head) {
     size_t rows = (size_t)rows_of_block(q_len, keys), width, row = 0, bytes;
     size_t wider = (size_t)(head > v_head ? head : v_head);
+    bool shows = call->n_out > 3 && call->out[3];
+    if (v_head == 0 && !shows) return ONX_OK;
     bool fits = onx_add_size((size_t)head, (size_t)v_head, &width) &&
                 onx_add_size(width, (size_t)keys, &width) && onx_mul_size(width, rows, &row) &&
                 onx_add_size(row, wider, &row) && onx_mul_size(row, sizeof(double), &bytes) &&
@@ -153,7 +156,7 @@ static bool make_products(const block *k) {
 /* A row of the output that shows scores; keys that it has beyond are 0. */
 static void show(const block *k, int64_t s, int64_t stage, const onx_seen *seen, double *scores) {
     const onx_attend *of = k->of;
-    if (!of->shown || of->show != stage) return;
+    if (!of->shown || !of->shown->count || of->show != stage) return;
     int64_t width = of->shown->dims[3], n = k->keys < width ? k->keys : width;
     onx_rows to = onx_rows_of(of->shown, 0);
     size_t at = onx_rows_at(&to, k->b, k->h, s), size = onx_dtype_bits(to.dtype) / 8;
@@ -174,7 +177,7 @@ static void bend(const onx_attend *of, double *x, int64_t n) {
 
 /* In steps as NumPy makes them in a small type: the differences, their powers and the sum round. */
 static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
-    double max = -INFINITY, sum = 0, sink = 0;
+    double max = -INFINITY, sum, sink = 0;
     if (of->sink) {
         onx_rows sinks = {.data = of->sink->data, .dtype = (onx_dtype)of->sink->dtype};
         onx_rows_get(&sinks, (size_t)h, 1, &sink);
@@ -187,7 +190,7 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     onx_round_to(of->soft, x, n);
     for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
     onx_round_to(of->soft, x, n);
-    for (int64_t j = 0; j < n; j++) sum += x[j];
+    sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
     onx_round_to(of->soft, &sum, 1);
     for (int64_t j = 0; j < n; j++) x[j] /= sum;

@@ -163,7 +163,8 @@ static onx_status check_targets(const onx_call *call) {
 
 static onx_status run(onx_call *call) {
     const plan *p = call->plan;
-    char *scratch = (char *)call->scratch + p->tasks * 2 * sizeof(double);
+    char *scratch = call->scratch;
+    if (p->tasks) scratch += p->tasks * 2 * sizeof(double);
     job j = {.p = p, .st = call->state, .sums = call->scratch};
     double sum = 0, weights = 0;
     ONX_TRY(check_targets(call));

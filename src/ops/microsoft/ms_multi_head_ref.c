@@ -1,5 +1,5 @@
-/* ms_multi_head_ref.c: MultiHeadAttention: plain kernel: its inputs, in all their forms; the rest is
- * in ms_heads_ref.c.
+/* ms_multi_head_ref.c: MultiHeadAttention: plain kernel: its inputs, in all their forms; the rest
+ * is in ms_heads_ref.c.
  *
  *     query [B,S,D]       key, value [B,L,D]          each by itself
  *     query [B,S,D]       key, value [B,N,L,H]        from a cache
@@ -150,7 +150,8 @@ onx_status onx_ms_multi_head_bind(onx_call *call) {
 typedef struct shift {
     const onx_operand *bias;
     onx_rows from, to;
-    int64_t at, heads, length, size; /* at: of the bias for the first head */
+    size_t at; /* of the bias for the first head */
+    int64_t heads, length, size;
 } shift;
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -159,7 +160,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     int64_t b = (int64_t)index / s->heads, h = (int64_t)index % s->heads;
     double *x = scratch, *more = x + s->size;
     onx_rows bias = {.data = s->bias->data, .dtype = (onx_dtype)s->bias->dtype};
-    onx_rows_get(&bias, (size_t)(s->at + h * s->size), s->size, more);
+    onx_rows_get(&bias, s->at + (size_t)(h * s->size), s->size, more);
     for (int64_t l = 0; l < s->length; l++) {
         onx_rows_get(&s->from, onx_rows_at(&s->from, b, h, l), s->size, x);
         for (int64_t i = 0; i < s->size; i++) x[i] += more[i];
@@ -169,7 +170,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 }
 
 /* `rows` with its part of the bias, in scratch. */
-static onx_status add_bias(onx_call *call, onx_rows *rows, int64_t at, int64_t length, int64_t size,
+static onx_status add_bias(onx_call *call, onx_rows *rows, size_t at, int64_t length, int64_t size,
                            char **scratch) {
     const onx_ms_plan *p = call->plan;
     const onx_ms_state *st = call->state;
@@ -214,7 +215,7 @@ onx_status onx_ms_multi_head_run(onx_call *call) {
     const onx_ms_plan *p = call->plan;
     const onx_ms_state *st = call->state;
     bool cached = onx_call_in(call, 2) && call->in[2]->rank == 4;
-    int64_t width = p->head * st->heads;
+    size_t width = (size_t)p->head * (size_t)st->heads;
     char *scratch = call->scratch;
     onx_ms_rows r = {0};
     get_rows(call, &r);
