@@ -418,7 +418,7 @@ def onx_run(onx, model, x, folder):
     save(x, os.path.join(folder, "input_0.pb"))
     r = subprocess.run([onx, "run", "--inputs", folder, "-o", out, path], capture_output=True, text=True, timeout=120)
     if r.returncode:
-        raise RuntimeError((r.stderr or r.stdout).strip().splitlines()[-1])
+        raise RuntimeError(" ".join((r.stderr or r.stdout).split()))
     return [load(os.path.join(out, f"output_{i}.pb"), o.type.WhichOneof("value"))
             for i, o in enumerate(model.graph.output)]
 
