@@ -71,7 +71,8 @@ static int show_one(char *text, bool as_json) {
     if (at) *at = '\0';
     if (name) *name = '\0', name += 2;
     const char *domain = name ? text : domain_of(text);
-    if (onx_schema_find(NULL, domain, name ? name : text, version, &schema, &diag) != ONX_OK)
+    if (onx_schema_find(cli_context(), domain, name ? name : text, version, &schema, &diag) !=
+        ONX_OK)
         return cli_fail(&cli_ops, &diag);
     (as_json ? ops_json : ops_show)(schema);
     onx_schema_free(schema);

@@ -100,7 +100,8 @@ static void look_up(needed *need, const onx_function *const *own, size_t n_own) 
     if (!onx_node_op_info(need->node, &info)) return;
     need->since = info.since;
     need->state = STUCK;
-    if (onx_schema_find(NULL, info.domain, info.name, info.since, &schema, NULL) != ONX_OK) return;
+    if (onx_schema_find(cli_context(), info.domain, info.name, info.since, &schema, NULL) != ONX_OK)
+        return;
     need->state = onx_schema_runs(schema, NULL) ? RUNS : schema->is_function ? INLINED : STUCK;
     onx_schema_free(schema);
 }

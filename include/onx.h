@@ -814,6 +814,7 @@ typedef struct onx_schema {
     const onx_schema_attr *attrs;
     const onx_schema_type *types;
     const int64_t *versions; /* all that are known of this operator, rising */
+    size_t n_kernels;        /* that came with it, if it was added to the context */
 } onx_schema;
 /* The schema in force at `version` of its domain, 0: the newest one. NOT_FOUND, with the nearest
  * name in the hint. Operators that were added to `ctx` are found too. */
@@ -821,7 +822,7 @@ ONX_API onx_status onx_schema_find(onx_context *ctx, const char *domain, const c
                                    int64_t version, const onx_schema **out, onx_diag *diag);
 ONX_API void onx_schema_free(const onx_schema *schema);
 /* Has the processor kernels for it? `types` gets the element types of the first input that they
- * take, as bits 1 << dtype. */
+ * take, as bits 1 << dtype; all, if the kernels came with it. */
 ONX_API bool onx_schema_runs(const onx_schema *schema, uint32_t *types);
 
 /* Operators of your own. They count as much as those above, for all models of the context: checked,

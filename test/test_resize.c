@@ -237,6 +237,17 @@ TEST(old_versions) {
                 64, linear));
 }
 
+/* A third is not exact in float, but meant. */
+TEST(thirds) {
+    float x[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, third[] = {1.0f / 3};
+    onx_operand in = kernel_operand(ONX_DTYPE_F32, "9", x);
+    onx_operand s = kernel_operand(ONX_DTYPE_F32, "1", third);
+    CHECK(gives(19,
+                "y = Resize<coordinate_transformation_mode=\"asymmetric\", "
+                "nearest_mode=\"floor\">(x, , s)",
+                3, (onx_operand *[]){&in, NULL, &s}, 12, (float[]){0, 3, 6}));
+}
+
 TEST(sizes) {
     static const struct {
         const char *node, *dims;
@@ -372,5 +383,5 @@ TEST(backend) {
     CHECK(ran >= 40);
 }
 
-TEST_MAIN(E(written_out) E(types) E(odd_types) E(old_versions) E(sizes) E(scales_refused)
+TEST_MAIN(E(written_out) E(types) E(odd_types) E(old_versions) E(thirds) E(sizes) E(scales_refused)
               E(refusals) E(odd_regions) E(backend))

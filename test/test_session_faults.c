@@ -203,4 +203,52 @@ TEST(objects) {
     all_failures(&t);
 }
 
-TEST_MAIN(E(convolutions) E(recurrences) E(decoder_steps) E(decoder_loops) E(objects))
+/* Functions of the model, one inside the other, and operators that are functions. */
+static const char function_text[] =
+    "<ir_version: 10, opset_import: [\"\" : 18, \"local\" : 1]>\n"
+    "g (float[N] x) => (float[N] y) { a = local.twice (x)\n  b = local.twice (a)\n  y = Celu (b) "
+    "}\n"
+    "<domain: \"local\", opset_import: [\"\" : 18, \"local\" : 1]>\n"
+    "twice (p) => (q) { r = local.once (p)\n  q = Add (r, p) }\n"
+    "<domain: \"local\", opset_import: [\"\" : 18]>\n"
+    "once (s) => (t) { t = Relu (s) }\n";
+
+TEST(functions) {
+    trial t = {.n_out = 1, .threads = 1};
+    take_text(&t, function_text);
+    add_input(&t, 1, (int64_t[]){7});
+    all_failures(&t);
+}
+
+/* Sparse tensors are written out when the session is made. */
+static onx_model *sparse_model(void) {
+    const int64_t n = 2, size = 7, at[2] = {1, 5};
+    const float v[2] = {3, 4};
+    onx_tensor *values = NULL, *indices = NULL;
+    onx_data *sparse = NULL;
+    onx_model *model = onx_model_new(NULL, "m", 18);
+    onx_graph *g = onx_model_graph(model);
+    CHECK_EQ(onx_tensor_new(NULL, "s", ONX_DTYPE_F32, 1, &n, v, sizeof v, &values, NULL), ONX_OK);
+    CHECK_EQ(onx_tensor_new(NULL, "", ONX_DTYPE_I64, 1, &n, at, sizeof at, &indices, NULL), ONX_OK);
+    CHECK_EQ(onx_sparse_new(NULL, values, indices, 1, &size, &sparse, NULL), ONX_OK);
+    onx_value *x = onx_graph_add_input(g, "x", "float[7]");
+    onx_value *s = onx_graph_add_sparse(g, "s", sparse);
+    onx_value *c = onx_graph_add_op_array(g, "Constant", "c", 0, NULL);
+    CHECK_EQ(onx_node_set_sparse(onx_value_node(c), "sparse_value", sparse), ONX_OK);
+    onx_value *sum = onx_graph_add_op(g, "Add", "a", x, s);
+    onx_graph_add_output(g, onx_graph_add_op(g, "Mul", "y", sum, c), "float[7]");
+    onx_data_free(sparse);
+    onx_tensor_free(values);
+    onx_tensor_free(indices);
+    return model;
+}
+
+TEST(sparse) {
+    trial t = {.n_out = 1, .threads = 1};
+    take_model(&t, sparse_model());
+    add_input(&t, 1, (int64_t[]){7});
+    all_failures(&t);
+}
+
+TEST_MAIN(E(convolutions) E(recurrences) E(decoder_steps) E(decoder_loops) E(objects) E(functions)
+              E(sparse))

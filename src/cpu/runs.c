@@ -8,8 +8,8 @@ static bool is_for(const onx_kernel *kernel, const onx_schema *schema) {
 }
 
 bool onx_schema_runs(const onx_schema *schema, uint32_t *types) {
-    bool found = false;
-    if (types) *types = 0;
+    bool found = schema && schema->n_kernels;
+    if (types) *types = found ? ~0u : 0;
     for (const onx_cpu_rows *rows = onx_cpu_table; schema && rows->tier; rows++)
         for (const onx_kernel *kernel = rows->rows; kernel->op; kernel++) {
             if (!is_for(kernel, schema)) continue;

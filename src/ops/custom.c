@@ -173,7 +173,7 @@ static onx_status make_rows(struct onx_custom_ops *ops, size_t n, const onx_op_d
 
 static void free_ops(onx_context *ctx) {
     struct onx_custom_ops *ops = ctx->custom;
-    onx_custom_unload(ops);
+    if (ops->unload) ops->unload(ops);
     onx_arena_fini(&ops->arena);
     onx_mem_free(ctx, ops->rows, ops->n * sizeof(onx_custom_op *));
     onx_mem_free(ctx, ops, sizeof *ops);

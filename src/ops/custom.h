@@ -17,13 +17,12 @@ struct onx_custom_ops {
     onx_arena arena;      /* of the rows and their texts */
     onx_custom_op **rows; /* by domain, name and version; an array of the context */
     size_t n;
-    struct onx_library *libraries; /* that operators came from: custom_load.c */
+    struct onx_library *libraries;              /* that operators came from: custom_load.c */
+    void (*unload)(struct onx_custom_ops *ops); /* for when the last operator goes; NULL: none */
 };
 
 /* The operators of a context, made when there are none yet. NULL: no memory. */
 struct onx_custom_ops *onx_custom_ops_of(onx_context *ctx);
-/* custom_load.c: when the last operator has gone. */
-void onx_custom_unload(struct onx_custom_ops *ops);
 /* Before, equal or after, by domain and name: negative, 0, positive. */
 int onx_custom_compare(const onx_op *op, onx_str domain, onx_str name);
 

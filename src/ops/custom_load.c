@@ -9,7 +9,7 @@ struct onx_library {
     struct onx_library *next;
 };
 
-void onx_custom_unload(struct onx_custom_ops *ops) {
+static void unload(struct onx_custom_ops *ops) {
     while (ops->libraries) {
         struct onx_library *library = ops->libraries;
         ops->libraries = library->next;
@@ -75,6 +75,7 @@ onx_status onx_context_load_ops(onx_context *ctx, const char *path, onx_diag *di
     else
         status = take_ops(ops, library->handle, diag);
     if (status == ONX_OK) {
+        ops->unload = unload;
         library->next = ops->libraries;
         ops->libraries = library;
         return ONX_OK;

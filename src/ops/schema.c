@@ -134,6 +134,8 @@ static onx_status fill(holder *s, const onx_context *ctx, const onx_op *op, onx_
     to->infers = op->infer != NULL;
     to->is_function = op->function || op->body;
     to->function = op->function ? keep(s, onx_str_of(op->function)) : NULL;
+    bool added = !onx_op_find(onx_str_of(to->domain), onx_str_of(op->name), op->since);
+    to->n_kernels = added ? ((const onx_custom_op *)op)->n_kernels : 0;
     to->n_inputs = signature.n_inputs;
     to->n_outputs = signature.n_outputs;
     to->n_attrs = signature.n_attrs;

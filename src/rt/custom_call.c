@@ -56,6 +56,7 @@ const int64_t *onx_kernel_dims(const onx_call *call, size_t input) {
 
 /* In init sizes may be unknown, and the product is not there yet. */
 int64_t onx_kernel_count(const onx_call *call, size_t input) {
+    if (call->phase != ONX_PHASE_INIT && onx_call_in(call, input)) return call->in[input]->count;
     int64_t rank = onx_kernel_rank(call, input), count = 1;
     const int64_t *dims = onx_kernel_dims(call, input);
     for (int64_t i = 0; i < rank; i++) {

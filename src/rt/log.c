@@ -14,7 +14,7 @@ void onx_session_log(const onx_session *s, onx_log_level level, const char *fmt,
     s->log(s->log_user, level, message);
 }
 
-/* Steps of a program that run plain kernels, one line for each operator and type. Programs are
+/* Steps of a program that run plain kernels: a line for each, and how many there are. Programs are
  * nested at most as deep as build.c allows. */
 static size_t log_plain(const onx_session *s, const onx_program *program, size_t *steps) {
     size_t n = 0;

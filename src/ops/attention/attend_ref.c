@@ -91,6 +91,8 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
                               int64_t v_head) {
     size_t rows = (size_t)rows_of_block(q_len, keys), width, row = 0, bytes;
     size_t wider = (size_t)(head > v_head ? head : v_head);
+    bool shows = call->n_out > 3 && call->out[3];
+    if (v_head == 0 && !shows) return ONX_OK;
     bool fits = onx_add_size((size_t)head, (size_t)v_head, &width) &&
                 onx_add_size(width, (size_t)keys, &width) && onx_mul_size(width, rows, &row) &&
                 onx_add_size(row, wider, &row) && onx_mul_size(row, sizeof(double), &bytes) &&
@@ -154,7 +156,7 @@ static bool make_products(const block *k) {
 /* A row of the output that shows scores; keys that it has beyond are 0. */
 static void show(const block *k, int64_t s, int64_t stage, const onx_seen *seen, double *scores) {
     const onx_attend *of = k->of;
-    if (!of->shown || of->show != stage) return;
+    if (!of->shown || !of->shown->count || of->show != stage) return;
     int64_t width = of->shown->dims[3], n = k->keys < width ? k->keys : width;
     onx_rows to = onx_rows_of(of->shown, 0);
     size_t at = onx_rows_at(&to, k->b, k->h, s), size = onx_dtype_bits(to.dtype) / 8;
@@ -190,7 +192,9 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     onx_round_to(of->soft, x, n);
     sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
-    onx_round_to(of->soft, &sum, 1);
+    double rounded = sum;
+    onx_round_to(of->soft, &rounded, 1);
+    if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     for (int64_t j = 0; j < n; j++) x[j] /= sum;
 }
 

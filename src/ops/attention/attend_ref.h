@@ -7,8 +7,8 @@
  *     chances = softmax (scores)
  *     y       = chances V
  *
- * Blocks of rows of one head are tasks; scores of such a block are all that is kept. Keys and values
- * come in two parts that stay where they are: those of the past, and the new ones. */
+ * Blocks of rows of one head are tasks; scores of such a block are all that is kept. Keys and
+ * values come in two parts that stay where they are: those of the past, and the new ones. */
 #ifndef ONX_ATTEND_REF_H
 #define ONX_ATTEND_REF_H
 
@@ -19,8 +19,9 @@ typedef struct onx_rows {
     char *data;
     onx_dtype dtype;
     size_t batch, head, row;
-    /* Of a cache of integers: they are of 8 bits, or two of 4 in each byte, from -8 up, the low ones
-     * first; and are multiples of a scale, or of one for each element of each head. 0: no such. */
+    /* Of a cache of integers: they are of 8 bits, or two of 4 in each byte, from -8 up, the low
+     * ones first; and are multiples of a scale, or of one for each element of each head. 0: no
+     * such. */
     unsigned bits;
     const onx_operand *scales;
 } onx_rows;
@@ -61,7 +62,8 @@ struct onx_attend {
 /* init: inputs from number 5 on are of these types, where they are given; a row can say it only of
  * those before. UNSUPPORTED: they are not. */
 onx_status onx_attend_types(const onx_call *call, size_t n, const uint32_t *types) ONX_MUST_CHECK;
-/* bind: scratch for each worker, added to what the call has. `keys`: the most in any batch. */
+/* bind: scratch for each worker, added to what the call has. `keys`: the most in any batch. Output
+ * 3, if there is one, is what shows scores. */
 onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64_t head,
                               int64_t v_head) ONX_MUST_CHECK;
 /* run: `keys` is what onx_attend_scratch was told. */

@@ -133,17 +133,17 @@ static onx_status bind_mask(const onx_call *call, plan *p) {
 
 static onx_status bind_outputs(onx_call *call, const plan *p) {
     onx_dtype q = (onx_dtype)call->in[0]->dtype, v = (onx_dtype)call->in[2]->dtype;
-    int64_t dims[4] = {p->batch, p->q_heads, p->q_len, p->v_head}, flat[3] = {p->batch, p->q_len};
+    const int64_t dims[4][4] = {{p->batch, p->q_heads, p->q_len, p->v_head},
+                                {p->batch, p->kv_heads, p->keys, p->head},
+                                {p->batch, p->kv_heads, p->keys, p->v_head},
+                                {p->batch, p->q_heads, p->q_len, p->keys}};
+    for (size_t i = call->in[0]->rank == 3; i < 4 && i < call->n_out; i++)
+        if (call->out[i]) ONX_TRY(onx_call_shape(call, i, i == 2 ? v : q, 4, dims[i]));
+    if (call->in[0]->rank == 4) return ONX_OK;
+    int64_t flat[3] = {p->batch, p->q_len};
     if (!onx_mul_i64(p->q_heads, p->v_head, &flat[2]))
         return onx_call_fail(call, ONX_LIMIT, "output 0 is too large for this machine");
-    bool is_flat = call->in[0]->rank == 3;
-    ONX_TRY(onx_call_shape(call, 0, q, is_flat ? 3 : 4, is_flat ? flat : dims));
-    int64_t keys[4] = {p->batch, p->kv_heads, p->keys, p->head};
-    int64_t values[4] = {p->batch, p->kv_heads, p->keys, p->v_head};
-    int64_t scores[4] = {p->batch, p->q_heads, p->q_len, p->keys};
-    ONX_TRY(onx_call_shape(call, 1, q, 4, keys));
-    ONX_TRY(onx_call_shape(call, 2, v, 4, values));
-    return onx_call_shape(call, 3, q, 4, scores);
+    return onx_call_shape(call, 0, q, 3, flat);
 }
 
 static onx_status bind(onx_call *call) {

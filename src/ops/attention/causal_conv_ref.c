@@ -36,14 +36,15 @@ onx_status onx_causal_conv_bind(onx_call *call) {
         if (past->rank != 3 || past->dims[i] != dims[i])
             return onx_call_fail(call, ONX_INVALID,
                                  "past_state needs the sizes [batch, channels, kernel - 1]");
+    ONX_TRY(onx_call_shape(call, 1, (onx_dtype)x->dtype, 3, dims));
+    ONX_TRY(onx_bind_same(call));
     size_t width;
+    if (!w->count) return ONX_OK;
     if (!onx_add_size((size_t)dims[2], SPAN, &width) ||
         !onx_add_size(width, (size_t)w->dims[2], &width) ||
         !onx_mul_size(width, sizeof(double), &call->scratch_each))
         return onx_fail_nomem(call->diag);
-    if (!w->count) call->scratch_each = 0;
-    ONX_TRY(onx_call_shape(call, 1, (onx_dtype)x->dtype, 3, dims));
-    return onx_bind_same(call);
+    return ONX_OK;
 }
 
 /* Elements from `at` of what was before, then the input, of one channel. */

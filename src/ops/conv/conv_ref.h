@@ -36,7 +36,7 @@ onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) O
  * in its channel. */
 bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *at);
 
-/* Elements of any type of numbers as doubles. Those of other types than float and double are widened
+/* Elements of any type of numbers as doubles. Those that are neither float nor double are widened
  * to one of them in scratch; complex numbers are two elements each. */
 typedef struct onx_wide {
     const char *data; /* may be unaligned */

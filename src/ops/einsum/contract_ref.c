@@ -17,7 +17,8 @@ static onx_dtype wide_dtype(onx_dtype dtype) {
 
 /* ─ Elements of a term, in another order ─────────────────────────────────────────────────────── */
 
-/* Number i is the sum of elements i * sum … (i + 1) * sum - 1 of the walk through all dimensions. */
+/* Number i is the sum of elements i * sum … (i + 1) * sum - 1 of the walk through all
+ * dimensions. */
 typedef struct walk {
     const char *data;
     onx_dtype dtype;

@@ -156,7 +156,7 @@ static onx_status run_add(onx_call *call) {
     const onx_operand *x = call->in[0], *out = call->out[0];
     onx_dtype dtype = (onx_dtype)x->dtype;
     double *sums = call->scratch, values[CHUNK];
-    memset(sums, 0, (size_t)out->count * sizeof *sums);
+    if (out->count) memset(sums, 0, (size_t)out->count * sizeof *sums);
     for (int64_t i = 0; i < x->count; i += CHUNK) {
         size_t n = x->count - i < CHUNK ? (size_t)(x->count - i) : CHUNK;
         (void)onx_dtype_convert(dtype, (char *)x->data + (size_t)i * (onx_dtype_bits(dtype) / 8),
@@ -170,7 +170,7 @@ static onx_status run_add(onx_call *call) {
         }
         if (i % WORK == 0) ONX_TRY(onx_call_check(call));
     }
-    put(out, 0, (size_t)out->count, sums);
+    if (out->count) put(out, 0, (size_t)out->count, sums);
     return ONX_OK;
 }
 

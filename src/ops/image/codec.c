@@ -42,9 +42,11 @@ onx_status onx_picture_size(onx_picture *picture, uint64_t width, uint64_t heigh
     picture->width = (size_t)width;
     picture->height = (size_t)height;
     picture->pixels = onx_mem_alloc(picture->ctx, bytes_of(picture));
-    if (!picture->pixels) return onx_fail_nomem(picture->diag);
+    return picture->pixels ? ONX_OK : onx_fail_nomem(picture->diag);
+}
+
+void onx_picture_clear(onx_picture *picture) {
     memset(picture->pixels, 0, bytes_of(picture));
-    return ONX_OK;
 }
 
 void onx_picture_free(onx_picture *picture) {

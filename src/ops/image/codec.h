@@ -36,8 +36,9 @@ void onx_picture_free(onx_picture *picture);
 
 /* ── For decoders ────────────────────────────────────────────────────────────────────────────── */
 
-/* Room for the pixels, all black. LIMIT: it is too large. */
+/* Room for the pixels, uninitialised. LIMIT: it is too large. */
 onx_status onx_picture_size(onx_picture *picture, uint64_t width, uint64_t height) ONX_MUST_CHECK;
+void onx_picture_clear(onx_picture *picture); /* all black */
 /* The file is wrong: INVALID. */
 onx_status onx_picture_wrong(const onx_picture *picture, const char *fmt, ...) ONX_PRINTF(2, 3);
 /* Functions of a shared library, `n` by their names, into a table of pointers. UNSUPPORTED: they are

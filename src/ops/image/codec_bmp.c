@@ -103,15 +103,16 @@ static bool known(const bmp *b) {
     return (rle && !b->upside) || fields || (b->method == RGB && bits);
 }
 
+/* Behind a header of 40 bytes they come before the palette; larger ones contain them. */
 static void read_masks(bmp *b, size_t header) {
     static const uint32_t of16[] = {0x7c00, 0x3e0, 0x1f}, of32[] = {0xff0000, 0xff00, 0xff};
-    const uint8_t *data = b->picture->data;
+    bool given = b->method == FIELDS || b->method == ALPHA_FIELDS;
     for (size_t i = 0; i < 3; i++) {
         b->masks[i] = b->bits == 16 ? of16[i] : of32[i];
-        if (b->method != RGB && b->picture->size >= 66)
-            b->masks[i] = onx_load_u32(data + 54 + 4 * i);
+        if (given && b->picture->size >= 66)
+            b->masks[i] = onx_load_u32(b->picture->data + 54 + 4 * i);
     }
-    if (header == 40 && b->method != RGB) b->palette_at += b->method == FIELDS ? 12 : 16;
+    if (given && header == 40) b->palette_at += b->method == FIELDS ? 12 : 16;
 }
 
 static onx_status decode(onx_picture *picture) {
@@ -139,6 +140,7 @@ static onx_status decode(onx_picture *picture) {
         b.pixels_at > picture->size)
         return onx_picture_wrong(picture, "it ends too early");
     ONX_TRY(onx_picture_size(picture, (uint64_t)width, (uint64_t)(b.upside ? -height : height)));
+    onx_picture_clear(picture);
     return b.method == RLE8 || b.method == RLE4 ? run_lengths(&b) : plain(&b);
 }
 

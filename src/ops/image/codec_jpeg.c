@@ -73,6 +73,10 @@ static onx_status read_picture(const api *a, decoder *d, onx_picture *picture) {
     a->jpeg_mem_src(jpeg, (unsigned char *)(uintptr_t)picture->data, (unsigned long)picture->size);
     (void)a->jpeg_read_header(jpeg, TRUE);
     bool cmyk = jpeg->num_components == 4;
+    uint64_t count = (uint64_t)jpeg->image_width * jpeg->image_height;
+    if (count / 1024 > picture->size + 64) /* not a bit for each block of 8 x 8 */
+        return onx_picture_wrong(picture, "it is too short for %llu pixels",
+                                 (unsigned long long)count);
     jpeg->out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     ONX_TRY(onx_picture_size(picture, jpeg->image_width, jpeg->image_height));
     if (cmyk) {

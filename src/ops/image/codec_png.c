@@ -181,6 +181,7 @@ static onx_status decode(onx_picture *picture) {
     if (bytes > 1100 * (double)picture->size) /* more than deflate can have made of it */
         return onx_picture_wrong(picture, "it is too short for %u x %u pixels", g.width, g.height);
     ONX_TRY(onx_picture_size(picture, g.width, g.height));
+    onx_picture_clear(picture);
     g.rows_bytes = 2 * (((size_t)g.width * g.bits * g.channels + 7) / 8 + 1);
     g.rows = onx_mem_alloc(picture->ctx, g.rows_bytes);
     onx_status status = g.rows ? ONX_OK : onx_fail_nomem(picture->diag);

@@ -1,8 +1,8 @@
 /* loss_ref.c: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: plain kernels.
  *
- * The scores are [batch][classes][places]; each of the batch × places has a target class, or the one
- * that is ignored. Sums are made in double precision, in an order that depends on the shape alone,
- * and rounded once. A target that is no class is an error. */
+ * The scores are [batch][classes][places]; each of the batch × places has a target class, or the
+ * one that is ignored. Sums are made in double precision, in an order that depends on the shape
+ * alone, and rounded once. A target that is no class is an error. */
 #include "ops/conv/conv_ref.h"
 
 #include <math.h>
@@ -163,7 +163,8 @@ static onx_status check_targets(const onx_call *call) {
 
 static onx_status run(onx_call *call) {
     const plan *p = call->plan;
-    char *scratch = (char *)call->scratch + p->tasks * 2 * sizeof(double);
+    char *scratch = call->scratch;
+    if (p->tasks) scratch += p->tasks * 2 * sizeof(double);
     job j = {.p = p, .st = call->state, .sums = call->scratch};
     double sum = 0, weights = 0;
     ONX_TRY(check_targets(call));

@@ -1,10 +1,10 @@
 /* ms_group_query_ref.c: GroupQueryAttention: plain kernel, as ONNX Runtime has it on the CPU.
  *
- * Each batch has seqlens_k + 1 keys, the last of which are new; those before them are the first rows
- * of the past. The present has all of them, and zeros behind. With sliding_window_cache the past is a
- * buffer that holds only the last keys, and seqlens_k counts also those that it has forgotten.
- * The caches may hold integers (ms_cache_ref.c): then new keys and values become such before they are
- * looked at. Declined, as there: norms of query and key. */
+ * Each batch has seqlens_k + 1 keys, the last of which are new; those before them are the first
+ * rows of the past. The present has all of them, and zeros behind. With sliding_window_cache the
+ * past is a buffer that holds only the last keys, and seqlens_k counts also those that it has
+ * forgotten. The caches may hold integers (ms_cache_ref.c): then new keys and values become such
+ * before they are looked at. Declined, as there: norms of query and key. */
 #include "ops/attention/rotary_ref.h"
 #include "ops/microsoft/ms_cache_ref.h"
 

@@ -50,10 +50,9 @@ onx_status onx_qbinary_bind(onx_call *call) {
     return onx_bind_broadcast(&view, (onx_dtype)in[0]->dtype);
 }
 
-/* The result is what + by what of the two numbers, before the zero point is added. */
 typedef struct binary {
     coding a, b, c;
-    double by_a, by_b, by_both; /* factors of a, of b and of their product */
+    double by_a, by_b, by_both; /* what a, b and their product are multiplied with, then added */
 } binary;
 
 static onx_status binary_task(void *user, onx_call *call, size_t index, void *scratch) {

@@ -1,6 +1,7 @@
-/* roi_pool_ref.c: MaxRoiPool: the maximum of the pixels in each bin of a region. Regions are rounded
- * to pixels and have at least one; bins are whole pixels, overlap where they must, and are cut to
- * the image; the maximum of none is 0. NaN wins. Bins are placed in the precision of the regions. */
+/* roi_pool_ref.c: MaxRoiPool: the maximum of the pixels in each bin of a region. Regions are
+ * rounded to pixels and have at least one; bins are whole pixels, overlap where they must, and are
+ * cut to the image; the maximum of none is 0, and NaN wins. Bins are placed in the precision of the
+ * regions. */
 #include "ops/conv/conv_ref.h"
 #include "ops/pool/unpool_ref.h"
 #include "ops/view/move_ref.h"

@@ -142,21 +142,20 @@ void onx_product_begin(const onx_call *call, onx_dots_fn *dots, onx_product *p, 
 /* ── Terms ───────────────────────────────────────────────────────────────────────────────────── */
 
 static void terms_i16(bool is_signed, const uint8_t *from, size_t step, size_t n, int zero,
-                      int16_t *to, size_t to_step) {
+                      int16_t *to) {
     int flip = is_signed ? 128 : 0; /* int8 is uint8 with the highest bit turned, less 128 */
-    for (size_t i = 0; i < n; i++)
-        to[i * to_step] = (int16_t)((from[i * step] ^ flip) - flip - zero);
+    for (size_t i = 0; i < n; i++) to[i] = (int16_t)((from[i * step] ^ flip) - flip - zero);
 }
 
 void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size_t step, size_t n,
-                       double zero, void *to, size_t to_step) {
+                       double zero, void *to) {
     const onx_operand *x = side ? p->in.b : p->in.a;
     float *real = to;
     if (!p->real) {
-        terms_i16(x->dtype == ONX_DTYPE_I8, from, step, n, (int)zero, to, to_step);
+        terms_i16(x->dtype == ONX_DTYPE_I8, from, step, n, (int)zero, to);
         return;
     }
-    for (size_t i = 0; i < n; i++) real[i * to_step] = p->codes[side][from[i * step]] - (float)zero;
+    for (size_t i = 0; i < n; i++) real[i] = p->codes[side][from[i * step]] - (float)zero;
 }
 
 void onx_dots_plain(const int16_t *x, const int16_t *rows, size_t count, size_t n, int32_t *sums) {

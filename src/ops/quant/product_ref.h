@@ -42,7 +42,7 @@ typedef struct onx_qview {
 } onx_qview;
 void onx_qview_of(const onx_call *call, onx_qview *out);
 
-/* bind: each of the inputs that must be single is. */
+/* bind: types that rows do not tell; scale and zero point of the result are single. */
 onx_status onx_qins_check(const onx_call *call, const onx_qins *in) ONX_MUST_CHECK;
 /* bind: scratch for what onx_product_begin takes of it. */
 onx_status onx_product_scratch(onx_call *call, size_t terms_of_b) ONX_MUST_CHECK;
@@ -63,10 +63,9 @@ typedef struct onx_product {
 /* run: reads the parameters; what is left of the scratch is for terms of b. */
 void onx_product_begin(const onx_call *call, onx_dots_fn *dots, onx_product *out, char **scratch);
 size_t onx_product_size(const onx_qins *in); /* bytes of a term */
-/* n elements of a (side 0) or b (side 1) less a zero point: `step` apart from `from` on, to terms
- * `to_step` apart. */
+/* The terms of n elements of a (side 0) or b (side 1), `step` apart from `from` on. */
 void onx_product_terms(const onx_product *p, int side, const uint8_t *from, size_t step, size_t n,
-                       double zero, void *to, size_t to_step);
+                       double zero, void *to);
 /* Sums of products of a row of n terms with each of `count` rows that follow one another; of
  * integers they are int32. */
 void onx_product_dots(const onx_product *p, const void *x, const void *rows, size_t count, size_t n,

@@ -86,7 +86,7 @@ static onx_status task_weights(void *user, onx_call *call, size_t index, void *s
     (void)call, (void)scratch;
     for (size_t c = first; c < end; c++)
         onx_product_terms(q, 1, (const uint8_t *)q->in.b->data + c * j->depth, 1, j->depth,
-                          q->b_zero ? q->b_zero[c % q->n_b_zero] : 0, j->weights + c * j->depth, 1);
+                          q->b_zero ? q->b_zero[c % q->n_b_zero] : 0, j->weights + c * j->depth);
     return ONX_OK;
 }
 

@@ -115,7 +115,7 @@ static onx_status task_b(void *user, onx_call *call, size_t index, void *scratch
     (void)call, (void)scratch;
     for (size_t c = first; c < end; c++)
         onx_product_terms(q, 1, j->b + c / p->n * p->k * p->n + c % p->n * p->b_col, p->b_row, p->k,
-                          zero_of(q->b_zero, q->n_b_zero, c), j->terms + c * p->k * j->size, 1);
+                          zero_of(q->b_zero, q->n_b_zero, c), j->terms + c * p->k * j->size);
     return ONX_OK;
 }
 
@@ -143,7 +143,7 @@ static const double *add_bias(const job *j, size_t row, size_t col, size_t n, do
 }
 
 /* Some rows of one matrix of Y, from `first` of all on: a pass through the terms of B. */
-static void make_rows(const job *j, onx_operand *y, size_t first, size_t n, char *terms) {
+static onx_status make_rows(const job *j, onx_call *call, size_t first, size_t n, char *terms) {
     const onx_matmul_plan *p = j->plan;
     const onx_product *q = &j->product;
     double sums[COLUMNS], factors[COLUMNS], bias[COLUMNS];
@@ -151,18 +151,20 @@ static void make_rows(const job *j, onx_operand *y, size_t first, size_t n, char
     onx_matmul_at(p, first / p->m, &a, &b);
     for (size_t i = 0; i < n; i++)
         onx_product_terms(q, 0, j->a + a * p->m * p->k + (row + i) * p->a_row, p->a_col, p->k,
-                          zero_of(q->a_zero, q->n_a_zero, a * p->m + row + i), terms + i * line, 1);
+                          zero_of(q->a_zero, q->n_a_zero, a * p->m + row + i), terms + i * line);
     for (size_t col = 0; col < p->n; col += COLUMNS) {
         size_t width = p->n - col < COLUMNS ? p->n - col : COLUMNS;
         const char *columns = j->terms + (b * p->n + col) * line;
         for (size_t i = 0; i < n; i++) {
+            if (onx_call_stopped(call)) return ONX_CANCELLED;
             onx_product_dots(q, terms + i * line, columns, width, p->k, sums);
             onx_product_factors(q, a * p->m + row + i, b * p->n + col, width, factors);
             const double *more = add_bias(j, row + i, col, width, sums, bias);
             onx_product_end(q, width, sums, factors, 1, more,
-                            (char *)y->data + ((first + i) * p->n + col) * bytes);
+                            (char *)call->out[0]->data + ((first + i) * p->n + col) * bytes);
         }
     }
+    return ONX_OK;
 }
 
 static onx_status task_rows(void *user, onx_call *call, size_t index, void *scratch) {
@@ -172,8 +174,7 @@ static onx_status task_rows(void *user, onx_call *call, size_t index, void *scra
     while (row < end) {
         size_t n = end - row < ROWS ? end - row : ROWS;
         if (n > m - row % m) n = m - row % m;
-        if (onx_call_stopped(call)) return ONX_CANCELLED;
-        make_rows(j, call->out[0], row, n, scratch);
+        ONX_TRY(make_rows(j, call, row, n, scratch));
         row += n;
     }
     return ONX_OK;

@@ -3,8 +3,9 @@
  * Nearest only moves elements, of any type. Linear and cubic make a block of a row in two steps, in
  * double, so that nothing as large as a tensor lies in between:
  *
- *     x  rows that the other axes name, times their weights ──▶ sum ──▶ weights of the last axis ──▶
- *     y, rounded once (integers: to the nearest, halves to even)
+ *     rows of x that the other axes name, times their weights: a sum
+ *     elements of the sum, times the weights of the last axis: y, rounded once (integers: to the
+ *     nearest, halves to even)
  *
  * Complex numbers are two floats each. */
 #include "ops/resize/resize_ref.h"
@@ -260,9 +261,9 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const job *j = user;
     size_t first = index * j->per_task;
     size_t last = j->units - first < j->per_task ? j->units : first + j->per_task;
-    (void)call;
     for (size_t unit = first; unit < last; unit++) {
         block b = block_of(j, unit);
+        if (onx_call_stopped(call)) return ONX_CANCELLED;
         if (j->state->mode == ONX_RESIZE_NEAREST)
             move_block(j, &b);
         else
@@ -309,6 +310,16 @@ static onx_status copy(onx_call *call, const char *from, char *to) {
     return onx_copy_run(call, &all, from, to);
 }
 
+/* Blocks that are about a millisecond's work. */
+static size_t per_task(const job *j) {
+    const onx_resize_axis *last = &j->plan->axes[j->plan->last];
+    double cols = (double)(last->out < j->plan->cols ? last->out : j->plan->cols);
+    double rows = 1, part = (double)j->plan->part, work = cols * part * (double)last->width;
+    for (size_t d = 0; d < j->plan->last; d++) rows *= (double)j->plan->axes[d].width;
+    if (j->state->mode != ONX_RESIZE_NEAREST) work += rows * (double)last->in * part;
+    return 1 + (size_t)(0x1p18 / work);
+}
+
 onx_status onx_resize_run(onx_call *call) {
     const onx_resize_plan *plan = call->plan;
     onx_dtype dtype = (onx_dtype)call->in[0]->dtype;
@@ -332,8 +343,7 @@ onx_status onx_resize_run(onx_call *call) {
     j.blocks = (size_t)((out + plan->cols - 1) / plan->cols) *
                (size_t)((plan->inner + plan->part - 1) / plan->part);
     j.units = (size_t)plan->rows * j.blocks;
-    int64_t unit = (out < plan->cols ? out : plan->cols) * plan->part;
-    j.per_task = 1 + 16384 / (size_t)unit;
+    j.per_task = per_task(&j);
     ONX_TRY(onx_call_parallel(call, (j.units + j.per_task - 1) / j.per_task, task, &j));
     return onx_move_end(call, 0, j.y);
 }

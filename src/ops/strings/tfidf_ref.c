@@ -9,7 +9,7 @@ typedef struct tfidf {
     int64_t least, most, skips;
     int64_t size; /* of a row of the result */
     bool capped, weighted;
-    float *weights; /* NULL: all 1 */
+    float *weights; /* of each place; NULL: all 1 */
     onx_texts tree;
     int64_t *places; /* of each node in a row; -1: no n-gram ends there */
 } tfidf;
@@ -110,16 +110,17 @@ static onx_status read_mode(onx_call *call, tfidf *state) {
     return ONX_OK;
 }
 
-static onx_status read_weights(onx_call *call, tfidf *state) {
-    size_t n = 0;
-    const float *weights = onx_op_floats(call->node, "weights", &n);
-    if (!weights || !n || !state->weighted) return ONX_OK;
-    if ((int64_t)n < state->size)
-        return onx_call_fail(call, ONX_INVALID, "there are %zu weights for rows of %lld", n,
-                             (long long)state->size);
-    state->weights = onx_call_state(call, n * sizeof *weights);
+/* The weight of an n-gram is that of its place. */
+static onx_status read_weights(onx_call *call, tfidf *state, const int64_t *indexes, size_t n) {
+    size_t count = 0, bytes;
+    const float *weights = onx_op_floats(call->node, "weights", &count);
+    if (!weights || !count || !state->weighted) return ONX_OK;
+    if (count != n)
+        return onx_call_fail(call, ONX_INVALID, "there are %zu weights for %zu n-grams", count, n);
+    bool fits = onx_mul_size((size_t)state->size, sizeof *weights, &bytes);
+    state->weights = fits ? onx_call_state(call, bytes) : NULL;
     if (!state->weights) return onx_fail_nomem(call->diag);
-    memcpy(state->weights, weights, n * sizeof *weights);
+    for (size_t i = 0; i < n; i++) state->weights[indexes[i]] = weights[i];
     return ONX_OK;
 }
 
@@ -143,7 +144,7 @@ onx_status onx_tfidf_init(onx_call *call) {
         if (indexes[i] >= state->size) state->size = indexes[i] + 1;
     }
     ONX_TRY(read_mode(call, state));
-    ONX_TRY(read_weights(call, state));
+    ONX_TRY(read_weights(call, state, indexes, n));
     return read_pool(call, indexes, n);
 }
 
