@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Record test/types: a case for every operator in every type that its newest version allows.
+"""Record test/types: cases of every operator, in every type that its versions allow.
 
     tool/types/generate.py SCHEMAS.json.xz [OPERATOR…]
 
@@ -88,11 +88,6 @@ def wide(t):
     return re.sub(r"\w+", lambda m: "double" if V.is_exact_in_double(m[0]) else m[0], t)
 
 
-def wider(t):
-    """The same where it would compute integers in integers."""
-    return "double" if t in V.INTS else wide(t)
-
-
 def single(t):
     """The same for onnxruntime."""
     return "float" if t in ("float16", "bfloat16", "double") else t
@@ -170,7 +165,6 @@ def specs():
 class Case:
     def __init__(self, spec, version, schema, types):
         self.spec, self.version, self.schema, self.types = spec, version, schema, types
-        self.wider = wider
         self.label = " ".join(f"{k}={v}" for k, v in types.items() if "*" + k not in spec.outputs) or "all"
         self.label += f", version {version}" if version else ""
         self.rng = np.random.default_rng(zlib.crc32((spec.op + self.label + spec.attrs).encode()))
@@ -269,7 +263,6 @@ class Case:
         outs = [f"{unranked(wide(t))} {n}" for n, t in zip(self.out_names, self.out_types)]
         text = self.model(wide, ins, outs)
         if self.spec.same or self.version:  # the same, as the newest version says it
-            domain = self.schema["domain"]
             text = text.replace(self.opsets(), f'"" : 28, "ai.onnx.ml" : {OPSETS["ai.onnx.ml"]}')
         if self.spec.same:
             text = text[:text.index("{ ")] + "{ " + self.fill(self.spec.same, wide) + " }"

@@ -5,7 +5,6 @@ that returns None leaves the case to the evaluator."""
 
 import math
 
-import ml_dtypes as ml
 import numpy as np
 
 import values as V
@@ -343,7 +342,7 @@ def SVMClassifier(case):
 
 def in_double(case):
     """The evaluator cuts results that are not integers to the type of the input."""
-    return case.evaluate(case.wider)
+    return case.evaluate(V.wider)
 
 
 LinearRegressor = SVMRegressor = TreeEnsembleRegressor = in_double

@@ -29,6 +29,11 @@ def is_exact_in_double(t):
     return t in FLOATS or t in BITS
 
 
+def wider(t):
+    """The type to compute in where results are not integers even if inputs are."""
+    return "double" if is_exact_in_double(t) or t in INTS else t
+
+
 def finfo(t):
     return ml.finfo(NUMPY[t])
 
