@@ -214,6 +214,23 @@ TEST(hidden_keys) {
     for (size_t i = 0; i < ONX_COUNT(hidings); i++) CHECK(hides(&hidings[i]));
 }
 
+/* A sum of chances beyond what float16 holds; and keys for several blocks. */
+TEST(long_row) {
+    enum { KEYS = 70000 };
+    static uint16_t zeros[KEYS], ones[KEYS];
+    float y = 0;
+    for (size_t i = 0; i < KEYS; i++) ones[i] = 0x3c00;
+    onx_operand q = kernel_operand(ONX_DTYPE_F16, "1,1,1,1", zeros);
+    onx_operand k = kernel_operand(ONX_DTYPE_F16, "1,1,70000,1", zeros);
+    onx_operand v = kernel_operand(ONX_DTYPE_F16, "1,1,70000,1", ones);
+    kernel_result r =
+        kernel_run("ref", 24, "y = Attention(q, k, v)", 3, (onx_operand *[]){&q, &k, &v}, 0);
+    REQUIRE(r.status == ONX_OK);
+    (void)onx_dtype_convert(ONX_DTYPE_F16, r.out[0].data, ONX_DTYPE_F32, &y, 1, false);
+    CHECK(fabsf(y - 1) < 0.01f); /* each chance rounds */
+    kernel_free(&r);
+}
+
 /* ─ Refused ──────────────────────────────────────────────────────────────────────────────────── */
 
 enum { ARGS = 8 };
@@ -327,4 +344,4 @@ TEST(refused) {
     }
 }
 
-TEST_MAIN(E(recorded) E(hidden_keys) E(refused))
+TEST_MAIN(E(recorded) E(hidden_keys) E(long_row) E(refused))

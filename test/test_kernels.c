@@ -164,6 +164,8 @@ static const struct {
      "com.microsoft.QLinearAveragePool<kernel_shape=[2], pads=[1,0]>(a, s, z, s, z)"},
     {21, "int8[1,2,3] a = {1,2,3,4,5,-128}, float s = {0.5}, int8 z = {3}",
      "com.microsoft.QLinearGlobalAveragePool<channels_last=1>(a, s, z, s, z)"},
+    {17, "string[2] x = {\"a bc\",\"\"}",
+     "com.microsoft.Tokenizer<mark=1,mincharnum=1,pad_value=\"#\",tokenexp=\"[a-z]+\">(x)"},
     {17, "string[2,2] x = {\"a\",\"b\",\"c\",\"\"}, int64[2] i = {1,1}",
      ML "ArrayFeatureExtractor(x, i)"},
     {17, "int64[2,2] x = {1,2,3,4}",

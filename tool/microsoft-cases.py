@@ -200,6 +200,17 @@ def sliding():
     return "GroupQueryAttention", inputs, attributes, {0: F32}
 
 
+def beams():
+    """A past of which each beam has taken rows from others."""
+    count, groups, heads, size, room = rng.choice([2, 3]), rng.choice([1, 2]), 2, 2, rng.randint(2, 4)
+    batch, past = count * groups, rng.randint(1, room - 1)
+    inputs = [numbers(batch, 1, heads * size) for _ in range(3)] + [maybe(0.5, numbers(3 * heads * size))]
+    inputs += [maybe(0.5, whole(0, 2, batch, past + 1)), None]
+    inputs += [numbers(batch, heads, room, size) for _ in range(2)] + [np.array([past], I32)]
+    inputs += [whole(0, count, groups, count, room)]
+    return "MultiHeadAttention", inputs, {"num_heads": heads}, {0: F32, 1: F32, 2: F32}
+
+
 def build(op, inputs, attributes, outputs):
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     while not names[-1]:
@@ -252,6 +263,7 @@ def main():
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     kinds = [activation, skip_norm, embed_norm, product, gemm, rotary, attention, multi_head, group_query, sliding]
+    kinds += [beams]
     print(f"# Made by tool/microsoft-cases.py with ONNX Runtime {ort.__version__}.")
     for kind in kinds:
         for number in range(cases * (3 if kind is group_query else 1)):

@@ -26,4 +26,10 @@ void onx_matcher_begin(onx_matcher *matcher);
 bool onx_matcher_feed(onx_matcher *matcher, const char *text, size_t size);
 bool onx_matcher_end(onx_matcher *matcher);
 
+/* The same for a part of a text, which begins behind the byte `before`, and would match if it ended
+ * in front of the byte `next`; both matter to assertions alone. */
+#define ONX_MATCHER_EDGE (-1) /* of the whole text: there is no such byte */
+void onx_matcher_begin_after(onx_matcher *matcher, int before);
+bool onx_matcher_ends(onx_matcher *matcher, int next);
+
 #endif

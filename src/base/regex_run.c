@@ -223,12 +223,17 @@ static state *step(onx_matcher *m, state *s, unsigned c) {
     return next;
 }
 
-void onx_matcher_begin(onx_matcher *m) {
+void onx_matcher_begin_after(onx_matcher *m, int before) {
     m->then.n = 0;
     put(&m->then, 0);
     m->part = 0;
-    m->before = m->regex->asserts ? BEGIN : OTHER;
+    m->before = before == ONX_MATCHER_EDGE ? BEGIN : kind_of((unsigned)before);
+    if (!m->regex->asserts) m->before = OTHER;
     m->now = intern(m);
+}
+
+void onx_matcher_begin(onx_matcher *m) {
+    onx_matcher_begin_after(m, ONX_MATCHER_EDGE);
 }
 
 bool onx_matcher_feed(onx_matcher *m, const char *text, size_t size) {
@@ -240,12 +245,21 @@ bool onx_matcher_feed(onx_matcher *m, const char *text, size_t size) {
     return m->now->n > 0;
 }
 
+/* Is the end of the program among the places, before byte `c` or the end? */
+static bool is_through(onx_matcher *m, unsigned c) {
+    spread_from(m, m->now, c);
+    for (uint32_t i = 0; i < m->here.n; i++)
+        if (m->here.list[i] == m->regex->n) return true;
+    return false;
+}
+
 bool onx_matcher_end(onx_matcher *m) {
     uint32_t *known = &m->now->next[END];
-    if (*known) return *known == YES;
-    spread_from(m, m->now, END);
-    bool found = false;
-    for (uint32_t i = 0; i < m->here.n && !found; i++) found = m->here.list[i] == m->regex->n;
-    *known = found ? YES : NO;
-    return found;
+    if (!*known) *known = is_through(m, END) ? YES : NO;
+    return *known == YES;
+}
+
+bool onx_matcher_ends(onx_matcher *m, int next) {
+    bool edge = next == ONX_MATCHER_EDGE || !m->regex->asserts;
+    return edge ? onx_matcher_end(m) : is_through(m, (unsigned)next);
 }

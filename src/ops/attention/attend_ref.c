@@ -192,7 +192,9 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     onx_round_to(of->soft, x, n);
     sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
-    onx_round_to(of->soft, &sum, 1);
+    double rounded = sum;
+    onx_round_to(of->soft, &rounded, 1);
+    if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     for (int64_t j = 0; j < n; j++) x[j] /= sum;
 }
 

@@ -90,13 +90,15 @@ static int compare(const job *j, int64_t a, int64_t b) {
 }
 
 /* Two sorted runs, from[first, middle) and from[middle, end), into one. */
-static void merge(const job *j, const int64_t *from, int64_t *to, int64_t first, int64_t middle,
-                  int64_t end) {
+static onx_status merge(const job *j, const int64_t *from, int64_t *to, int64_t first,
+                        int64_t middle, int64_t end) {
     int64_t a = first, b = middle;
     for (int64_t i = first; i < end; i++) {
+        if (i % 65536 == 0) ONX_TRY(onx_call_check(j->call));
         bool left = b == end || (a < middle && compare(j, from[a], from[b]) <= 0);
         to[i] = left ? from[a++] : from[b++];
     }
+    return ONX_OK;
 }
 
 static onx_status sort(job *j) {
@@ -105,8 +107,7 @@ static onx_status sort(job *j) {
         for (int64_t first = 0; first < j->n; first += 2 * size) {
             int64_t middle = j->n - first < size ? j->n : first + size;
             int64_t end = j->n - middle < size ? j->n : middle + size;
-            if (first % 4096 == 0 || size > 4096) ONX_TRY(onx_call_check(j->call));
-            merge(j, j->order, j->spare, first, middle, end);
+            ONX_TRY(merge(j, j->order, j->spare, first, middle, end));
         }
         int64_t *t = j->order;
         j->order = j->spare;

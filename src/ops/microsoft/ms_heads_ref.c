@@ -122,7 +122,7 @@ static onx_status keep(onx_call *call, const onx_rows parts[2], const onx_rows *
     return onx_rows_copy(call, &parts[1], to, past, p->batch, heads, p->kv_len, size);
 }
 
-static onx_status past_of(const onx_call *call, int64_t *past) {
+onx_status onx_ms_heads_past(const onx_call *call, int64_t *past) {
     const onx_ms_plan *p = call->plan;
     *past = p->past;
     if (!p->shared) return ONX_OK;
@@ -139,7 +139,7 @@ onx_status onx_ms_heads_run(onx_call *call, const onx_ms_rows *rows) {
     mask m = {0};
     onx_attend of = {.call = call, .batch = p->batch, .q_heads = st->heads, .kv_heads = st->heads};
     of.q_len = p->q_len, of.head = p->head, of.v_head = p->v_head;
-    ONX_TRY(past_of(call, &of.past));
+    ONX_TRY(onx_ms_heads_past(call, &of.past));
     of.keys = of.past + p->kv_len;
     ONX_TRY(keep(call, rows->k, &rows->present_k, of.past, p->head));
     ONX_TRY(keep(call, rows->v, &rows->present_v, of.past, p->v_head));
@@ -152,6 +152,7 @@ onx_status onx_ms_heads_run(onx_call *call, const onx_ms_rows *rows) {
     of.y = onx_rows_of(call->out[0], st->heads);
     memcpy(of.k, rows->k, sizeof of.k);
     memcpy(of.v, rows->v, sizeof of.v);
+    if (rows->beam_k.data) of.k[0] = rows->beam_k, of.v[0] = rows->beam_v;
     of.bias = hide;
     of.more = &m;
     of.shown = rows->shown;

@@ -25,12 +25,15 @@ typedef struct onx_ms_plan {
 /* Query, key and value, and what was there before and is to be kept; `data` NULL: absent. */
 typedef struct onx_ms_rows {
     onx_rows q, k[2], v[2], present_k, present_v;
+    onx_rows beam_k, beam_v; /* the past as it is looked at, if it is not that which is kept */
     onx_operand *shown;
 } onx_ms_rows;
 
 onx_status onx_ms_heads_init(onx_call *call) ONX_MUST_CHECK;
 /* bind: shapes of attention_bias, and scratch. */
 onx_status onx_ms_heads_bind(onx_call *call, const onx_ms_plan *plan) ONX_MUST_CHECK;
+/* run: how many rows of the past count. */
+onx_status onx_ms_heads_past(const onx_call *call, int64_t *past) ONX_MUST_CHECK;
 onx_status onx_ms_heads_run(onx_call *call, const onx_ms_rows *rows) ONX_MUST_CHECK;
 
 #endif

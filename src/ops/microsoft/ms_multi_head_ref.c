@@ -121,14 +121,32 @@ static onx_status bind_bias(onx_call *call, const onx_ms_plan *p) {
                          width);
 }
 
+/* Room for the past of all beams, behind what gets a bias. */
+static onx_status bind_beams(onx_call *call, const onx_ms_plan *p) {
+    const onx_ms_state *st = call->state;
+    const onx_operand *beams = onx_call_in(call, 9);
+    size_t rows, all;
+    if (!beams || !p->past || !p->batch) return ONX_OK;
+    const int64_t *d = beams->dims;
+    if (beams->rank != 3 || d[1] < 1 || p->batch % d[1] || d[0] != p->batch / d[1] ||
+        d[2] < p->past)
+        return wrong(call, "cache_indirection");
+    if (!onx_mul_size((size_t)p->batch, (size_t)st->heads, &rows) ||
+        !onx_mul_size(rows, (size_t)p->past, &rows) ||
+        !onx_add_size((size_t)p->head, (size_t)p->v_head, &all) || !onx_mul_size(rows, all, &all) ||
+        !onx_mul_size(all, onx_dtype_bits((onx_dtype)call->in[0]->dtype) / 8, &all) ||
+        !onx_add_size(call->scratch_bytes, all, &call->scratch_bytes))
+        return onx_fail_nomem(call->diag);
+    return ONX_OK;
+}
+
 onx_status onx_ms_multi_head_init(onx_call *call) {
     ONX_TRY(onx_ms_heads_init(call));
     onx_ms_state *st = call->state;
     st->shared = onx_call_in(call, 6) && onx_call_in(call, 8);
-    if (onx_call_in(call, 9))
-        return onx_call_fail(call, ONX_UNSUPPORTED, "cache_indirection is not supported");
-    return onx_attend_types(call, 4,
-                            (uint32_t[]){ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_T(I32)});
+    static const uint32_t types[] = {ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_MS_FLOATS, ONX_T(I32),
+                                     ONX_T(I32)};
+    return onx_attend_types(call, ONX_COUNT(types), types);
 }
 
 onx_status onx_ms_multi_head_bind(onx_call *call) {
@@ -141,7 +159,8 @@ onx_status onx_ms_multi_head_bind(onx_call *call) {
         return onx_call_fail(call, ONX_LIMIT, "output 0 is too large for this machine");
     ONX_TRY(onx_call_shape(call, 0, (onx_dtype)call->in[0]->dtype, 3, dims));
     ONX_TRY(onx_ms_heads_bind(call, p));
-    return bind_bias(call, p);
+    ONX_TRY(bind_bias(call, p));
+    return bind_beams(call, p);
 }
 
 /* ─ Biases ───────────────────────────────────────────────────────────────────────────────────── */
@@ -184,6 +203,66 @@ static onx_status add_bias(onx_call *call, onx_rows *rows, size_t at, int64_t le
     return onx_call_parallel(call, (size_t)(p->batch * st->heads), task, &s);
 }
 
+/* ─ Beams ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Keys, or values, of the past of each beam: row j of them is that of the beam that
+ * cache_indirection names for it, in the same group of beams. */
+typedef struct beaming {
+    const onx_operand *by;
+    onx_rows from, to;
+    int64_t heads, past;
+    size_t bytes; /* of a row */
+} beaming;
+
+static onx_status beam_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)call, (void)scratch;
+    const beaming *g = user;
+    int64_t b = (int64_t)index / g->heads, h = (int64_t)index % g->heads, n = g->by->dims[1];
+    size_t size = onx_dtype_bits(g->from.dtype) / 8;
+    for (int64_t j = 0; j < g->past; j++) {
+        int64_t beam = onx_operand_int(g->by, b * g->by->dims[2] + j);
+        size_t at = onx_rows_at(&g->from, b / n * n + beam, h, j);
+        memcpy(g->to.data + onx_rows_at(&g->to, b, h, j) * size, g->from.data + at * size,
+               g->bytes);
+    }
+    return ONX_OK;
+}
+
+static onx_status check_beams(const onx_call *call, const onx_operand *by, int64_t past) {
+    const onx_ms_plan *p = call->plan;
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t j = 0; j < past; j++) {
+            int64_t beam = onx_operand_int(by, b * by->dims[2] + j);
+            if (beam < 0 || beam >= by->dims[1])
+                return onx_call_fail(call, ONX_INVALID, "there is no beam %lld: there are %lld",
+                                     (long long)beam, (long long)by->dims[1]);
+        }
+    return ONX_OK;
+}
+
+static onx_status follow_beams(onx_call *call, onx_ms_rows *r, char *scratch) {
+    const onx_ms_plan *p = call->plan;
+    const onx_ms_state *st = call->state;
+    const onx_operand *by = onx_call_in(call, 9);
+    int64_t past;
+    ONX_TRY(onx_ms_heads_past(call, &past));
+    if (!by || !past || !p->batch) return ONX_OK;
+    ONX_TRY(check_beams(call, by, past));
+    for (size_t i = 0; i < 2; i++) {
+        int64_t size = i ? p->v_head : p->head;
+        onx_rows from = i ? r->v[0] : r->k[0];
+        onx_rows to = onx_rows_in(scratch, from.dtype, st->heads, past, size);
+        beaming g = {by,        from, to,
+                     st->heads, past, (size_t)size * (onx_dtype_bits(from.dtype) / 8)};
+        scratch += (size_t)p->batch * to.batch * (onx_dtype_bits(from.dtype) / 8);
+        *(i ? &r->beam_v : &r->beam_k) = to;
+        ONX_TRY(onx_call_parallel(call, (size_t)(p->batch * st->heads), beam_task, &g));
+    }
+    return ONX_OK;
+}
+
+/* ─ Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+
 /* Part `part` of a tensor [batch, length, heads, parts, size]. */
 static onx_rows unpack(const onx_operand *x, size_t part) {
     const int64_t *d = x->dims;
@@ -224,5 +303,6 @@ onx_status onx_ms_multi_head_run(onx_call *call) {
         ONX_TRY(add_bias(call, &r.k[1], width, p->kv_len, p->head, &scratch));
         ONX_TRY(add_bias(call, &r.v[1], 2 * width, p->kv_len, p->v_head, &scratch));
     }
+    ONX_TRY(follow_beams(call, &r, scratch));
     return onx_ms_heads_run(call, &r);
 }

@@ -1,4 +1,4 @@
-/* ml_columns_ref.c: FeatureVectorizer, tables side by side; ArrayFeatureExtractor, columns of one. */
+/* ml_columns_ref.c: FeatureVectorizer, tables side by side; ArrayFeatureExtractor, columns. */
 #include "ops/ml/ml_ref.h"
 
 #include "ops/view/move_ref.h"

@@ -1,6 +1,6 @@
 /* ml_svm_ref.c: SVMClassifier, SVMRegressor: with support vectors, or linear, without. Scores of
- * pairs of classes become votes, and, with prob_a and prob_b, probabilities by the method of Wu, Lin
- * and Weng, as in libsvm. */
+ * pairs of classes become votes, and, with prob_a and prob_b, probabilities by the method of Wu,
+ * Lin and Weng, as in libsvm. */
 #include "ops/ml/ml_ref.h"
 
 #include <math.h>

@@ -76,8 +76,10 @@ static onx_status drop(onx_call *call, onx_twister *t, double ratio) {
             stays[e] = !t || onx_twister_uniform(t) >= ratio;
             x[e] *= stays[e] * scale;
         }
-        if (out)
+        if (out && t)
             (void)onx_dtype_convert(ONX_DTYPE_F64, x, (onx_dtype)out->dtype, at(out, i), n, true);
+        else if (out && out->data != in->data)
+            memcpy(at(out, i), at(in, i), n * (onx_dtype_bits((onx_dtype)in->dtype) / 8));
         if (mask)
             (void)onx_dtype_convert(ONX_DTYPE_F64, stays, (onx_dtype)mask->dtype, at(mask, i), n,
                                     true);

@@ -205,6 +205,7 @@ static onx_status line_task(void *user, onx_call *call, size_t task, void *scrat
         read_line(plan, j, i, scratch);
         if (state->inverse && state->onesided) mirror(scratch, plan->n);
         onx_fft_run(&j->fft, state->inverse, scratch);
+        if (onx_call_stopped(call)) return ONX_CANCELLED;
         write_line(plan, call->out[0], i, state->inverse ? 1 / (double)plan->n : 1, scratch);
     }
     return ONX_OK;
@@ -221,7 +222,8 @@ onx_status onx_dft_run(onx_call *call) {
     if (!onx_fft_bytes((size_t)plan->n, &shared, &each)) return ONX_LIMIT;
     char *rest = (char *)call->scratch + shared;
     bool single = call->in[0]->dtype != ONX_DTYPE_F64 && plan->parts == 2;
-    j.fft = onx_fft_init((size_t)plan->n, single, call->scratch, (onx_cplx *)(void *)rest);
+    j.fft = onx_fft_init(call, (size_t)plan->n, single, call->scratch, (onx_cplx *)(void *)rest);
+    ONX_TRY(onx_call_check(call)); /* before what may not be ready is used */
     rest += each;
     j.x = onx_wide_of(call->in[0], &rest);
     if (window) j.window = onx_wide_of(window, &rest);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { LARGEST = 11 }; /* prime factor */
+enum { LARGEST = 11, CHECK_EVERY = 1 << 16 }; /* prime factor; steps until a look at the call */
 
 /* Volatile, for gcc 12 vectorizes pairs of such conversions into none. */
 static double fit(bool single, double x) {
@@ -104,6 +104,7 @@ static void pass(const onx_fft *fft, size_t p, size_t after, size_t rest, const 
     onx_cplx x[LARGEST], y[LARGEST];
     for (size_t k = 0; k < after; k++) {
         for (size_t i = 0; i < rest; i++) {
+            if ((k * rest + i) % CHECK_EVERY == 0 && onx_call_stopped(fft->call)) return;
             for (size_t j = 0; j < p; j++) x[j] = a[(k * p + j) * rest + i];
             butterfly(fft, p, x, y);
             for (size_t j = 0; j < p; j++) {
@@ -130,10 +131,11 @@ static void transform(const onx_fft *fft, onx_cplx *line) {
 
 /* ── All lengths ─────────────────────────────────────────────────────────────────────────────── */
 
-onx_fft onx_fft_init(size_t n, bool single, void *memory, onx_cplx *work) {
-    onx_fft fft = {.n = n, .m = length_of(n), .roots = memory};
+onx_fft onx_fft_init(const onx_call *call, size_t n, bool single, void *memory, onx_cplx *work) {
+    onx_fft fft = {.n = n, .m = length_of(n), .roots = memory, .call = call};
     fft.single = single && fft.m == n;
     for (size_t k = 0; k < fft.m; k++) {
+        if (k % CHECK_EVERY == 0 && onx_call_stopped(call)) return fft;
         onx_cplx w = root(k, fft.m);
         fft.roots[k] = (onx_cplx){fit(fft.single, w.re), fit(fft.single, w.im)};
     }

@@ -111,7 +111,9 @@ static void softmax(const onx_call *call, int64_t base) {
         powers(dtype, max, x, some);
         sum += onx_softmax_sum(dtype, x, some);
     }
-    onx_softmax_round(dtype, &sum, 1);
+    double rounded = sum;
+    onx_softmax_round(dtype, &rounded, 1);
+    if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     EACH_SPAN(at, some, plan->n) {
         fetch(call->in[0], base, plan->inner, at, (size_t)some, x);
         if (!st->log && !st->hard) powers(dtype, max, x, some);

@@ -12,7 +12,11 @@ onx_status onx_regex_match_init(onx_call *call) {
     if (!state) return onx_fail_nomem(call->diag);
     if (!onx_op_has(call->node, "pattern"))
         return onx_call_fail(call, ONX_INVALID, "there is no pattern");
-    return onx_regex_compile(call->arena, pattern, &state->regex, call->diag);
+    onx_status status = onx_regex_compile(call->arena, pattern, &state->regex, call->diag);
+    if (status != ONX_INVALID || !call->diag) return status;
+    char why[sizeof call->diag->message];
+    memcpy(why, call->diag->message, sizeof why);
+    return onx_call_fail(call, status, "the pattern is wrong: %s", why);
 }
 
 onx_status onx_regex_match_bind(onx_call *call) {

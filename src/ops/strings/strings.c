@@ -61,6 +61,17 @@ static onx_status infer_tf_idf(onx_infer *in) {
     return onx_infer_tensor(in, 0, ONX_DTYPE_F32, x->rank, dims);
 }
 
+/* As many tokens as the string with the most of them has. */
+static onx_status infer_tokenizer(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    if (!x->ranked) return onx_infer_unranked(in, 0, ONX_DTYPE_STRING);
+    if (x->rank != 1 && x->rank != 2) return onx_infer_fail(in, "the input must be [C] or [N,C]");
+    const onx_sym *dims[3] = {x->dims[0], x->rank == 2 ? x->dims[1] : NULL, NULL};
+    onx_infer_lost(in, 0, x->rank, "it is as many tokens as a string of '%s' has at most",
+                   onx_infer_in_name(in, 0));
+    return onx_infer_tensor(in, 0, ONX_DTYPE_STRING, x->rank + 1, dims);
+}
+
 extern onx_op_rows onx_ops_strings;
 onx_op_rows onx_ops_strings = {
     {"RegexFullMatch", 20, "(X:T1) -> (Y:T2) {pattern?:string} [T1:string, T2:bool]",
@@ -78,5 +89,9 @@ onx_op_rows onx_ops_strings = {
      "ngram_counts:ints, ngram_indexes:ints, pool_int64s?:ints, pool_strings?:strings, "
      "weights?:floats} [T:int32|int64|string, T1:float]",
      .infer = infer_tf_idf},
+    {"Tokenizer", 1,
+     "(X:T) -> (Y:T) {mark:int, mincharnum:int, pad_value:string, separators?:strings, "
+     "tokenexp?:string} [T:string]",
+     .infer = infer_tokenizer, .domain = "com.microsoft"},
     {0},
 };
