@@ -64,6 +64,7 @@ static bool find_file(const char *folder, size_t number, char *path, size_t size
 
 static onx_status fail(onx_diag *diag, onx_status status, const char *file, const char *message) {
     diag->status = status;
+    diag->offset = -1;
     snprintf(diag->file, sizeof diag->file, "%.255s", file);
     snprintf(diag->message, sizeof diag->message, "%s", message);
     return status;

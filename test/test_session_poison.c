@@ -68,7 +68,8 @@ static bool same(const onx_arg *a, const onx_arg *b) {
     if (a->dtype != b->dtype || a->rank != b->rank || a->bytes != b->bytes ||
         memcmp(a->dims, b->dims, a->rank * sizeof *a->dims))
         return false;
-    if (a->value || b->value) return a->value && b->value && onx_data_equal(a->value, b->value, NULL);
+    if (a->value || b->value)
+        return a->value && b->value && onx_data_equal(a->value, b->value, NULL);
     return !a->bytes || memcmp(a->data, b->data, a->bytes) == 0;
 }
 

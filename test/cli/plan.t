@@ -2,13 +2,13 @@
 $ onx plan linear.onnx --set N=2 --level 0 --threads 1 --all | sed -n '/^steps/,$p' | sed 's/\(MatMul\|Add\)  *[a-z0-9_]* [a-z0-9]* */\1 … /; s/; scratch.*//; s/^\( *slab *\)[0-9]* /\1… /'
 |steps
 |    0  MatMul … sum = house, weights
-|    1  Add … price = sum, bias
+|    1  Add … price = sum, bias; over input 0
 |
 |values
 |  where          offset      bytes  steps       type                         name
 |  input               0       24 B              float[2,3]                   house
 |  constant            0       12 B              float[3,1]                   weights
-|  slab                …        8 B  0..1        float[2,1]                   sum
+|  share               0        8 B              float[2,1]                   sum
 |  constant            0        4 B              float[1]                     bias
 |  output              0        8 B              float[2,1]                   price
 $ onx plan linear.onnx --set N=2 --level 0 --json | sed 's/\("cpu"\|"threads"\|"slab"\|"bound"\|"packed"\|"kernel"\|"scratch"\|"offset"\): .*/\1: …/'
@@ -47,7 +47,7 @@ $ onx plan linear.onnx --set N=2 --level 0 --json | sed 's/\("cpu"\|"threads"\|"
 |      "out": [
 |        4
 |      ],
-|      "overwrites": -1,
+|      "overwrites": 0,
 |      "scratch": …
 |    }
 |  ],
@@ -73,7 +73,7 @@ $ onx plan linear.onnx --set N=2 --level 0 --json | sed 's/\("cpu"\|"threads"\|"
 |    {
 |      "name": "sum",
 |      "type": "float[2,1]",
-|      "where": "slab",
+|      "where": "share",
 |      "offset": …
 |      "bytes": 8,
 |      "first": 0,

@@ -107,12 +107,12 @@ $ onx run linear.onnx --inputs in --level 0 --profile trace.json 2>&1 >/dev/null
 |TIME       1  MatMul
 |TIME       2  all
 $ grep '"name"\|"ph"\|"shapes"' trace.json
-|      "name": "weigh",
-|      "ph": "X",
-|        "shapes": "float[2,3] float[3,1] -> float[2,1]",
-|      "name": "shift",
-|      "ph": "X",
-|        "shapes": "float[2,1] float[1] -> float[2,1]",
+|    "name": "weigh",
+|    "ph": "X",
+|      "shapes": "float[2,3] float[3,1] -> float[2,1]",
+|    "name": "shift",
+|    "ph": "X",
+|      "shapes": "float[2,1] float[1] -> float[2,1]",
 # What can go wrong.
 $ onx run linear.onnx
 |onx run: linear.onnx: the model needs inputs:
@@ -132,7 +132,7 @@ $ onx run linear.onnx --input house=nothing.npy
 |onx run: nothing.npy: cannot open: No such file or directory
 [1]
 $ onx run linear.onnx --inputs nowhere
-|onx run: nowhere: cannot be read: No such file or directory
+|onx run: nowhere: No such file or directory
 [1]
 $ onx tensor house.textproto --dtype double -o in/input_0.pb && onx run linear.onnx --inputs in
 |onx run: linear.onnx: input 'house' is float[N,3], but what was given is double[2,3]
@@ -141,7 +141,7 @@ $ onx run linear.onnx --input house=a.textproto
 |onx run: linear.onnx: input 'house' is float[N,3], but what was given is float[2,2]
 [1]
 $ cp house.npy in/input_1.npy && onx run linear.onnx --inputs in
-|onx run: there is a file 'in/input_1.npy', but the model has 1 input; see 'onx help run'
+|onx run: in/input_1.npy: the model has fewer inputs than there are files
 [2]
 $ onx run linear.onnx --random --set M=2
 |onx run: no input has a dimension 'M' (did you mean 'N'?); see 'onx help run'
