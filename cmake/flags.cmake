@@ -11,7 +11,8 @@ set(onx_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conver
     $<$<BOOL:${ONX_WERROR}>:-Werror>)
 
 # No path of this machine ends up in a file: two builds of the same sources are the same bytes.
-set(onx_codegen -ffp-contract=off -ffunction-sections -fdata-sections
+# gcc 12 forgets roundings ((double)(float)x) where it makes vectors of neighbouring statements.
+set(onx_codegen -ffp-contract=off -ffunction-sections -fdata-sections -fno-tree-slp-vectorize
     $<IF:$<CONFIG:Release>,-ffile-prefix-map,-fmacro-prefix-map>=${PROJECT_SOURCE_DIR}/=)
 
 # Sanitizers instrument everything in the build, examples included.
