@@ -775,7 +775,8 @@ def reverse(g):
 
 @op("slice", "Trilu")
 def trilu(g):
-    ins = [g.data(g.type(0), g.shape(2))]
+    kind = g.type(0) if g.type(0) != "string" else "float"  # the zero of strings is not said
+    ins = [g.data(kind, g.shape(2))]
     if g.chance(0.6):
         ins.append(np.array(g.int(-6, 6), np.int64))
     return ins, {"upper": g.int(0, 1)} if g.chance(0.6) else {}
@@ -849,7 +850,7 @@ def reshape(g):
             if d == shape[j] and g.chance(0.3) and not attrs:
                 to[j] = 0
     x = g.data(g.type(0), shape)
-    return ([x], {"shape": to}) if g.since < 5 else ([x, g.ints(to)], attrs)
+    return ([x], {"shape": to or [1]}) if g.since < 5 else ([x, g.ints(to)], attrs)
 
 
 @op("view", "Flatten")
@@ -975,7 +976,7 @@ def chain(g, _):
         x, other = g.pick(whole_), g.pick(whole_ + ["b", "c"])
         kind = g.pick(("unary", "unary", "binary", "binary", "where", "softmax", "norm", "reduce", "transpose", "concat", "matmul", "pad"))
         if kind == "unary":
-            whole_.append(node(g.pick(("Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Erf", "Softplus", "HardSwish", "LeakyRelu")), x))
+            whole_.append(node(g.pick(("Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Erf", "Softplus", "Softsign", "LeakyRelu")), x))
         elif kind == "binary":
             ins = (x, other) if g.chance(0.5) else (other, x)
             whole_.append(node(g.pick(("Add", "Sub", "Mul", "Max", "Min")), *ins))
@@ -1028,6 +1029,118 @@ def chain(g, _):
     outs = [whole_[-1]] + [v for v in whole_[1:-1] if v not in used]
     values = {k: np.asarray(v) for k, v in values.items() if k in used}
     return wrap(g, nodes, values, outs, opset), values
+
+
+def sequences(g, _):
+    """A sequence is made, changed, and taken apart."""
+    opset, values, nodes = g.int(11, USUAL), {}, []
+    kind = g.pick(("float", "int64", "double", "string", "bool", "uint8", "float16", "int32"))
+    shape = [max(d, 1) for d in g.shape(1, 3)]
+    axis = g.int(-len(shape), len(shape) - 1)
+    length = g.int(1, 4)
+
+    def add(x):
+        values[f"x{len(values)}"] = np.asarray(x)
+        return f"x{len(values) - 1}"
+
+    def node(op_type, *ins, **attrs):
+        nodes.append(helper.make_node(op_type, list(ins), [f"v{len(nodes)}"], **attrs))
+        return nodes[-1].output[0]
+
+    def position(n):
+        return add(np.array(g.int(-n, n - 1), g.pick((np.int32, np.int64))))
+
+    equal = g.chance(0.5)
+    if g.chance(0.4):
+        parts = [2] * length if equal else [g.int(1, 3) for _ in range(length)]
+        shape[axis] = sum(parts)
+        size = add(np.array(2 if equal else parts, g.pick((np.int32, np.int64))))
+        if equal and g.chance(0.5):
+            shape[axis] -= g.int(0, 1)  # the last one may be smaller
+            equal = shape[axis] == 2 * length
+        s = node("SplitToSequence", add(g.data(kind, shape)), size, axis=axis)
+    else:
+        def item():
+            if not equal:
+                shape[axis] = g.int(1, 3)
+            return add(g.data(kind, shape))
+
+        if g.chance(0.7):
+            s = node("SequenceConstruct", *[item() for _ in range(length)])
+        else:
+            s = node("SequenceEmpty", dtype=TensorProto.DataType.Value(kind.upper()))
+            length = 0
+        for _ in range(g.int(0 if length else 1, 3)):
+            at = [position(length)] if length and g.chance(0.6) else []
+            s, length = node("SequenceInsert", s, item(), *at), length + 1
+    if length > 1 and g.chance(0.5):
+        s, length = node("SequenceErase", s, *([position(length)] if g.chance(0.6) else [])), length - 1
+    outs = [node("SequenceLength", s), node("SequenceAt", s, position(length)), node("ConcatFromSequence", s, axis=axis)]
+    if equal:
+        n = len(shape)
+        outs.append(node("ConcatFromSequence", s, axis=g.int(-n - 1, n), new_axis=1))
+    return wrap(g, nodes, values, outs, opset), values
+
+
+def scanned(g, opset):
+    """A Scan that adds slices up, along any axes and ways."""
+    rank, steps = g.int(1, 3), g.int(1, 4)
+    inner = [g.int(1, 3) for _ in range(rank - 1)]
+    axes = [g.int(-rank, rank - 1) for _ in range(3)]
+    values = {"s": g.data("float", inner, special=False)}
+    for name, axis in (("a", axes[0]), ("b", axes[1])):
+        values[name] = g.data("float", inner[: axis % rank] + [steps] + inner[axis % rank :], special=False)
+    dims = [[d for d in inner] for _ in range(5)]
+    io = [helper.make_tensor_value_info(n, TensorProto.FLOAT, d) for n, d in zip(("si", "ai", "bi", "so", "y"), dims)]
+    nodes = [helper.make_node("Add", ["si", "ai"], ["t"]), helper.make_node("Sub", ["t", "bi"], ["so"]), helper.make_node("Mul", ["so", "t"], ["y"])]
+    body = helper.make_graph(nodes, "body", io[:3], io[3:])
+    attrs = {"scan_input_axes": axes[:2], "scan_output_axes": axes[2:]} if g.chance(0.6) else {}
+    if not attrs:
+        values.update({n: g.data("float", [steps, *inner], special=False) for n in "ab"})
+    if g.chance(0.6):
+        attrs.update(scan_input_directions=[g.int(0, 1), g.int(0, 1)], scan_output_directions=[g.int(0, 1)])
+    if opset < 11:
+        attrs = {k: [a % rank for a in v] if "axes" in k else v for k, v in attrs.items()}
+    return [helper.make_node("Scan", ["s", "a", "b"], ["y0", "y1"], body=body, num_scan_inputs=2, **attrs)], values
+
+
+def looped(g):
+    """A Loop that ends by count, by its condition, or by both; values from outside, and per iteration."""
+    shape = g.shape(0, 3)
+    values = {"s": g.data("float", shape, special=False), "outer": g.data("float", g.like(shape), special=False)}
+    trip, cond = g.pick(((True, True), (True, False), (False, True)))
+    values["most"] = np.array(g.int(0, 6) if cond else 99)  # ONNX Runtime obeys a condition that is to be ignored
+    if trip:
+        values["trip"] = np.array(g.int(0, 6))
+    if cond:
+        values["cond"] = np.array(g.chance(0.85))
+    io = [("i", TensorProto.INT64, []), ("ci", TensorProto.BOOL, []), ("si", TensorProto.FLOAT, shape),
+          ("co", TensorProto.BOOL, []), ("so", TensorProto.FLOAT, shape), ("y", TensorProto.FLOAT, shape)]  # fmt: skip
+    io = [helper.make_tensor_value_info(*v) for v in io]
+    nodes = [helper.make_node("Less", ["i", "most"], ["co"]), helper.make_node("Add", ["si", "outer"], ["so"]),
+             helper.make_node("Cast", ["i"], ["f"], to=TensorProto.FLOAT), helper.make_node("Mul", ["so", "f"], ["y"])]  # fmt: skip
+    body = helper.make_graph(nodes, "body", io[:3], io[3:])
+    ins = ["trip" if trip else "", "cond" if cond else "", "s"]
+    return [helper.make_node("Loop", ins, ["y0", "y1"], body=body)], values
+
+
+def control(g, _):
+    opset = g.int(9, USUAL)
+    which = g.int(0, 2)
+    if which < 2:
+        nodes, values = scanned(g, opset) if which else looped(g)
+        return wrap(g, nodes, values, ["y0", "y1"], opset), values
+    values = {"c": np.array(g.chance(0.5)), "a": g.data("float", g.shape(0, 3)), "b": g.data("float", [])}
+    arms = []
+    for name, kind in (("then", "Add"), ("else", "Mul")):
+        node = helper.make_node(kind, ["a", "b"], [name]) if g.chance(0.7) else helper.make_node("Neg", ["b"], [name])
+        arms.append(helper.make_graph([node], name, [], [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)]))
+    node = helper.make_node("If", ["c"], ["y0"], then_branch=arms[0], else_branch=arms[1])
+    return wrap(g, [node], values, ["y0"], opset), values
+
+
+# Cases of more than one operator: {name: (family, what makes them, how many of them)}.
+SMALL = {"Chain": ("chain", chain, 8), "Sequences": ("sequence", sequences, 5), "Control": ("control", control, 5)}
 
 
 # ─ What the peers say ────────────────────────────────────────────────────────────────────────────
@@ -1137,11 +1250,10 @@ def write(folder, model, feeds, outputs):
 
 def one(folder, seed, k, names, found):
     name = names[k % len(names)]
-    g = Maker([seed, k], found[name][0])
-    if name != "Chain":
-        g = Maker([seed, k], g.pick(found[name]))
-    family = TABLE[name][0]
-    model, values = (chain if name == "Chain" else single)(g, found[name])
+    rows = found[name if name in found else "Add"]
+    family, make = SMALL[name][:2] if name in SMALL else (TABLE[name][0], single)
+    g = Maker([seed, k], Maker([seed, k], rows[0]).pick(rows))
+    model, values = make(g, rows)
     known = {t.name for t in model.graph.initializer}
     feeds = {v.name: values[v.name] for v in model.graph.input if v.name not in known}
     said = {}
@@ -1150,7 +1262,7 @@ def one(folder, seed, k, names, found):
             said[peer] = run(model, feeds)
         except Exception:  # declined: many types and versions are
             pass
-    case = f"{family}/{name}-{g.since}_{k}"
+    case = f"{family}/{name}-{model.opset_import[0].version if name in SMALL else g.since}_{k}"
     if len(said) == 2 and same(*said.values()):
         write(folder / "agree" / case, model, feeds, said["reference"])
         return family, "agree"
@@ -1163,8 +1275,6 @@ def one(folder, seed, k, names, found):
 
 def work(folder, seed, ks, names, queue):
     found = versions()
-    found["Chain"] = found["Add"]
-    TABLE["Chain"] = ("chain", None)
     for k in ks:
         try:
             queue.put(one(folder, seed, k, names, found))
@@ -1179,7 +1289,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="operators whose name this regular expression matches")
     args = parser.parse_args()
-    names = [n for n in [*sorted(TABLE), *["Chain"] * 8] if re.search(args.only, n)]
+    names = [n for n in [*sorted(TABLE), *[n for n, (_, _, times) in SMALL.items() for _ in range(times)]] if re.search(args.only, n)]
     queue, counts = multiprocessing.Queue(), collections.Counter()
     for first in range(0, args.count, 500):  # processes of their own: a peer may crash
         ks = range(first, min(first + 500, args.count))
