@@ -85,12 +85,11 @@ class Maker:
         return self.types[text] if text in self.types else text[7:-1]
 
     def dim(self):
-        return self.pick((1, 1, 2, 2, 3, 3, 4, 5, 7, 16, 17, 33)) if self.chance(0.95) else 0
+        return self.pick((1, 1, 2, 2, 3, 3, 4, 5, 7, 16, 17, 33, 65, 130)) if self.chance(0.95) else 0
 
     def shape(self, low=0, high=4):
-        rank = self.int(low, high)
-        shape = [self.dim() for _ in range(rank)]
-        while np.prod([max(d, 1) for d in shape], dtype=float) > 3000:
+        shape, most = [self.dim() for _ in range(self.int(low, high))], 3000 if self.chance(0.9) else 50000
+        while np.prod([max(d, 1) for d in shape], dtype=float) > most:
             shape[int(np.argmax(shape))] = 2
         return shape
 
@@ -269,6 +268,20 @@ def cast(g):
     if g.since >= 19 and "float8" in to and g.chance(0.5):
         attrs["saturate"] = g.int(0, 1)
     return [x], attrs
+
+
+@op("cast", "CastLike")
+def cast_like(g):
+    (x,), attrs = cast(g)
+    return [x, g.data(g.types["T2"], g.shape(0, 2), 0, 1)], {k: v for k, v in attrs.items() if k != "to"}
+
+
+@op("cast", "BitCast")
+def bit_cast(g):
+    bits = helper.tensor_dtype_to_np_dtype
+    kinds = [TensorProto.DataType.Value(t[7:-1].upper()) for t in sorted(g.schema.type_constraints[1].allowed_type_strs)]
+    x = g.data(g.type(0), g.shape())
+    return [x], {"to": g.pick([k for k in kinds if bits(k).itemsize == x.dtype.itemsize])}
 
 
 @op("concat", "Concat")
@@ -520,7 +533,10 @@ def batch_norm(g):
     if g.since == 1:
         attrs["consumed_inputs"] = [0, 0, 0, 1, 1]
     ins = [g.data(g.type(0), shape, special=False)]
-    ins += [g.data(g.type(i), [c], *((0.2, 3) if i == 4 else ()), special=False) for i in range(1, 5)]
+    per = [c]
+    if g.since < 9 and g.chance(0.3):  # statistics of each place, not of the channel
+        attrs["spatial"], per = 0, shape[1:]
+    ins += [g.data(g.type(i), per, *((0.2, 3) if i == 4 else ()), special=False) for i in range(1, 5)]
     if g.since >= 14 and g.chance(0.4):
         return ins, {**attrs, "training_mode": 1, "momentum": 0.75}, 3
     return ins, attrs
@@ -644,6 +660,9 @@ def conv_transpose(g):
     c, m = group * g.int(1, 3), group * g.int(1, 3)
     if "strides" in attrs and g.chance(0.4):
         attrs["output_padding"] = [g.int(0, s - 1) for s in attrs["strides"]]
+    elif "pads" not in attrs and g.chance(0.3):
+        full = zip(size, attrs["kernel_shape"], *(attrs.get(k, [1] * len(size)) for k in ("strides", "dilations")))
+        attrs["output_shape"] = [max(1, (s - 1) * t + (k - 1) * d + 1 - g.int(0, 2)) for s, k, t, d in full]
     w = [c, m // group, *attrs["kernel_shape"]]
     if group > 1:
         attrs["group"] = group
@@ -1031,6 +1050,84 @@ def chain(g, _):
     return wrap(g, nodes, values, outs, opset), values
 
 
+def moves(g, _):
+    """Elements that are moved about, again and again: what passes that know shapes like to rewrite."""
+    opset, values, nodes = g.int(13, USUAL), {}, []
+    kind = g.pick(("float", "float", "int64", "uint8", "double", "bool", "float16"))
+
+    def node(op_type, *ins, n=1, **attrs):
+        nodes.append(helper.make_node(op_type, list(ins), [f"v{len(nodes)}_{k}" for k in range(n)], **attrs))
+        return nodes[-1].output[g.int(0, n - 1)]
+
+    def ints(*v):
+        values[f"i{len(values)}"] = np.array(v, np.int64)
+        return f"i{len(values) - 1}"
+
+    values["x"] = g.data(kind, [max(d, 1) for d in g.shape(1, 4)], special=False)
+    at, shape, outs = "x", list(values["x"].shape), []
+    for _ in range(g.int(3, 10)):
+        n, step = len(shape), g.int(0, 13)
+        a = g.int(0, n - 1) if n else 0
+        if step == 0:
+            perm = [int(p) for p in g.rng.permutation(n)]
+            at, shape = node("Transpose", at, **({"perm": perm} if n else {})), [shape[p] for p in perm]
+        elif step == 1 and n:
+            low, high = sorted((g.int(0, shape[a]), g.int(0, shape[a])))
+            if low == high:
+                low, high = 0, shape[a]
+            at = node("Slice", at, ints(low), ints(high), ints(a))
+            shape[a] = high - low
+        elif step == 2 and n:
+            at = node("Slice", at, ints(-1), ints(-(2**62)), ints(a), ints(-1))
+        elif step == 3 and n < 5:
+            a = g.int(0, n)
+            at = node("Unsqueeze", at, ints(a))
+            shape.insert(a, 1)
+        elif step == 4 and 1 in shape:
+            a = shape.index(1)
+            at = node("Squeeze", at, ints(a - n if g.chance(0.5) else a))
+            del shape[a]
+        elif step == 5 and n:
+            flat = [shape[k] for k in range(a)] + [int(np.prod(shape[a:]))]
+            at = node("Reshape", at, ints(*(0 if k < a else -1 for k in range(a + 1))))
+            shape = flat
+        elif step == 6 and n and np.prod(shape) < 2000:
+            at = node("Concat", at, at, axis=a - n if g.chance(0.5) else a)
+            shape[a] *= 2
+        elif step == 7 and n and shape[a] > 1:
+            left = g.int(1, shape[a] - 1)
+            at = node("Split", at, ints(left, shape[a] - left), n=2, axis=a)
+            shape[a] = left if at.endswith("_0") else shape[a] - left
+        elif step == 8 and n:
+            kept = [g.int(-shape[a], shape[a] - 1) for _ in range(g.int(1, 3))]
+            at = node("Gather", at, ints(*kept), axis=a)
+            shape[a] = len(kept)
+        elif step == 9 and n:
+            values[f"i{len(values)}"] = np.array(g.int(-shape[a], shape[a] - 1))
+            at = node("Gather", at, f"i{len(values) - 1}", axis=a)
+            del shape[a]
+        elif step == 10 and n > 1:  # the shape is computed
+            size = node("Shape", at)
+            first = node("Slice", size, ints(0), ints(1))
+            at = node("Reshape", at, node("Concat", first, ints(-1), axis=0))
+            shape = [shape[0], int(np.prod(shape[1:]))]
+        elif step == 11 and np.prod(shape) < 1000:
+            times = g.int(1, 3)
+            at = node("Expand", node("Unsqueeze", at, ints(0)), ints(times, *([1] * n)))
+            shape.insert(0, times)
+        elif step == 12 and n and kind not in ("bool", "uint8", "double"):
+            pads = [g.int(0, 1) for _ in range(2 * n)]
+            at = node("Pad", at, ints(*pads), **({"mode": "edge"} if g.chance(0.4) else {}))
+            shape = [d + pads[k] + pads[n + k] for k, d in enumerate(shape)]
+        else:
+            at = node("Identity", at) if g.chance(0.5) else node("Where", node("Equal", at, at), at, at)
+        if g.chance(0.15):
+            outs.append(at)
+    outs = list(dict.fromkeys([*outs, at]))
+    values = {k: np.asarray(v) for k, v in values.items()}
+    return wrap(g, nodes, values, [o for o in outs if o != "x"] or [node("Identity", "x")], opset), values
+
+
 def sequences(g, _):
     """A sequence is made, changed, and taken apart."""
     opset, values, nodes = g.int(11, USUAL), {}, []
@@ -1140,7 +1237,7 @@ def control(g, _):
 
 
 # Cases of more than one operator: {name: (family, what makes them, how many of them)}.
-SMALL = {"Chain": ("chain", chain, 8), "Sequences": ("sequence", sequences, 5), "Control": ("control", control, 5)}
+SMALL = {"Chain": ("chain", chain, 8), "Moves": ("moves", moves, 8), "Sequences": ("sequence", sequences, 5), "Control": ("control", control, 5)}
 
 
 # ─ What the peers say ────────────────────────────────────────────────────────────────────────────
