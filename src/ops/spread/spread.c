@@ -1,4 +1,4 @@
-/* spread.c: ConvTranspose, DeformConv, Col2Im: meaning. How sizes follow is in conv/conv_infer.c. */
+/* spread.c: ConvTranspose, DeformConv, Col2Im: meaning; conv/conv_infer.c has their sizes. */
 #include "ops/conv/conv_infer.h"
 
 #define TRANSPOSE                                                                                  \
