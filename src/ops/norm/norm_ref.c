@@ -96,18 +96,20 @@ static void channel_statistics(const onx_call *call, int64_t channel, double *me
     const onx_norm_plan *plan = call->plan;
     int64_t rows = call->in[0]->count ? plan->rows : 0;
     double x[SPAN], sum = 0, squares = 0, n = 0;
-    for (int64_t row = channel; row < rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus) {
         EACH_SPAN(at, some, plan->n) {
             fetch(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) sum += x[i];
             n += (double)some;
         }
+    }
     *mean = sum / n;
-    for (int64_t row = channel; row < rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus) {
         EACH_SPAN(at, some, plan->n) {
             fetch(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) squares += (x[i] - *mean) * (x[i] - *mean);
         }
+    }
     *variance = squares / n;
 }
 
