@@ -180,7 +180,7 @@ static size_t walk(int64_t size, int64_t start, int64_t end, int64_t step, int64
         end += size;
     else if (end < 0)
         end = -1;
-    if (step > 0 && start < 0) start = 0;
+    if (start < 0) start = 0;
     if (step < 0 && start >= size) start = size - 1;
     for (int64_t i = start; i >= 0 && i < size && (step > 0 ? i < end : i > end); i += step)
         at[n++] = i;
@@ -207,7 +207,7 @@ TEST(slices) {
         }
         finish(&out);
         for (size_t i = 0; i < out.count; i++) {
-            int64_t to[8], from[8];
+            int64_t to[8], from[8] = {0};
             coordinates(&out, i, to);
             for (size_t d = 0; d < rank; d++) from[d] = at[d][to[d]];
             out.code[i] = in.code[offset_of(&in, from)];
@@ -322,7 +322,7 @@ TEST(tiles_and_expands) {
             out.dims[i] = tile ? in.dims[i] * list[i] : in.dims[i] == 1 ? list[i] : in.dims[i];
         finish(&out);
         for (size_t i = 0; i < out.count; i++) {
-            int64_t at[8];
+            int64_t at[8] = {0};
             coordinates(&out, i, at);
             for (size_t d = 0; d < rank; d++) at[d] = at[d] % in.dims[d];
             out.code[i] = in.code[offset_of(&in, at)];

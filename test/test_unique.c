@@ -1,4 +1,4 @@
-/* test_unique.c: Unique, TensorScatter and Det: every type, odd shapes, NaN, and refusals. */
+/* test_unique.c: Unique, ScatterElements, TensorScatter and Det: every type, odd shapes, NaN, and refusals. */
 #include "test.h"
 
 #include "kernel_text.h"
@@ -84,6 +84,57 @@ TEST(unique_large) {
     "float[2,3,2] c = {1,2,3,4,5,6,7,8,9,10,11,12}, float[2,2,2] u = {-1,-2,-3,-4,-5,-6,-7,-8}"
 #define AT(a, b) CACHE ", int64[2] w = {" a "," b "}"
 
+/* What is combined is of any type: strings are joined, complex numbers ordered by their parts. */
+#define TEXTS                                                                                      \
+    "string[3] x = {\"b\", \"\", \"c\"}, int64[4] i = {0,1,0,1}, "                                 \
+    "string[4] u = {\"a\", \"d\", \"b\", \"e\"}"
+#define ELEMENTS(how) "y = ScatterElements<reduction=\"" how "\">(x, i, u)"
+
+TEST(scatter_combines) {
+    static const kernel_line lines[] = {
+        {16, TEXTS, ELEMENTS("add"), "[3] bab|de|c"},
+        {18, TEXTS, ELEMENTS("max"), "[3] b|e|c"},
+        {18, TEXTS, ELEMENTS("min"), "[3] a||c"},
+        {18, TEXTS, ELEMENTS("mul"), "!"},
+        {18, "string[2] x = {\"b\", \"c\"}, int64[2,1] i = {-1,1}, string[2] u = {\"d\", \"\"}",
+         "y = ScatterND<reduction=\"add\">(x, i, u)", "[2] b|cd"},
+        {18, "bool[2] x = {1,0}, int64[2] i = {0,1}, bool[2] u = {0,1}", ELEMENTS("add"),
+         "[2] 1 1"},
+        {18, "bool[2] x = {1,0}, int64[2] i = {0,1}, bool[2] u = {0,1}", ELEMENTS("min"),
+         "[2] 0 0"},
+    };
+    CHECK_EQ(kernel_lines_fail(lines, ONX_COUNT(lines)), 0);
+}
+
+TEST(scatter_complex) {
+    static const struct {
+        const char *how;
+        float want[4];
+    } rows[] = {{"add", {4, 1, 1, 6}},
+                {"mul", {5, 5, -5, 1}},
+                {"max", {3, -1, 1, 5}},
+                {"min", {1, 2, 0, 1}}};
+    float x[] = {1, 2, 1, 5}, u[] = {3, -1, 0, 1};
+    double wide[2][4];
+    int64_t at[] = {0, 1};
+    for (size_t i = 0; i < 4; i++) wide[0][i] = x[i], wide[1][i] = u[i];
+    onx_operand index = kernel_operand(ONX_DTYPE_I64, "2", at);
+    for (size_t k = 0; k < 2 * ONX_COUNT(rows); k++) {
+        onx_dtype dtype = k % 2 ? ONX_DTYPE_C128 : ONX_DTYPE_C64;
+        onx_operand a = kernel_operand(dtype, "2", k % 2 ? (void *)wide[0] : x);
+        onx_operand b = kernel_operand(dtype, "2", k % 2 ? (void *)wide[1] : u);
+        char node[80];
+        (void)snprintf(node, sizeof node, "y = ScatterElements<reduction=\"%s\">(x, i, u)",
+                       rows[k / 2].how);
+        kernel_result r = kernel_run("ref", 18, node, 3, (onx_operand *[]){&a, &index, &b}, 0);
+        if (!CHECK(r.status == ONX_OK)) return;
+        for (size_t i = 0; i < 4; i++)
+            CHECK_EQ(k % 2 ? ((double *)r.out[0].data)[i] : ((float *)r.out[0].data)[i],
+                     rows[k / 2].want[i]);
+        kernel_free(&r);
+    }
+}
+
 TEST(tensor_scatter) {
     static const kernel_line lines[] = {
         {24, CACHE, "y = TensorScatter(c, u)", "[2,3,2] -1 -2 -3 -4 5 6 -5 -6 -7 -8 11 12"},
@@ -146,4 +197,5 @@ TEST(backend) {
     CHECK_EQ(failed, 0);
 }
 
-TEST_MAIN(E(unique) E(unique_floats) E(unique_large) E(tensor_scatter) E(det) E(backend))
+TEST_MAIN(E(unique) E(unique_floats) E(unique_large) E(scatter_combines) E(scatter_complex)
+              E(tensor_scatter) E(det) E(backend))

@@ -286,15 +286,25 @@ static bool reads_back(uint64_t digits, int exp, double v, bool is_f32) {
     return is_f32 ? onx_parse_f32(text, &f) && f == (float)v : onx_parse_f64(text, &d) && d == v;
 }
 
-/* v > 0: as many digits as any number of the format needs, and then as few of them as do. */
+/* v > 0: as many digits as any number of the format needs, and then as few of them as do. Where all
+ * of them end in a 5, it may have been rounded up already: then the number itself is asked. Below a
+ * power of two numbers lie closer: the nearest digits may be too low there, and the next ones
+ * do. */
 static size_t print_positive(double v, bool is_f32, bool subnormal, char *out) {
-    int most = is_f32 ? 9 : 17, exp;
-    uint64_t all = first_digits(v, most, &exp), step = 1;
-    for (int n = most; n > (subnormal ? 1 : most - 3); n--) step *= 10, exp++;
-    uint64_t digits = (all + step / 2) / step;
-    while (step > 1 && !reads_back(digits, exp, v, is_f32)) {
-        step /= 10, exp--;
+    int most = is_f32 ? 9 : 17, last;
+    uint64_t all = first_digits(v, most, &last), step = 1, digits;
+    int n = subnormal ? 1 : most - 3, exp;
+    bool power = onx_load_u64(&v) << 12 == 0;
+    for (int i = n; i < most; i++) step *= 10;
+    for (;; n++, step /= 10) {
+        exp = last + most - n;
         digits = (all + step / 2) / step;
+        if (step > 1 && all % step == step / 2) digits = first_digits(v, n, &exp);
+        if (step == 1 || reads_back(digits, exp, v, is_f32)) break;
+        if (power && reads_back(digits + 1, exp, v, is_f32)) {
+            digits++;
+            break;
+        }
     }
     return print_digits(digits, exp, out);
 }

@@ -3,11 +3,11 @@
  * same place, the last one wins. */
 #include "ops/gather/scatter_ref.h"
 
-typedef enum reduction { NONE, ADD, MUL, MAX, MIN } reduction;
+#include "ops/gather/combine_ref.h"
 
 typedef struct scatter {
     int64_t axis;
-    reduction how;
+    onx_reduction how;
 } scatter;
 
 onx_status onx_scatter_init(onx_call *call) {
@@ -19,82 +19,41 @@ onx_status onx_scatter_init(onx_call *call) {
     while (name.size && i < ONX_COUNT(names) && !onx_str_is(name, names[i])) i++;
     if (i == ONX_COUNT(names))
         return onx_call_fail(call, ONX_INVALID, "there is no reduction '%.*s'", ONX_FMT(name));
-    *state = (scatter){onx_call_int(call, "axis"), (reduction)i};
-    bool numbers = (ONX_T_NUMBERS | ONX_T(BOOL)) >> call->in[0]->dtype & 1;
-    if (i == NONE || numbers) return ONX_OK;
+    *state = (scatter){onx_call_int(call, "axis"), (onx_reduction)i};
+    if (onx_combine_knows((onx_dtype)call->in[0]->dtype, state->how)) return ONX_OK;
     return onx_call_fail(call, ONX_UNSUPPORTED, "%s cannot be combined with '%s'",
                          onx_dtype_name((onx_dtype)call->in[0]->dtype), names[i]);
 }
 
 /* ── Putting elements in ─────────────────────────────────────────────────────────────────────── */
 
-/* Sums and products are made in `W`: unsigned for integers, which wrap around. */
-#define COMBINE(T, W)                                                                              \
-    {                                                                                              \
-        T a, b;                                                                                    \
-        memcpy(&a, to, sizeof a);                                                                  \
-        memcpy(&b, from, sizeof b);                                                                \
-        switch (how) {                                                                             \
-        case ADD: a = (T)((W)a + (W)b); break;                                                     \
-        case MUL: a = (T)((W)a * (W)b); break;                                                     \
-        case MAX: a = a > b || a != a ? a : b; break;                                              \
-        default: a = a < b || a != a ? a : b; break;                                               \
-        }                                                                                          \
-        memcpy(to, &a, sizeof a);                                                                  \
-        return;                                                                                    \
-    }
-
-static void combine(onx_dtype dtype, reduction how, char *to, const char *from);
-
-/* Half floats are combined as floats, and rounded. */
-static void combine_half(onx_dtype dtype, reduction how, char *to, const char *from) {
-    float a = 0, b = 0;
-    (void)onx_dtype_convert(dtype, to, ONX_DTYPE_F32, &a, 1, true);
-    (void)onx_dtype_convert(dtype, from, ONX_DTYPE_F32, &b, 1, true);
-    combine(ONX_DTYPE_F32, how, (char *)&a, (const char *)&b);
-    (void)onx_dtype_convert(ONX_DTYPE_F32, &a, dtype, to, 1, true);
-}
-
-static void combine(onx_dtype dtype, reduction how, char *to, const char *from) {
-    switch (dtype) {
-    case ONX_DTYPE_F32: COMBINE(float, float)
-    case ONX_DTYPE_F64: COMBINE(double, double)
-    case ONX_DTYPE_I8: COMBINE(int8_t, uint64_t)
-    case ONX_DTYPE_I16: COMBINE(int16_t, uint64_t)
-    case ONX_DTYPE_I32: COMBINE(int32_t, uint64_t)
-    case ONX_DTYPE_I64: COMBINE(int64_t, uint64_t)
-    case ONX_DTYPE_U8: COMBINE(uint8_t, uint64_t)
-    case ONX_DTYPE_U16: COMBINE(uint16_t, uint64_t)
-    case ONX_DTYPE_U32: COMBINE(uint32_t, uint64_t)
-    case ONX_DTYPE_U64: COMBINE(uint64_t, uint64_t)
-    case ONX_DTYPE_BOOL:
-        *to = (char)(how == ADD || how == MAX ? *to || *from : *to && *from);
-        return;
-    default: combine_half(dtype, how, to, from); return;
-    }
-}
-
 typedef struct target {
     char *to;
-    const char *from; /* updates */
+    const char *from;   /* updates */
+    const onx_str *old; /* what strings there were: those that are elsewhere now are sums */
     onx_dtype dtype;
     size_t size;
-    reduction how;
+    onx_reduction how;
+    onx_arena texts; /* sums of strings, until they are handed in */
 } target;
 
 /* n elements from `from_at` of the updates to `to_at`. */
-static void put(const target *t, int64_t to_at, int64_t from_at, int64_t n) {
+static onx_status put(const onx_call *call, target *t, int64_t to_at, int64_t from_at, int64_t n) {
     char *to = t->to + (size_t)to_at * t->size;
     const char *from = t->from + (size_t)from_at * t->size;
-    if (t->how == NONE) {
+    if (t->how == ONX_REDUCE_NONE) {
         memcpy(to, from, (size_t)n * t->size);
-        return;
+        return ONX_OK;
     }
-    for (int64_t i = 0; i < n; i++)
-        combine(t->dtype, t->how, to + (size_t)i * t->size, from + (size_t)i * t->size);
+    for (int64_t i = 0; i < n; i++, to += t->size, from += t->size) {
+        bool own = t->old && ((const onx_str *)to)->data != t->old[to_at + i].data;
+        if (!onx_combine(t->dtype, t->how, to, from, own, &t->texts))
+            return onx_fail_nomem(call->diag);
+    }
+    return ONX_OK;
 }
 
-/* Output 0 with the elements of input 0, unless that is where they are already. */
+/* Output 0 with the elements of input 0, unless that is where they are already. `end` follows. */
 static onx_status begin(onx_call *call, target *t) {
     const onx_operand *data = call->in[0];
     onx_mover mover = onx_move_begin(call);
@@ -102,11 +61,19 @@ static onx_status begin(onx_call *call, target *t) {
     *t = (target){.dtype = (onx_dtype)data->dtype,
                   .size = onx_move_size((onx_dtype)data->dtype),
                   .how = ((const scatter *)call->state)->how};
+    t->old = t->dtype == ONX_DTYPE_STRING ? (const onx_str *)from : NULL;
     t->from = onx_move_in(&mover, 2);
     t->to = onx_move_out(&mover, 0);
+    onx_arena_init(&t->texts, call->ctx);
     onx_copy all = onx_copy_begin(t->size);
     onx_copy_dim(&all, data->count, 1, 1);
     return from == t->to ? ONX_OK : onx_copy_run(call, &all, from, t->to);
+}
+
+static onx_status end(onx_call *call, target *t, onx_status status) {
+    if (!status) status = onx_move_end(call, 0, t->to);
+    onx_arena_fini(&t->texts);
+    return status;
 }
 
 static onx_status bad_index(const onx_call *call, int64_t index, int64_t size) {
@@ -143,15 +110,15 @@ onx_status onx_scatter_elements_run(onx_call *call) {
         int64_t index = onx_operand_int(indices, i), size = data->dims[axis];
         if (index < -size || index >= size) return bad_index(call, index, size);
     }
-    ONX_TRY(begin(call, &t));
-    for (int64_t i = 0; i < indices->count; i++) {
+    onx_status status = begin(call, &t);
+    for (int64_t i = 0; i < indices->count && !status; i++) {
         int64_t index = onx_operand_int(indices, i), rest = i, at = 0;
         if (index < 0) index += data->dims[axis];
         for (size_t d = data->rank; d-- > 0; rest /= indices->dims[d])
             at += (d == axis ? index : rest % indices->dims[d]) * strides[d];
-        put(&t, at, i, 1);
+        status = put(call, &t, at, i, 1);
     }
-    return onx_move_end(call, 0, t.to);
+    return end(call, &t, status);
 }
 
 /* ── ScatterND ───────────────────────────────────────────────────────────────────────────────── */
@@ -193,10 +160,10 @@ onx_status onx_scatter_nd_run(onx_call *call) {
     target t;
     onx_strides(data, strides);
     for (int64_t i = 0; i < rows; i++) ONX_TRY(nd_place(call, strides, i, &at));
-    ONX_TRY(begin(call, &t));
-    for (int64_t i = 0; i < rows && width; i++) {
-        ONX_TRY(nd_place(call, strides, i, &at));
-        put(&t, at, i * width, width);
+    onx_status status = begin(call, &t);
+    for (int64_t i = 0; i < rows && width && !status; i++) {
+        status = nd_place(call, strides, i, &at);
+        if (!status) status = put(call, &t, at, i * width, width);
     }
-    return onx_move_end(call, 0, t.to);
+    return end(call, &t, status);
 }
