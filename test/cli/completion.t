@@ -116,6 +116,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--list-options
 |--map
 |--max-elements
+|--memory
 |--metadata
 |--model
 |--name
@@ -134,6 +135,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefixes
 |--producer
 |--profile
+|--provider
 |--quiet
 |--random
 |--rtol
