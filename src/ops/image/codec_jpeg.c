@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdio.h> /* before jpeglib.h, which needs it */
 
+#include <jerror.h>
 #include <jpeglib.h>
 
 #define FUNCTIONS(F)                                                                               \
@@ -97,7 +98,9 @@ static onx_status read_picture(const api *a, decoder *d, onx_picture *picture) {
 
 static onx_status guarded(const api *a, decoder *d, onx_picture *picture) {
     if (setjmp(d->way_out))
-        return onx_picture_wrong(picture, "libjpeg: error %d", d->errors.msg_code);
+        return d->errors.msg_code == JERR_OUT_OF_MEMORY
+                   ? onx_fail_nomem(picture->diag)
+                   : onx_picture_wrong(picture, "libjpeg: error %d", d->errors.msg_code);
     a->jpeg_CreateDecompress(&d->jpeg, JPEG_LIB_VERSION, sizeof d->jpeg);
     return read_picture(a, d, picture);
 }
