@@ -228,7 +228,6 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     size_t first = index % j->blocks * CHANNELS, channels = j->plan->channels;
     size_t last = channels - first < CHANNELS ? channels : first + CHANNELS;
     size_t image = (size_t)onx_operand_int(call->in[2], (int64_t)roi) * channels;
-    size_t size = onx_dtype_bits((onx_dtype)out->dtype) / 8;
     axis y, x;
     fill_axes(j, roi, scratch, &y, &x);
     for (size_t c = first; c < last; c++) {
@@ -237,9 +236,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         for (size_t i = 0; i < h * w; i++) {
             bin by = y.bins[i / w], bx = x.bins[i % w];
             double v = (j->state->max ? maximum : average)(j, plane, &y, &x, by, bx);
-            (void)onx_dtype_convert(ONX_DTYPE_F64, &v, (onx_dtype)out->dtype,
-                                    (char *)out->data + ((roi * channels + c) * h * w + i) * size,
-                                    1, false);
+            onx_operand_put(out, (roi * channels + c) * h * w + i, 1, &v);
         }
     }
     return ONX_OK;

@@ -195,13 +195,13 @@ typedef struct job {
 /* The taps of all axes at position `at` of all grids. */
 static void locate(const onx_call *call, const job *j, size_t at, taps *out) {
     const onx_operand *grid = call->in[1];
-    size_t axes = j->plan->axes, size = onx_dtype_bits((onx_dtype)grid->dtype) / 8;
+    size_t axes = j->plan->axes;
+    bool is_double = grid->dtype == ONX_DTYPE_F64;
     double coords[ONX_RANK_MAX];
-    (void)onx_dtype_convert((onx_dtype)grid->dtype, (const char *)grid->data + at * axes * size,
-                            ONX_DTYPE_F64, coords, axes, false);
+    onx_operand_get(grid, at * axes, axes, coords);
     for (size_t i = 0; i < axes; i++) {
         int64_t n = j->plan->dims[i];
-        double x = unfold(coords[axes - 1 - i], n, j->state->corners, size == 8);
+        double x = unfold(coords[axes - 1 - i], n, j->state->corners, is_double);
         out[i] = taps_of(j->state, x, n);
     }
 }
