@@ -1485,6 +1485,7 @@ typedef struct onx_profile_event {
     const char *kernel; /* "conv_f32 avx512" */
     const char *shapes; /* "float[1,3,224,224] float[64,3,7,7] -> float[1,64,112,112]" */
     int64_t start_ns, ns;
+    int64_t own_ns;  /* of them: without the steps of its subgraphs, which are events themselves */
     size_t bytes;    /* read and written */
     uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
