@@ -1,5 +1,5 @@
 /* conv_ref.c: Conv: plain loops, for any number of dimensions. Sums are made in double. */
-#include "ops/conv/spread_ref.h"
+#include "ops/conv/conv_ref.h"
 
 #include <math.h>
 
@@ -204,36 +204,5 @@ onx_kernel_rows onx_kernels_conv_ref = {
      .init = onx_conv_init,
      .bind = bind_conv,
      .run = run_conv},
-    {.op = "ConvTranspose",
-     .first = 1,
-     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
-     .name = "conv_transpose",
-     .init = onx_conv_transpose_init,
-     .bind = onx_conv_transpose_bind,
-     .run = onx_conv_transpose_run},
-    {.op = "DeformConv",
-     .first = 19,
-     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
-     .name = "deform_conv",
-     .init = onx_deform_conv_init,
-     .bind = onx_deform_conv_bind,
-     .run = onx_deform_conv_run},
-    {.op = "Col2Im",
-     .first = 18,
-     .types = {ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(C64) | ONX_T(C128), ONX_T(I64), ONX_T(I64)},
-     .name = "col2im",
-     .host = 2 | 4,
-     .init = onx_col2im_init,
-     .bind = onx_col2im_bind,
-     .run = onx_col2im_run},
-    {.op = "Col2Im",
-     .first = 18,
-     .types = {ONX_T(STRING), ONX_T(I64), ONX_T(I64)},
-     .name = "col2im_strings",
-     .flags = ONX_KERNEL_OBJECTS,
-     .host = 2 | 4,
-     .init = onx_col2im_init,
-     .bind = onx_col2im_bind,
-     .run = onx_col2im_run_strings},
     {0},
 };
