@@ -3,7 +3,7 @@
  * The scores are [batch][classes][places]; each of the batch × places has a target class, or the
  * one that is ignored. Sums are made in double precision, in an order that depends on the shape
  * alone, and rounded once. A target that is no class is an error. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 
 #include <math.h>
 

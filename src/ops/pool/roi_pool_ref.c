@@ -2,7 +2,7 @@
  * rounded to pixels and have at least one; bins are whole pixels, overlap where they must, and are
  * cut to the image; the maximum of none is 0, and NaN wins. Bins are placed in the precision of the
  * regions. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/pool/unpool_ref.h"
 #include "ops/view/move_ref.h"
 

@@ -1,6 +1,6 @@
 /* affine_grid_ref.c: AffineGrid: theta applied to the positions of images or volumes, in double.
  * Along an axis of one element, the position is -1 with align_corners, and 0 without. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/resize/sample_ref.h"
 #include "ops/view/move_ref.h"
 

@@ -2,7 +2,7 @@
  * dimensions. Nearest moves elements of any type (what is outside is 0, "" of strings); linear and
  * cubic make weighted sums in double, rounded once. A coordinate that is not a number counts as -1;
  * one that is reflected from infinity is the first element. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/resize/sample_ref.h"
 #include "ops/view/move_ref.h"
 
