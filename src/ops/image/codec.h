@@ -46,6 +46,15 @@ onx_status onx_picture_wrong(const onx_picture *picture, const char *fmt, ...) O
  * are not there, with a sentence that names the library. */
 onx_status onx_codec_library(const onx_picture *picture, const char *library, size_t n,
                              const char *const *names, void *table) ONX_MUST_CHECK;
+/* That table, a struct `api`, and the `names`, of the functions in a list F(name) …, which a header
+ * declares. */
+#define ONX_CODEC_API(FUNCTIONS)                                                                   \
+    typedef struct api {                                                                           \
+        FUNCTIONS(ONX_CODEC_POINTER)                                                               \
+    } api;                                                                                         \
+    static const char *const names[] = {FUNCTIONS(ONX_CODEC_NAME)}
+#define ONX_CODEC_POINTER(name) __typeof__(name) *name;
+#define ONX_CODEC_NAME(name) #name,
 /* The codec was left out of this build: UNSUPPORTED, naming what it needs. */
 onx_status onx_codec_left_out(const onx_picture *picture, const char *library);
 /* A sample of `max` as 0 … 255. */

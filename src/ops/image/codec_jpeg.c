@@ -17,16 +17,7 @@
     F(jpeg_read_scanlines)                                                                         \
     F(jpeg_destroy_decompress)
 
-typedef struct api {
-#define F(name) __typeof__(name) *name;
-    FUNCTIONS(F)
-#undef F
-} api;
-static const char *const names[] = {
-#define F(name) #name,
-    FUNCTIONS(F)
-#undef F
-};
+ONX_CODEC_API(FUNCTIONS);
 
 typedef struct decoder {
     struct jpeg_error_mgr errors; /* first: the library hands it to `fail` as its own */

@@ -14,8 +14,6 @@ typedef struct onx_softmax_plan {
     int64_t outer, n, inner; /* the input is [outer][n][inner] */
 } onx_softmax_plan;
 
-/* Numbers of a small float type, each rounded to it; nothing happens for others. */
-void onx_softmax_round(onx_dtype dtype, double *x, int64_t n);
 /* The sum of n numbers of a type, not rounded in the end. In bfloat16, runs of 8 are summed in the
  * type: so rows of so many give what NumPy gives, which rounds after every addition, and longer
  * ones do not lose what they would lose there, where a sum of ones ends at 256. */
