@@ -111,8 +111,8 @@ onx_writer cli_stdout(void);
 /* Flush standard output: CLI_BAD if anything of it could not be written. */
 int cli_finish(void);
 
-/* What models are loaded into; NULL: the default context. With --ops, which every command has, it
- * has the operators of the libraries. */
+/* What models are loaded into; NULL: the default context. With --library, which every command
+ * has, it has the operators of the libraries. */
 onx_context *cli_context(void);
 int cli_load_ops(const cli_command *command, const char *path);
 void cli_context_close(void);

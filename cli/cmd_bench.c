@@ -14,7 +14,7 @@ enum {
 static const cli_option options[] = {
     RUNNER_ROWS,
     {"seconds", 0, "S", "run it over and over for so long (3)"},
-    {"operators", 0, NULL, "also where the time goes, by operator and kernel"},
+    {"ops", 0, NULL, "also where the time goes, by operator and kernel"},
     {"json", 0, NULL, "as a JSON document"},
     {NULL, 0, NULL, NULL},
 };

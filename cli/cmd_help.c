@@ -21,7 +21,7 @@ static void put_overview(void) {
 
 static void put_options(const cli_command *command) {
     for (const cli_option *o = command->options; o->name; o++) printf("--%s\n", o->name);
-    puts("--ops\n--help");
+    puts("--library\n--help");
 }
 
 static void put_names(void) {

@@ -64,17 +64,17 @@ static bool asks_for_help(const char *arg) {
 
 /* What every command has, beyond its own options. */
 static const cli_option common[] = {
-    {"ops", 0, "LIB", "operators from a shared library; may be given many times"},
+    {"library", 0, "FILE", "operators from a shared library; may be given many times"},
     {"help", 'h', NULL, "show this help"},
 };
 
-static bool asks_for_ops(const char *arg) {
-    return !strcmp(arg, "--ops") || !strncmp(arg, "--ops=", 6);
+static bool asks_for_library(const char *arg) {
+    return !strncmp(arg, "--library", 9) && (!arg[9] || arg[9] == '=');
 }
 
-static int load_ops(const cli_command *command, int argc, char **argv, int *at) {
-    if (argv[*at][5]) return cli_load_ops(command, argv[*at] + 6);
-    if (*at + 1 == argc) return cli_usage(command, "--ops needs a value: --ops LIB");
+static int load_library(const cli_command *command, int argc, char **argv, int *at) {
+    if (argv[*at][9]) return cli_load_ops(command, argv[*at] + 10);
+    if (*at + 1 == argc) return cli_usage(command, "--library needs a value: --library FILE");
     return cli_load_ops(command, argv[++*at]);
 }
 
@@ -90,8 +90,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_args *args,
             options = false;
         else if (options && asks_for_help(argv[i]))
             *help = true;
-        else if (options && asks_for_ops(argv[i]))
-            status = load_ops(command, argc, argv, &i);
+        else if (options && asks_for_library(argv[i]))
+            status = load_library(command, argc, argv, &i);
         else if (!options || argv[i][0] != '-' || !argv[i][1])
             args->files[args->n_files++] = argv[i];
         else

@@ -30,13 +30,17 @@ int64_t runner_size(const runner *r, const char *dim) {
 bool runner_session_options(const cli_args *args, size_t first, onx_session_options *out) {
     static const char *const levels[] = {"0", "1", "2", NULL};
     size_t level = 2;
-    uint64_t threads = 0;
-    if (!cli_get_number(args, first, &threads) || !cli_get_choice(args, first + 2, levels, &level))
+    uint64_t threads = 0, memory = 0;
+    if (!cli_get_number(args, first, &threads) ||
+        !cli_get_choice(args, first + 2, levels, &level) ||
+        !cli_get_number(args, first + 3, &memory))
         return false;
     *out = ONX_INIT(onx_session_options);
     out->threads = (size_t)threads;
     out->cpu = args->values[first + 1];
     out->level = (onx_level)(ONX_LEVEL_NONE + level);
+    out->memory_limit = (size_t)memory;
+    out->providers = args->values[first + 4];
     return true;
 }
 

@@ -5,26 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An event, and what it took itself. */
-typedef struct span {
-    const onx_profile_event *event;
-    int64_t ns;
-} span;
-
-static int compare_int(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
-}
-
-/* In the order in which they began, what is around first. */
-static int by_start(const void *a, const void *b) {
-    const onx_profile_event *x = ((const span *)a)->event, *y = ((const span *)b)->event;
-    int order = compare_int(x->thread, y->thread);
-    if (!order) order = compare_int(x->start_ns, y->start_ns);
-    return order ? order : compare_int(x->depth, y->depth);
-}
-
 static int by_kernel(const void *a, const void *b) {
-    const onx_profile_event *x = ((const span *)a)->event, *y = ((const span *)b)->event;
+    const onx_profile_event *x = *(const onx_profile_event *const *)a;
+    const onx_profile_event *y = *(const onx_profile_event *const *)b;
     int order = strcmp(x->op, y->op);
     return order ? order : strcmp(x->kernel, y->kernel);
 }
@@ -34,32 +17,14 @@ static int by_time(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Take the time of each span from the one around it. */
-static bool subtract(span *spans, size_t count) {
-    size_t depth = 0;
-    for (size_t i = 0; i < count; i++)
-        if (spans[i].event->depth > depth) depth = spans[i].event->depth;
-    span **open = calloc(depth + 1, sizeof *open); /* the last one of each depth */
-    if (!open) return false;
-    qsort(spans, count, sizeof *spans, by_start);
-    for (size_t i = 0; i < count; i++) {
-        const onx_profile_event *event = spans[i].event;
-        span *outer = event->depth ? open[event->depth - 1] : NULL;
-        open[event->depth] = &spans[i];
-        if (outer && outer->event->thread == event->thread) outer->ns -= event->ns;
-    }
-    free(open);
-    return true;
-}
-
-static size_t group(span *spans, size_t count, timing_row *rows) {
+static size_t group(const onx_profile_event **events, size_t count, timing_row *rows) {
     size_t n = 0;
-    qsort(spans, count, sizeof *spans, by_kernel);
+    qsort(events, count, sizeof *events, by_kernel);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || by_kernel(&spans[i - 1], &spans[i]) != 0)
-            rows[n++] = (timing_row){spans[i].event->op, spans[i].event->kernel, 0, 0};
+        if (i == 0 || by_kernel(&events[i - 1], &events[i]) != 0)
+            rows[n++] = (timing_row){events[i]->op, events[i]->kernel, 0, 0};
         rows[n - 1].calls++;
-        rows[n - 1].ms += (double)spans[i].ns / 1e6;
+        rows[n - 1].ms += (double)events[i]->own_ns / 1e6;
     }
     qsort(rows, n, sizeof *rows, by_time);
     return n;
@@ -67,16 +32,13 @@ static size_t group(span *spans, size_t count, timing_row *rows) {
 
 bool timing_open(const onx_profile *profile, size_t runs, timing *out) {
     size_t count = onx_profile_count(profile);
-    span *spans = calloc(count + 1, sizeof *spans);
+    const onx_profile_event **events = calloc(count + 1, sizeof *events);
     *out = (timing){.runs = runs, .rows = calloc(count + 1, sizeof *out->rows)};
-    for (size_t i = 0; spans && i < count; i++) {
-        spans[i].event = onx_profile_event_at(profile, i);
-        spans[i].ns = spans[i].event->ns;
-    }
-    bool ok = spans && out->rows && subtract(spans, count);
-    if (ok) out->count = group(spans, count, out->rows);
+    bool ok = events && out->rows;
+    for (size_t i = 0; ok && i < count; i++) events[i] = onx_profile_event_at(profile, i);
+    if (ok) out->count = group(events, count, out->rows);
     for (size_t i = 0; i < out->count; i++) out->ms += out->rows[i].ms;
-    free(spans);
+    free(events);
     if (!ok) timing_close(out);
     return ok;
 }

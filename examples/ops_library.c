@@ -1,6 +1,6 @@
 /* ops_library.c: operators in a shared library:
  *
- *     onx run --ops ops_library.so --input x=x.npy model.onnx
+ *     onx run --library ops_library.so --input x=x.npy model.onnx
  *
  * "my.ops::Peaks" gives the positions of elements that are larger than their neighbours. How many
  * there are depends on the data: the kernel is late. */

@@ -1,4 +1,4 @@
-/* predict.c: a model, loaded and run: the prices of two houses.    predict examples/models/linear.onnx */
+/* predict.c: a model, loaded and run, prices of two houses: predict examples/models/linear.onnx */
 #include <onx.h>
 
 #include <stdio.h>

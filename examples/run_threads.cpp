@@ -2,8 +2,8 @@
 //
 //     run_threads MODEL [THREADS [RUNS]]
 //
-// Inputs are zeros; dimensions without a size are 1. A session may be shared; each thread has its own
-// arguments. Outputs that the library allocates are freed with onx_arg_clear.
+// Inputs are zeros; dimensions without a size are 1. A session may be shared; each thread has its
+// own arguments. Outputs that the library allocates are freed with onx_arg_clear.
 #include <onx.h>
 
 #include <atomic>

@@ -2,8 +2,8 @@
  *
  *     watch_value MODEL INPUT [VALUE]
  *
- * Without VALUE it lists the values that can be watched. Any value can be asked for by its name, also
- * one in the body of a Loop or a branch of an If: then it is what was computed there last. */
+ * Without VALUE it lists the values that can be watched. Any value can be asked for by its name,
+ * also one in the body of a Loop or a branch of an If: then it is what was computed there last. */
 #include <onx.h>
 
 #include <math.h>

@@ -75,6 +75,30 @@ static bool make_sequence(inputs *in, const onx_type *type, char *bytes, onx_dat
     return ok;
 }
 
+static bool make_map(inputs *in, const onx_type *type, char *bytes, onx_data **out) {
+    static const char *const words[] = {"a", "B c", "", "12"};
+    static const int64_t numbers[] = {3, 0, -7, INT64_MAX};
+    int64_t n = next(in) % 5;
+    onx_data *values = NULL;
+    onx_tensor *keys = NULL;
+    bool ok = onx_sequence_new(in->ctx, &values, NULL) == ONX_OK;
+    if (onx_type_dtype(type) == ONX_DTYPE_STRING)
+        ok = ok && !onx_tensor_new_strings(in->ctx, "", 1, &n, words, &keys, NULL);
+    else
+        ok = ok && !onx_tensor_new(in->ctx, "", ONX_DTYPE_I64, 1, &n, numbers, (size_t)n * 8, &keys,
+                                   NULL);
+    for (int64_t i = 0; ok && i < n; i++) {
+        onx_tensor *element = NULL;
+        ok = make_element(in, onx_type_elem(type), bytes, &element) &&
+             onx_sequence_append(values, "", element, NULL) == ONX_OK;
+        onx_tensor_free(element);
+    }
+    ok = ok && onx_map_new(in->ctx, keys, values, out, NULL) == ONX_OK;
+    onx_tensor_free(keys);
+    onx_data_free(values);
+    return ok;
+}
+
 static bool make_input(inputs *in, const onx_type *type, onx_arg *arg, char *bytes) {
     onx_tensor *tensor = NULL;
     *arg = (onx_arg){0};
@@ -85,6 +109,7 @@ static bool make_input(inputs *in, const onx_type *type, onx_arg *arg, char *byt
         arg->value = onx_tensor_data(tensor);
         return true;
     case ONX_TYPE_SEQUENCE: return make_sequence(in, type, bytes, &arg->value);
+    case ONX_TYPE_MAP: return make_map(in, type, bytes, &arg->value);
     case ONX_TYPE_OPTIONAL:
         if (onx_type_kind_of(onx_type_elem(type)) == ONX_TYPE_TENSOR && next(in) % 4)
             return make_tensor(in, onx_type_elem(type), arg, bytes);

@@ -1,9 +1,11 @@
-/* seed.c: inputs to start the fuzz targets from, made of the test data.
+/* seed.c: inputs to start the fuzz targets from, made of the test data and of the cases in
+ * $ROOT/test ($ROOT: the current folder, unless it is set).
  *
  *     seed DATA OUT      writes OUT/fuzz_wire/…, OUT/fuzz_json/… and so on
  *
  * Small files only: they are what a fuzzer is fast with. OUT/fuzz_json.dict and the like hold the
  * words of each language, for -dict. */
+#include "case_file.h"
 #include "support.h"
 #include "text/text.h"
 
@@ -92,6 +94,39 @@ static void seed_data(const char *path, onx_str bytes) {
     seed_array(data, ".npy");
     seed_array(data, ".npz");
     onx_data_free(data);
+}
+
+/* ── Cases of our own: every operator with its types, and numbers that belong together ── */
+
+static void seed_case(const char *text, size_t index) {
+    onx_model *model = NULL;
+    void *bytes = NULL;
+    size_t size = 0;
+    text = strstr(text, "<ir_version");
+    if (!text || case_parse(NULL, text, &model, NULL)) return;
+    if (onx_model_save_memory(model, NULL, &bytes, &size, NULL) == ONX_OK && size <= MOST) {
+        write_seed("fuzz_run", "\0\7", 2, (onx_str){bytes, size});
+        write_seed("fuzz_tools", (char[]){(char)(index % 16), 0}, 2, (onx_str){bytes, size});
+    }
+    onx_buffer_free(NULL, bytes, size);
+    onx_model_free(model);
+}
+
+static void seed_cases(const char *folder) {
+    char path[600];
+    const char *root = getenv("ROOT");
+    snprintf(path, sizeof path, "%s/test/%s", root ? root : ".", folder);
+    test_files files = test_files_find(path, ".txt");
+    for (size_t i = 0; i < files.count; i++) {
+        case_file file;
+        const char *text;
+        snprintf(path, sizeof path, "%s%s", folder, strrchr(files.paths[i], '/'));
+        if (!case_file_open(&file, path)) continue;
+        for (size_t n = 0; (text = case_file_next(&file)); n++)
+            if (n % EVERY == 0) seed_case(text, i + n);
+        case_file_close(&file);
+    }
+    test_files_free(&files);
 }
 
 /* ── Words ── */
@@ -212,6 +247,8 @@ int main(int argc, char **argv) {
         }
         test_files_free(&files);
     }
+    seed_cases("types");
+    seed_cases("kernels");
     write_words();
     test_bytes rich = test_model_rich_bytes();
     seed_model((onx_str){rich.data, rich.size});

@@ -1368,7 +1368,7 @@ typedef enum onx_level {
     ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
 } onx_level;
 
-/* What may be done to the numbers. Nothing of this build makes use of FAST yet: both are STRICT. */
+/* What may be done to the numbers. Nothing in this build makes use of FAST: both are STRICT. */
 typedef enum onx_numerics {
     ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
     ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
@@ -1428,9 +1428,9 @@ typedef struct onx_arg {
 
 typedef struct onx_run_options {
     size_t size;
-    onx_cancel *cancel;
-    double timeout; /* seconds; 0: none */
-    onx_profile *profile;
+    onx_cancel *cancel;   /* stops the run when it is set; NULL: nothing does */
+    double timeout;       /* seconds, then the run fails with CANCELLED; 0: none */
+    onx_profile *profile; /* is told what each step took; NULL: none */
     /* Called before each step of the main graph, in the thread of the run; `node` may be "". */
     void (*progress)(void *user, size_t step, size_t steps, const char *node);
     void *progress_user;
@@ -1485,6 +1485,7 @@ typedef struct onx_profile_event {
     const char *kernel; /* "conv_f32 avx512" */
     const char *shapes; /* "float[1,3,224,224] float[64,3,7,7] -> float[1,64,112,112]" */
     int64_t start_ns, ns;
+    int64_t own_ns;  /* of them: without the steps of its subgraphs, which are events themselves */
     size_t bytes;    /* read and written */
     uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */

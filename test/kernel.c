@@ -129,6 +129,13 @@ void kernel_fill(float *out, size_t n, uint64_t seed, float lo, float hi) {
     }
 }
 
+void kernel_fill_bytes(uint8_t *out, size_t n, uint64_t seed) {
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        out[i] = (uint8_t)(seed >> 56);
+    }
+}
+
 /* ─ Backend tests ────────────────────────────────────────────────────────────────────────────── */
 
 static size_t compare_outputs(const char *name, const char *tier, const kernel_case *c,

@@ -38,6 +38,7 @@ void kernel_free(kernel_result *result);
 double kernel_distance(const onx_operand *a, const onx_operand *b);
 /* Fill with reproducible numbers in [lo, hi]. */
 void kernel_fill(float *out, size_t n, uint64_t seed, float lo, float hi);
+void kernel_fill_bytes(uint8_t *out, size_t n, uint64_t seed);
 
 /* Every backend test $ONX_DATA/node/test_<prefix>… that has one node, on every tier, against its
  * recorded outputs. Returns how many ran (0: no data); prints and counts failures in *failed. A

@@ -275,6 +275,28 @@ void test_bytes_free(test_bytes *b) {
     *b = (test_bytes){NULL, 0, 0};
 }
 
+/* ── Models ── */
+
+onx_model *test_parse(onx_context *ctx, const char *text) {
+    onx_model *model = NULL;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_load_options options = ONX_INIT(onx_load_options);
+    options.format = ONX_FORMAT_TEXT;
+    options.copy = true;
+    onx_status status = onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag);
+    if (status != ONX_OK && status != ONX_NO_MEMORY)
+        fprintf(stderr, "%s: %s\n%s\n", diag.place, diag.message, text);
+    return model;
+}
+
+onx_arg test_floats(size_t n, const float *data) {
+    return (onx_arg){.dtype = ONX_DTYPE_F32,
+                     .rank = 1,
+                     .dims = {(int64_t)n},
+                     .data = (void *)(uintptr_t)data,
+                     .bytes = n * sizeof *data};
+}
+
 /* ── Files ── */
 
 const char *test_data(void) {

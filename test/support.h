@@ -114,6 +114,11 @@ void test_canon(const onx_desc *desc, onx_str in, test_bytes *out);
 
 /* ── Models ── */
 
+/* A model of ONNX text; NULL when that is wrong, with a line on stderr, or memory ends. */
+onx_model *test_parse(onx_context *ctx, const char *text);
+/* A list of floats, as an argument of a run. */
+onx_arg test_floats(size_t n, const float *data);
+
 /* Walks every name and every link of the model; false, and a line on stderr, where they do not
  * agree. */
 bool test_links(const onx_model *model);

@@ -20,25 +20,6 @@ static const way ways[] = {{"optimized", ONX_LEVEL_ALL, false},
 
 static double timeout = 60; /* seconds of one run */
 
-static onx_model *model_of(onx_context *ctx, const char *text) {
-    onx_model *model = NULL;
-    onx_diag diag = ONX_INIT(onx_diag);
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
-    if (onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag) != ONX_OK &&
-        diag.status != ONX_NO_MEMORY)
-        printf("%s: %s\n%s\n", diag.place, diag.message, text);
-    return model;
-}
-
-static onx_arg floats(size_t n, const float *data) {
-    return (onx_arg){.dtype = ONX_DTYPE_F32,
-                     .rank = 1,
-                     .dims = {(int64_t)n},
-                     .data = (void *)(uintptr_t)data,
-                     .bytes = n * sizeof *data};
-}
 static onx_arg integer(const int64_t *value) {
     return (onx_arg){.dtype = ONX_DTYPE_I64, .data = (void *)(uintptr_t)value, .bytes = 8};
 }
@@ -83,7 +64,7 @@ static bool is_like(const onx_arg *got, const want *w) {
 }
 
 static void expect(const char *text, size_t n_in, const onx_arg *in, size_t n_out, const want *w) {
-    onx_model *model = model_of(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     REQUIRE(model);
     for (size_t i = 0; i < ONX_COUNT(ways); i++) {
         onx_arg out[4] = {{0}};
@@ -107,7 +88,7 @@ static void expect(const char *text, size_t n_in, const onx_arg *in, size_t n_ou
 
 static void expect_failure(const char *text, size_t n_in, const onx_arg *in, onx_status status,
                            const char *part) {
-    onx_model *model = model_of(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     REQUIRE(model);
     for (size_t i = 0; i < ONX_COUNT(ways); i++) {
         onx_arg out = {0};
@@ -133,7 +114,7 @@ static const char *if_text =
          "  e = Sub(x, y)\n  e2 = Add(e, y)\n}>\n}";
 
 TEST(if_with_captures) {
-    onx_arg in[] = {truth(&yes), floats(3, three), floats(3, ones)};
+    onx_arg in[] = {truth(&yes), test_floats(3, three), test_floats(3, ones)};
     expect(if_text, 3, in, 2, (want[]){{"6", {1, 2, 3, 1, 1, 1}}, {"3", {1, 2, 3}}});
     in[0] = truth(&no);
     expect(if_text, 3, in, 2, (want[]){{"3", {0, 1, 2}}, {"3", {1, 2, 3}}});
@@ -141,7 +122,7 @@ TEST(if_with_captures) {
 
 TEST(if_condition) {
     static const bool two[] = {true, true};
-    onx_arg in[] = {truth(two), floats(3, three), floats(3, ones)};
+    onx_arg in[] = {truth(two), test_floats(3, three), test_floats(3, ones)};
     in[0].rank = 1;
     in[0].dims[0] = 1;
     in[0].bytes = 1;
@@ -164,7 +145,7 @@ static const char *sum_text =
 
 TEST(loop_stacks) {
     static const int64_t trips[] = {2, 0, -5};
-    onx_arg in[] = {integer(&trips[0]), floats(3, three)};
+    onx_arg in[] = {integer(&trips[0]), test_floats(3, three)};
     expect(sum_text, 2, in, 3,
            (want[]){{"3", {3, 6, 9}}, {"2,3", {2, 8, 18, 6, 24, 54}}, {"2", {0, 1}}});
     for (size_t i = 1; i < 3; i++) {
@@ -181,7 +162,7 @@ TEST(loop_while) {
                             "  => (bool c2, float[3] a2, float s) {\n"
                             "  a2 = Add(a, a)\n  s = MatMul(a2, ones)\n"
                             "  c2 = Less(s, limit)\n}>\n}";
-    onx_arg in[] = {truth(&yes), floats(3, three)};
+    onx_arg in[] = {truth(&yes), test_floats(3, three)};
     expect(text, 2, in, 2, (want[]){{"3", {4, 8, 12}}, {"2", {12, 24}}});
     in[0] = truth(&no);
     expect(text, 2, in, 2, (want[]){{"3", {1, 2, 3}}, {"0", {0}}});
@@ -201,7 +182,7 @@ TEST(loop_carries) {
     static const int64_t three_times = 3;
     static const float two[] = {7, 8};
     static const float other[] = {1, 2};
-    onx_arg in[] = {integer(&three_times), floats(2, two), floats(2, other)};
+    onx_arg in[] = {integer(&three_times), test_floats(2, two), test_floats(2, other)};
     expect(text, 3, in, 4,
            (want[]){{"2", {1, 2}}, {"2", {7, 8}}, {"8", {7, 8, 7, 8, 1, 2, 7, 8}}, {"", {2}}});
 }
@@ -213,7 +194,7 @@ TEST(loop_passes_through) {
              "p, q, k = Loop (m, \"\", x, y) <body = b (int64 i, bool c, float[N] a, float[N] b)\n"
              "  => (bool c, float[N] b, float[N] a, int64 i) {\n}>\n}";
     static const int64_t three_times = 3;
-    onx_arg in[] = {integer(&three_times), floats(3, three), floats(3, ones)};
+    onx_arg in[] = {integer(&three_times), test_floats(3, three), test_floats(3, ones)};
     expect(text, 3, in, 3, (want[]){{"3", {1, 1, 1}}, {"3", {1, 2, 3}}, {"3", {0, 1, 2}}});
 }
 
@@ -229,7 +210,7 @@ TEST(loop_carries_shapes) {
              "  was = Identity(before)\n}>\n}";
     static const int64_t three_times = 3;
     static const float one[] = {5};
-    onx_arg in[] = {integer(&three_times), floats(1, one)};
+    onx_arg in[] = {integer(&three_times), test_floats(1, one)};
     expect(text, 2, in, 3, (want[]){{"4", {5, 5, 5, 5}}, {"1", {4}}, {"3,1", {0, 2, 3}}});
 }
 
@@ -251,8 +232,8 @@ TEST(nested) {
     char text[4096];
     snprintf(text, sizeof text, "%s", nested_text);
     static const int64_t three_times = 3;
-    onx_arg in[] = {integer(&three_times), floats(3, three), floats(3, ones)};
-    onx_model *model = model_of(NULL, text);
+    onx_arg in[] = {integer(&three_times), test_floats(3, three), test_floats(3, ones)};
+    onx_model *model = test_parse(NULL, text);
     REQUIRE(model);
     onx_model_free(model);
     /* x - y, then + 2 x y, then - y */
@@ -276,7 +257,7 @@ static const char *sequence_text =
 TEST(loop_over_sequences) {
     static const int64_t three_times = 3;
     static const float two[] = {1, 2};
-    onx_arg in[] = {integer(&three_times), floats(2, two)};
+    onx_arg in[] = {integer(&three_times), test_floats(2, two)};
     expect(sequence_text, 2, in, 3,
            (want[]){{"6", {1, 2, 2, 3, 3, 4}}, {"", {3}}, {"2,2", {3, 4, 1, 2}}});
 }
@@ -295,14 +276,14 @@ TEST(sequences_are_values) {
              "  k2 = SequenceInsert(k, x)\n  n = SequenceLength(before)\n}>\n"
              "c = SequenceLength(q)\n}";
     static const int64_t three_times = 3;
-    onx_arg in[] = {integer(&three_times), floats(3, three)};
+    onx_arg in[] = {integer(&three_times), test_floats(3, three)};
     expect(text, 2, in, 4, (want[]){{"", {2}}, {"", {2}}, {"", {4}}, {"3", {1, 1, 2}}});
 }
 
 /* Outputs of graphs that no node of theirs makes: values from around, constants. */
 TEST(outputs_without_nodes) {
     static const int64_t three_times = 3;
-    onx_arg in[] = {integer(&three_times), floats(3, three)};
+    onx_arg in[] = {integer(&three_times), test_floats(3, three)};
     expect(HEAD "g (int64 m, float[N] x) => (float[N] y, float[2] z, float[T,2] k, float[N] w) {\n"
                 "zero = Constant<value = int64 {0}>()\n  c = Greater(m, zero)\n"
                 "a = Neg(x)\n  two = Constant<value = float[2] {0.0, 0.0}>()\n"
@@ -327,7 +308,7 @@ TEST(scan_axes) {
         "  body = b (float[2] a, float[2] u, float[2] v) => (float[2] a2, float[2] o) {\n"
         "  p = Mul(u, v)\n  a2 = Add(a, p)\n  o = Identity(a2)\n}> (s, x, w)\n}";
     static const float s[] = {10, 20}, x[] = {1, 2, 3, 4, 5, 6}, w[] = {1, 10, 2, 20, 3, 30};
-    onx_arg in[] = {floats(2, s), floats(6, x), floats(6, w)};
+    onx_arg in[] = {test_floats(2, s), test_floats(6, x), test_floats(6, w)};
     in[1].rank = in[2].rank = 2;
     in[1].dims[0] = in[2].dims[1] = 2;
     in[1].dims[1] = in[2].dims[0] = 3;
@@ -352,7 +333,7 @@ TEST(strings_through_loops) {
     static const char *const wanted[] = {"a-a", "b-b", "a--a-", "b--b-"};
     static const int64_t twice = 2;
     onx_arg in = integer(&twice), out[2] = {{0}};
-    onx_model *model = model_of(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     REQUIRE(model);
     for (size_t i = 0; i < ONX_COUNT(ways); i++) {
         onx_diag diag = ONX_INIT(onx_diag);
@@ -375,7 +356,7 @@ TEST(strings_through_loops) {
 TEST(splits) {
     static const float six[] = {1, 2, 3, 4, 5, 6};
     static const int64_t one = 1;
-    onx_arg in[] = {integer(&one), floats(6, six)};
+    onx_arg in[] = {integer(&one), test_floats(6, six)};
     in[1].rank = 2;
     in[1].dims[0] = 2;
     in[1].dims[1] = 3;
@@ -433,7 +414,7 @@ static void fact_text(const onx_fact *fact, char *out, size_t size) {
 
 /* Pairs of a value of the main graph and what is known of it; a NULL ends them. */
 static void infers(const char *text, const char *const *pairs) {
-    onx_model *model = model_of(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     onx_facts *facts = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
     REQUIRE(model);
@@ -534,7 +515,7 @@ TEST(facts_of_deep_loops) {
     n += (size_t)snprintf(text + n, sizeof text - n, "y%d = Concat<axis=0>(x, x)\n", DEPTH);
     for (int i = 0; i < DEPTH; i++) n += (size_t)snprintf(text + n, sizeof text - n, "}>\n");
     snprintf(text + n, sizeof text - n, "}\n");
-    onx_model *model = model_of(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     onx_facts *facts = NULL;
     REQUIRE(model);
     CHECK(onx_facts_new(model, NULL, &facts, NULL) == ONX_OK);
@@ -546,7 +527,7 @@ TEST(facts_of_deep_loops) {
 
 TEST(broken_loops) {
     static const int64_t twice = 2;
-    onx_arg in[] = {integer(&twice), floats(3, three)};
+    onx_arg in[] = {integer(&twice), test_floats(3, three)};
     expect_failure(HEAD "g (int64 m, float[N] x) => (float[T,K] y) {\n"
                         "e, y = Loop (m, \"\", x) <body = b (int64 i, bool c, float[K] a)\n"
                         "  => (bool c, float[L] a2, float[K] a) {\n"
@@ -567,7 +548,7 @@ TEST(broken_loops) {
 /* Graphs that do not fit their nodes: refused when the session is made, or when it runs. */
 TEST(broken_nodes) {
     static const int64_t twice = 2;
-    onx_arg in[] = {integer(&twice), floats(3, three)};
+    onx_arg in[] = {integer(&twice), test_floats(3, three)};
     static const char *const nodes[][2] = {
         {"y = If (c)", "branch"},
         {"y = If (c) <then_branch = a () => (float[N] t) { t = Neg(x) }>", "else_branch"},
@@ -607,7 +588,7 @@ TEST(broken_nodes) {
 
 TEST(broken_sequences) {
     static const int64_t at = 1;
-    onx_arg in[] = {integer(&at), floats(3, three)};
+    onx_arg in[] = {integer(&at), test_floats(3, three)};
     expect_failure(HEAD "g (int64 p, float[N] x) => (float[N] y) {\n"
                         "s = SequenceConstruct(x)\n  y = SequenceAt(s, p)\n}",
                    2, in, ONX_INVALID, "out of range");
@@ -624,7 +605,7 @@ TEST(broken_sequences) {
 static bool try_memory(const char *text, size_t n_in, const onx_arg *in, size_t fail_at) {
     test_heap heap = {0};
     onx_context *ctx = test_context(&heap, NULL);
-    onx_model *model = model_of(ctx, text);
+    onx_model *model = test_parse(ctx, text);
     bool ok = false;
     if (CHECK(model)) {
         onx_arg out[2] = {{0}};
@@ -646,7 +627,7 @@ static bool try_memory(const char *text, size_t n_in, const onx_arg *in, size_t 
 
 TEST(failing_memory) {
     static const int64_t three_times = 3;
-    onx_arg in[] = {integer(&three_times), floats(3, three), floats(3, ones)};
+    onx_arg in[] = {integer(&three_times), test_floats(3, three), test_floats(3, ones)};
     const char *const texts[] = {nested_text, sum_text, sequence_text};
     for (size_t i = 0; i < ONX_COUNT(texts); i++) {
         size_t at = 1;

@@ -49,14 +49,6 @@ static void close_bench(bench *b) {
     CHECK_EQ(b->heap.bytes, 0);
 }
 
-static onx_arg floats(size_t n, float *data) {
-    return (onx_arg){.dtype = ONX_DTYPE_F32,
-                     .rank = 1,
-                     .dims = {(int64_t)n},
-                     .data = data,
-                     .bytes = n * sizeof *data};
-}
-
 static bool says(const bench *b, const char *words) {
     if (strstr(b->diag.message, words)) return true;
     fprintf(stderr, "    '%s', not '%s'\n", b->diag.message, words);
@@ -163,7 +155,7 @@ TEST(everything) {
         CHECK_EQ(open_model(&b, gain_text, &options), ONX_OK);
         REQUIRE(b.session);
         CHECK_EQ(states, 1);
-        onx_arg in = floats(N, x), out = {.data = y, .bytes = sizeof y};
+        onx_arg in = test_floats(N, x), out = {.data = y, .bytes = sizeof y};
         for (int round = 0; round < 2; round++) {
             CHECK_EQ(onx_session_run(b.session, 1, &in, 1, &out, NULL, NULL), ONX_OK);
             CHECK(y[0] == -150 && y[49] == -3 && y[N - 1] == -3 * (N - 51));
@@ -182,7 +174,7 @@ TEST(named) {
     CHECK_EQ(open_model(&b, gain_text, &options), ONX_OK);
     REQUIRE(b.session);
     float x[4] = {1, 2, 3, 4};
-    onx_arg in = floats(4, x), out = {0};
+    onx_arg in = test_floats(4, x), out = {0};
     onx_plan *plan = NULL;
     CHECK_EQ(onx_plan_new(b.session, 1, &in, &plan, NULL), ONX_OK);
     REQUIRE(plan);
@@ -318,7 +310,7 @@ TEST(late_and_strings) {
         REQUIRE(b.session);
         float x[5] = {-1, 2, 0, 3, -4};
         for (size_t n = 0; n <= 5; n += 5) {
-            onx_arg in = floats(n, x), out[3] = {{0}, {0}, {.name = "r"}};
+            onx_arg in = test_floats(n, x), out[3] = {{0}, {0}, {.name = "r"}};
             CHECK_EQ(onx_session_run(b.session, 1, &in, 3, out, NULL, NULL), ONX_OK);
             CHECK_EQ(out[0].dims[0], n ? 2 : 0);
             REQUIRE(out[1].value);
@@ -459,7 +451,7 @@ TEST(broken) {
     for (size_t i = 0; i < ONX_COUNT(cases); i++) {
         bench b = open_bench();
         float x[3] = {1, 2, 3};
-        onx_arg in = floats(3, x), out = {0};
+        onx_arg in = test_floats(3, x), out = {0};
         CHECK_EQ(add_op(&b, "Op", "(X:float) -> (Y:float)", cases[i].kernel), ONX_OK);
         onx_status status =
             open_model(&b, HEADER "g (float[3] x) => (float[3] y) { y = my.ops.Op(x) }\n", NULL);
@@ -525,7 +517,7 @@ TEST(allocation_failures) {
                                 &options);
         CHECK(status == ONX_OK || status == ONX_NO_MEMORY);
         for (int round = 0; round < 3 && status == ONX_OK; round++) {
-            onx_arg in = floats(4, x), out[2] = {{0}};
+            onx_arg in = test_floats(4, x), out[2] = {{0}};
             if (round == 2) b.heap.fail_at = 0;
             onx_status run = onx_session_run(b.session, 1, &in, 2, out, NULL, NULL);
             CHECK(run == ONX_OK || (round < 2 && run == ONX_NO_MEMORY));

@@ -63,16 +63,16 @@ cat >"$dir/peaks.onnxtxt" <<'END'
 peaks (float[N] x) => (int64[M] y) { y = my.ops.Peaks (x) }
 END
 "$BUILD/onx" tensor "$ROOT/test/cli/files/waves.textproto" -o "$dir/waves.npy"
-"$BUILD/onx" run --ops "$BUILD/examples/ops_library.so" --input "x=$dir/waves.npy" \
+"$BUILD/onx" run --library "$BUILD/examples/ops_library.so" --input "x=$dir/waves.npy" \
     "$dir/peaks.onnxtxt" >"$dir/out"
 grep -q 'int64\[3\]' "$dir/out" && grep -q '1, 4, 6' "$dir/out" || { cat "$dir/out"; exit 1; }
-"$BUILD/onx" check --ops "$BUILD/examples/ops_library.so" "$dir/peaks.onnxtxt"
+"$BUILD/onx" check --library "$BUILD/examples/ops_library.so" "$dir/peaks.onnxtxt"
 if "$BUILD/onx" run --input "x=$dir/waves.npy" "$dir/peaks.onnxtxt" 2>"$dir/err"; then
     echo "FAILED: an operator ran without its library"
     exit 1
 fi
 grep -q 'my.ops::Peaks is not known' "$dir/err" || { cat "$dir/err"; exit 1; }
-if "$BUILD/onx" run --ops "$dir/none.so" "$dir/peaks.onnxtxt" 2>"$dir/err"; then
+if "$BUILD/onx" run --library "$dir/none.so" "$dir/peaks.onnxtxt" 2>"$dir/err"; then
     echo "FAILED: a library that is not there was loaded"
     exit 1
 fi

@@ -4,7 +4,7 @@
  * types, NaN, infinities, indices out of range and all the same; and so are attributes. The session
  * must answer with a result or with a sentence, in time, within its memory; the plain kernels must
  * answer alike; and after all of it the seed gives what it gave before.
- *     ONX_SWEEP=softmax test_kernel_sweep      only cases with such names, all of them, and each told
+ *     ONX_SWEEP=softmax test_kernel_sweep     only cases with such names, all of them, each told
  */
 #define _DEFAULT_SOURCE
 #include "test.h"

@@ -10,13 +10,6 @@
 
 #define MS "com.microsoft."
 
-static void fill_bytes(uint8_t *out, size_t n, unsigned seed) {
-    uint64_t state = seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = (uint8_t)(state >> 56);
-    }
-}
 static int byte_at(onx_dtype dtype, const void *data, size_t at) {
     return dtype == ONX_DTYPE_I8 ? ((const int8_t *)data)[at] : ((const uint8_t *)data)[at];
 }
@@ -25,7 +18,7 @@ static int clamped(onx_dtype dtype, double x) {
 }
 static onx_operand bytes_of(onx_dtype dtype, const char *dims, uint8_t *data, unsigned seed) {
     onx_operand made = kernel_operand(dtype, dims, data);
-    fill_bytes(data, made.bytes, seed);
+    kernel_fill_bytes(data, made.bytes, seed);
     return made;
 }
 
@@ -229,8 +222,8 @@ static void try_bits(unsigned bits, zero_kind kind, bool groups, onx_dtype dtype
     kernel_fill(s, NN * BLOCKS, 2, 0.5f, 2);
     kernel_fill(z, NN * BLOCKS, 3, 0, 5);
     kernel_fill(bias, NN, 4, -1, 1);
-    fill_bytes(b, sizeof b, 5);
-    fill_bytes(packed, sizeof packed, 6);
+    kernel_fill_bytes(b, sizeof b, 5);
+    kernel_fill_bytes(packed, sizeof packed, 6);
     for (size_t k = 0; k < NK; k++) g[k] = (int32_t)(k * 7 % BLOCKS);
     (void)snprintf(b_dims, sizeof b_dims, "%d,%d,%u", NN, BLOCKS, BLOCK * bits / 8);
     (void)snprintf(z_dims, sizeof z_dims, "%zu", NN * row);
@@ -304,8 +297,8 @@ static void try_gather(onx_dtype dtype, unsigned bits, size_t gather, size_t qua
     for (size_t i = 0; i < 3; i++) count *= groups[i];
     size_t zero_row = packed ? (groups[2] + per - 1) / per : groups[2];
     kernel_fill(scales, count, 1, 0.5f, 2);
-    fill_bytes(data, sizeof data, 2);
-    fill_bytes(zero, sizeof zero, 3);
+    kernel_fill_bytes(data, sizeof data, 2);
+    kernel_fill_bytes(zero, sizeof zero, 3);
     (void)snprintf(d_dims, sizeof d_dims, "3,4,%zu", packed ? 40 / per : 40);
     (void)snprintf(s_dims, sizeof s_dims, "%zu,%zu,%zu", groups[0], groups[1], groups[2]);
     (void)snprintf(z_dims, sizeof z_dims, "%zu,%zu,%zu", groups[0], groups[1], zero_row);

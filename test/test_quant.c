@@ -220,13 +220,6 @@ TEST(dynamic) {
 
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
 
-static void fill_bytes(uint8_t *out, size_t n, unsigned seed) {
-    uint64_t state = seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = (uint8_t)(state >> 56);
-    }
-}
 static int byte_at(onx_dtype dtype, const uint8_t *data, size_t at) {
     return dtype == ONX_DTYPE_I8 ? (int8_t)data[at] : data[at];
 }
@@ -236,10 +229,10 @@ static void try_matmul(const char *tier, onx_dtype a_type, onx_dtype b_type, con
                        const char *b_dims) {
     enum { M = 11, K = 37, N = 70 };
     static uint8_t a[2 * M * K + 1], b[2 * K * N + 1], az[2 * M], bz[2 * N];
-    fill_bytes(a, sizeof a, 1);
-    fill_bytes(b, sizeof b, 2);
-    fill_bytes(az, sizeof az, 3);
-    fill_bytes(bz, sizeof bz, 4);
+    kernel_fill_bytes(a, sizeof a, 1);
+    kernel_fill_bytes(b, sizeof b, 2);
+    kernel_fill_bytes(az, sizeof az, 3);
+    kernel_fill_bytes(bz, sizeof bz, 4);
     onx_operand in[] = {kernel_operand(a_type, "2,11,37", a + 1),
                         kernel_operand(b_type, "2,37,70", b + 1),
                         kernel_operand(a_type, a_dims, az), kernel_operand(b_type, b_dims, bz)};
@@ -342,8 +335,8 @@ static void try_conv(const char *tier, onx_dtype xt, onx_dtype wt, bool many) {
     uint8_t xz = 100, wz[OC] = {7, 200, 0, 90}, yz = 33;
     float xs = 0.02f, ws[OC] = {0.5f, 0.25f, 0.125f, 0.3f}, ys = 1.5f;
     int32_t bias[OC] = {100, -3000, 0, 12345};
-    fill_bytes(x, sizeof x, 9);
-    fill_bytes(w, sizeof w, 10);
+    kernel_fill_bytes(x, sizeof x, 9);
+    kernel_fill_bytes(w, sizeof w, 10);
     const char *dims = many ? "4" : "";
     onx_operand in[] = {kernel_operand(xt, "2,6,9,8", x + 1),
                         kernel_operand(ONX_DTYPE_F32, "", &xs),

@@ -9,34 +9,14 @@
 
 #define HEADER "<ir_version: 10, opset_import: [\"\" : 18]>\n"
 
-static onx_model *parse(onx_context *ctx, const char *text) {
-    onx_model *model = NULL;
-    onx_diag diag = ONX_INIT(onx_diag);
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
-    onx_status status = onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag);
-    if (status != ONX_OK && status != ONX_NO_MEMORY)
-        fprintf(stderr, "%s: %s\n", diag.place, diag.message);
-    return model;
-}
-
 static onx_session *open_session(onx_context *ctx, const char *text, const onx_session_options *o) {
     onx_session *session = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
-    onx_model *model = parse(ctx, text);
+    onx_model *model = test_parse(ctx, text);
     if (model && onx_session_new(model, o, &session, &diag) != ONX_OK)
         fprintf(stderr, "%s: %s\n", diag.place, diag.message);
     onx_model_free(model);
     return session;
-}
-
-static onx_arg floats(size_t n, float *data) {
-    return (onx_arg){.dtype = ONX_DTYPE_F32,
-                     .rank = 1,
-                     .dims = {(int64_t)n},
-                     .data = data,
-                     .bytes = n * sizeof *data};
 }
 
 static const char add_abs[] = HEADER "g (float[N] x, float[N] y) => (float[N] w) {\n"
@@ -46,7 +26,7 @@ TEST(runs) {
     onx_session *s = open_session(NULL, add_abs, NULL);
     REQUIRE(s);
     float x[3] = {1, -2, 3}, y[3] = {1, 1, 1}, w[3];
-    onx_arg in[2] = {floats(3, x), floats(3, y)}, out = {.data = w, .bytes = sizeof w};
+    onx_arg in[2] = {test_floats(3, x), test_floats(3, y)}, out = {.data = w, .bytes = sizeof w};
     CHECK_EQ(onx_session_run(s, 2, in, 1, &out, NULL, NULL), ONX_OK);
     CHECK(w[0] == -2 && w[1] == -1 && w[2] == -4);
     CHECK(out.dtype == ONX_DTYPE_F32 && out.rank == 1 && out.dims[0] == 3);
@@ -68,7 +48,7 @@ static onx_plan *plan_of(const char *text, onx_session **session) {
     options.level = ONX_LEVEL_NONE;
     options.cpu = "ref";
     *session = open_session(NULL, text, &options);
-    onx_arg in[2] = {floats(1000, NULL), floats(1000, NULL)};
+    onx_arg in[2] = {test_floats(1000, NULL), test_floats(1000, NULL)};
     onx_plan *plan = NULL;
     if (*session) CHECK_EQ(onx_plan_new(*session, 2, in, &plan, NULL), ONX_OK);
     return plan;
@@ -119,7 +99,7 @@ TEST(lodging) {
         options.dynamic = way & 4;
         onx_session *s = open_session(NULL, text, &options);
         REQUIRE(s);
-        onx_arg in[2] = {floats(N, x), floats(N, y)}, out[4] = {{0}};
+        onx_arg in[2] = {test_floats(N, x), test_floats(N, y)}, out[4] = {{0}};
         CHECK_EQ(onx_session_run(s, 2, in, 4, out, NULL, NULL), ONX_OK);
         for (int i = 0; i < N; i++) {
             float z = x[i] + y[i], w = z < 0 ? -z : z, u = -(x[i] - y[i] + x[i] * y[i]);
@@ -238,7 +218,7 @@ TEST(values_by_name) { /* also in subgraphs */
     REQUIRE(s);
     float x[2] = {-1, 2};
     bool yes = true, no = false;
-    onx_arg in[2] = {{.dtype = ONX_DTYPE_BOOL, .data = &yes, .bytes = 1}, floats(2, x)};
+    onx_arg in[2] = {{.dtype = ONX_DTYPE_BOOL, .data = &yes, .bytes = 1}, test_floats(2, x)};
     onx_arg out[3] = {{.name = "y"}, {.name = "t"}, {.name = "inner"}};
     CHECK_EQ(onx_session_run(s, 2, in, 3, out, NULL, NULL), ONX_OK);
     CHECK(out[0].data && ((float *)out[0].data)[1] == 0);
@@ -273,7 +253,7 @@ TEST(objects) {
     CHECK_EQ(onx_tensor_new_strings(NULL, "", 1, &two, (const char *[]){"ab", "c"}, &a, NULL), 0);
     CHECK_EQ(onx_tensor_new_strings(NULL, "", 1, &single, (const char *[]){"!"}, &b, NULL), 0);
     float x[2] = {1, 2};
-    onx_arg in[3] = {{0}, {0}, floats(2, x)}, out[3] = {{0}};
+    onx_arg in[3] = {{0}, {0}, test_floats(2, x)}, out[3] = {{0}};
     CHECK_EQ(onx_arg_from_data(onx_tensor_data(a), &in[0], NULL), ONX_OK);
     CHECK_EQ(onx_arg_from_data(onx_tensor_data(b), &in[1], NULL), ONX_OK);
     for (int round = 0; round < 3; round++) {
@@ -439,7 +419,7 @@ TEST(allocation_failures) {
         onx_context *ctx = test_context(&heap, NULL);
         heap.calls = 0; /* of the context itself */
         heap.fail_at = n;
-        onx_model *model = parse(ctx, medley);
+        onx_model *model = test_parse(ctx, medley);
         onx_session *s = NULL;
         onx_session_options options = ONX_INIT(onx_session_options);
         options.threads = 1;
@@ -463,8 +443,9 @@ TEST(memory_limit) {
     onx_session *s = open_session(NULL, add_abs, &options);
     REQUIRE(s);
     static float x[1 << 20], w[1 << 20];
-    onx_arg in[2] = {floats(1 << 20, x), floats(1 << 20, x)}, out = {.data = w, .bytes = sizeof w};
-    onx_arg few[2] = {floats(8, x), floats(8, x)};
+    onx_arg in[2] = {test_floats(1 << 20, x), test_floats(1 << 20, x)},
+            out = {.data = w, .bytes = sizeof w};
+    onx_arg few[2] = {test_floats(8, x), test_floats(8, x)};
     onx_arg pinned[2] = {out, {.name = "z"}};
     CHECK_EQ(onx_session_run(s, 2, few, 1, &out, NULL, NULL), ONX_OK);
     (void)onx_session_run(s, 2, in, 2, pinned, NULL, NULL);
@@ -475,8 +456,8 @@ TEST(memory_limit) {
 
 TEST(internal_is_refused) {
     onx_model *model =
-        parse(NULL, "<ir_version: 10, opset_import: [\"\" : 18, \"onx.internal\" : 1]>\n"
-                    "g (float[N] x) => (float[N] y) { y = onx.internal.Copy(x) }\n");
+        test_parse(NULL, "<ir_version: 10, opset_import: [\"\" : 18, \"onx.internal\" : 1]>\n"
+                         "g (float[N] x) => (float[N] y) { y = onx.internal.Copy(x) }\n");
     onx_session *s = NULL;
     REQUIRE(model);
     CHECK_EQ(onx_session_new(model, NULL, &s, NULL), ONX_INVALID);
@@ -536,7 +517,7 @@ TEST(second_device) {
         onx_diag diag = ONX_INIT(onx_diag);
         fake_device_init(&device, every);
         const onx_provider *providers[] = {&device.provider};
-        onx_model *model = parse(NULL, medley);
+        onx_model *model = test_parse(NULL, medley);
         if (!CHECK(onx_session_make(model, NULL, providers, 1, &s, &diag) == ONX_OK))
             fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
         onx_model_free(model);

@@ -6,25 +6,6 @@
 
 #define HEADER "<ir_version: 10, opset_import: [\"\" : 18]>\n"
 
-static onx_model *parse(onx_context *ctx, const char *text) {
-    onx_model *model = NULL;
-    onx_diag diag = ONX_INIT(onx_diag);
-    onx_load_options options = ONX_INIT(onx_load_options);
-    options.format = ONX_FORMAT_TEXT;
-    options.copy = true;
-    onx_status status = onx_model_load_memory(ctx, text, strlen(text), &options, &model, &diag);
-    if (status != ONX_OK && status != ONX_NO_MEMORY) fprintf(stderr, "%s\n", diag.message);
-    return model;
-}
-
-static onx_arg floats(size_t n, float *data) {
-    return (onx_arg){.dtype = ONX_DTYPE_F32,
-                     .rank = 1,
-                     .dims = {(int64_t)n},
-                     .data = data,
-                     .bytes = n * sizeof *data};
-}
-
 static bool says(const onx_diag *diag, const char *words) {
     if (strstr(diag->message, words) || strstr(diag->hint, words)) return true;
     fprintf(stderr, "    '%s' ('%s'), not '%s'\n", diag->message, diag->hint, words);
@@ -70,7 +51,7 @@ TEST(providers) {
         {"cpu,", ONX_USAGE, "no provider ''", 0},
         {"CPU", ONX_USAGE, "no provider 'CPU'", 0},
     };
-    onx_model *model = parse(NULL, neg);
+    onx_model *model = test_parse(NULL, neg);
     for (size_t i = 0; i < ONX_COUNT(cases); i++) {
         heard h = {{0}, ""};
         onx_diag diag = ONX_INIT(onx_diag);
@@ -88,9 +69,9 @@ TEST(providers) {
 }
 
 TEST(log) {
-    onx_model *model = parse(NULL, "<ir_version: 10, opset_import: [\"\" : 18]>\n"
-                                   "g (double[N,4] x) => (double[N,4] y) {\n  a = Celu(x)\n"
-                                   "  y = Hardmax(a)\n}\n");
+    onx_model *model = test_parse(NULL, "<ir_version: 10, opset_import: [\"\" : 18]>\n"
+                                        "g (double[N,4] x) => (double[N,4] y) {\n  a = Celu(x)\n"
+                                        "  y = Hardmax(a)\n}\n");
     heard h = {{0}, ""};
     onx_session *s = NULL;
     onx_session_options options = ONX_INIT(onx_session_options);
@@ -146,7 +127,7 @@ TEST(never_above_the_cap) {
     for (size_t round = 0; round < 400; round++) {
         test_heap heap = {0};
         onx_context *ctx = test_context(&heap, NULL);
-        onx_model *model = parse(ctx, fat[round % ONX_COUNT(fat)]);
+        onx_model *model = test_parse(ctx, fat[round % ONX_COUNT(fat)]);
         onx_session *s = NULL;
         onx_session_options options = ONX_INIT(onx_session_options);
         options.memory_limit = 1000 + test_random_below(&random, (size_t)1000 << round % 10);
@@ -158,7 +139,7 @@ TEST(never_above_the_cap) {
         status ? refused++ : made++;
         for (size_t run = 0; run < 6 && s; run++) {
             size_t n = run % 2 ? test_random_below(&random, MOST - 200) + 200 : 200;
-            onx_arg in[2] = {floats(n, x), floats(n, x)}, out = {0};
+            onx_arg in[2] = {test_floats(n, x), test_floats(n, x)}, out = {0};
             status = onx_session_run(s, 2, in, 1, &out, NULL, NULL);
             CHECK(status == ONX_OK || status == ONX_NO_MEMORY);
             status ? failed++ : ran++;
@@ -177,7 +158,7 @@ TEST(never_above_the_cap) {
 
 TEST(usable_after_the_cap) {
     static float x[1 << 18], y[1 << 18];
-    onx_model *model = parse(NULL, fat[0]);
+    onx_model *model = test_parse(NULL, fat[0]);
     onx_session *s = NULL;
     onx_diag diag = ONX_INIT(onx_diag);
     onx_session_options options = ONX_INIT(onx_session_options);
@@ -186,8 +167,9 @@ TEST(usable_after_the_cap) {
     CHECK_EQ(onx_session_new(model, &options, &s, &diag), ONX_OK);
     REQUIRE(s);
     for (int round = 0; round < 3; round++) {
-        onx_arg few[2] = {floats(100, x), floats(100, x)}, out = {.data = y, .bytes = sizeof y};
-        onx_arg many[2] = {floats(1 << 18, x), floats(1 << 18, x)};
+        onx_arg few[2] = {test_floats(100, x), test_floats(100, x)},
+                out = {.data = y, .bytes = sizeof y};
+        onx_arg many[2] = {test_floats(1 << 18, x), test_floats(1 << 18, x)};
         CHECK_EQ(onx_session_run(s, 2, few, 1, &out, NULL, &diag), ONX_OK);
         CHECK_EQ(onx_session_run(s, 2, many, 1, &out, NULL, &diag), ONX_NO_MEMORY);
         onx_arg mine = {0};
@@ -206,7 +188,7 @@ TEST(initializers) {
                "  a = Mul(x, w)\n  b = Add(a, z)\n  y = Add(b, free)\n}\n";
     const int64_t two = 2;
     float ten[2] = {10, 20};
-    onx_model *model = parse(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     onx_tensor *w = NULL, *z = NULL, *open = NULL, *a = NULL;
     REQUIRE(model);
     CHECK_EQ(onx_tensor_new(NULL, "w", 1, 1, &two, ten, 8, &w, NULL), ONX_OK);
@@ -224,7 +206,7 @@ TEST(initializers) {
     REQUIRE(s);
     CHECK_EQ(onx_session_input_count(s), 1);
     float x[2] = {1, 2};
-    onx_arg in = floats(2, x), out[2] = {{0}, {.name = "w"}};
+    onx_arg in = test_floats(2, x), out[2] = {{0}, {.name = "w"}};
     CHECK_EQ(onx_session_run(s, 1, &in, 2, out, NULL, &diag), ONX_OK);
     CHECK(out[0].data && ((float *)out[0].data)[1] == 2 * 20 + 20 + 20);
     CHECK(out[1].data && ((float *)out[1].data)[1] == 20);
@@ -270,7 +252,7 @@ TEST(missing_data) {
     options.n_initializers = 1;
     options.initializers = (const onx_tensor *[]){w};
     CHECK_EQ(onx_session_new(loaded, &options, &s, &diag), ONX_OK);
-    onx_arg in = floats(4000, x), out = {0};
+    onx_arg in = test_floats(4000, x), out = {0};
     if (s) CHECK_EQ(onx_session_run(s, 1, &in, 1, &out, NULL, &diag), ONX_OK);
     CHECK(out.data && ((float *)out.data)[3999] == 7);
     onx_arg_clear(&out);
@@ -313,7 +295,7 @@ TEST(wrong_inputs) {
         {"image", 1, 17, {2, 3}, 24, ONX_USAGE, "17 dimensions; 16 are possible"},
         {"rest", 1, 2, {2, 3}, 24, ONX_INVALID, "seq(float[]), but what was given is float[2,3]"},
     };
-    onx_model *model = parse(NULL, text);
+    onx_model *model = test_parse(NULL, text);
     onx_session *s = NULL;
     REQUIRE(model);
     CHECK_EQ(onx_session_new(model, NULL, &s, NULL), ONX_OK);
@@ -372,15 +354,15 @@ TEST(wrong_inputs) {
 
 /* Values by name that no node needs, too. */
 TEST(unused_values) {
-    onx_model *model = parse(NULL, HEADER "g (float[1] x, float[1] u) => (float[1] y)\n"
-                                          "<float[1] w = {4}, float[1] v = {5}> {\n"
-                                          "  y = Add(x, v)\n  d = Neg(x)\n}\n");
+    onx_model *model = test_parse(NULL, HEADER "g (float[1] x, float[1] u) => (float[1] y)\n"
+                                               "<float[1] w = {4}, float[1] v = {5}> {\n"
+                                               "  y = Add(x, v)\n  d = Neg(x)\n}\n");
     onx_session *s = NULL;
     REQUIRE(model);
     CHECK_EQ(onx_session_new(model, NULL, &s, NULL), ONX_OK);
     REQUIRE(s);
     float x = 1, u = 2;
-    onx_arg in[2] = {floats(1, &x), floats(1, &u)};
+    onx_arg in[2] = {test_floats(1, &x), test_floats(1, &u)};
     onx_arg out[4] = {{.name = "w"}, {.name = "v"}, {.name = "u"}, {.name = "d"}};
     CHECK_EQ(onx_session_run(s, 2, in, 4, out, NULL, NULL), ONX_OK);
     const float wanted[4] = {4, 5, 2, -1};
@@ -392,5 +374,43 @@ TEST(unused_values) {
     onx_model_free(model);
 }
 
+/* ── Profiles ────────────────────────────────────────────────────────────────────────────────── */
+
+TEST(own_time) {
+    onx_model *model = test_parse(
+        NULL, HEADER "g (int64 n, float[N] x) => (float[N] y) {\n"
+                     "  t = Constant<value = bool {1}>()\n"
+                     "  z = Loop(n, t, x) <body = b (int64 i, bool c, float[N] u) => (bool d, "
+                     "float[N] w) { d = Identity(c) w = Cos(u) }>\n"
+                     "  y = Sin(z)\n}\n");
+    onx_session *session = NULL;
+    onx_profile *profile = NULL;
+    int64_t times = 3, within = 0, loops = 0;
+    onx_arg in[] = {{.dtype = ONX_DTYPE_I64, .data = &times, .bytes = 8},
+                    test_floats(2, (float[]){1, 2})};
+    REQUIRE(model && onx_session_new(model, NULL, &session, NULL) == ONX_OK);
+    REQUIRE(onx_profile_new(NULL, &profile) == ONX_OK);
+    onx_run_options how = ONX_INIT(onx_run_options);
+    how.profile = profile;
+    for (size_t run = 0; run < 2; run++) {
+        onx_arg out = {0};
+        CHECK_EQ(onx_session_run(session, 2, in, 1, &out, &how, NULL), ONX_OK);
+        onx_arg_clear(&out);
+    }
+    for (size_t i = 0; i < onx_profile_count(profile); i++) {
+        const onx_profile_event *event = onx_profile_event_at(profile, i);
+        bool is_loop = strcmp(event->op, "Loop") == 0;
+        loops += is_loop;
+        if (is_loop) CHECK_EQ(event->own_ns, event->ns - within);
+        if (!is_loop) CHECK_EQ(event->own_ns, event->ns);
+        within = event->depth ? within + event->ns : 0;
+        CHECK(event->own_ns >= 0 && (!event->depth || within > 0));
+    }
+    CHECK_EQ(loops, 2);
+    onx_profile_free(profile);
+    onx_session_free(session);
+    onx_model_free(model);
+}
+
 TEST_MAIN(E(providers) E(log) E(never_above_the_cap) E(usable_after_the_cap) E(initializers)
-              E(missing_data) E(wrong_inputs) E(unused_values))
+              E(missing_data) E(wrong_inputs) E(unused_values) E(own_time))

@@ -1,76 +1,30 @@
 /* test_session_poison.c: the backend tests of ONNX with fresh memory filled with one byte, and with
  * another: a result that depends on memory which nobody wrote would differ. */
-#include "rt/session.h"
-#include "support.h"
+#include "backend_case.h"
 #include "test.h"
-
-enum { ARGS = 32 };
 
 typedef struct result {
     onx_status status;
     size_t n;
-    onx_arg out[ARGS];
+    onx_arg out[BACKEND_ARGS];
 } result;
-
-/* Random by specification, without a seed. */
-static bool is_random(const char *folder) {
-    static const char *const words[] = {"bernoulli", "random", "multinomial", "dropout"};
-    for (size_t i = 0; i < ONX_COUNT(words); i++)
-        if (strstr(folder, words[i])) return true;
-    return false;
-}
-
-static size_t load_inputs(const char *folder, onx_session *s, onx_data **data, onx_arg *args) {
-    size_t n = 0;
-    static const onx_data_kind kinds[] = {[ONX_TYPE_TENSOR] = ONX_DATA_TENSOR,
-                                          [ONX_TYPE_SPARSE_TENSOR] = ONX_DATA_SPARSE_TENSOR,
-                                          [ONX_TYPE_SEQUENCE] = ONX_DATA_SEQUENCE,
-                                          [ONX_TYPE_MAP] = ONX_DATA_MAP,
-                                          [ONX_TYPE_OPTIONAL] = ONX_DATA_OPTIONAL};
-    for (; n < ARGS && n < onx_session_input_count(s); n++) {
-        char path[1200];
-        const onx_type *type = onx_session_input_type(s, n);
-        onx_type_kind kind = type ? onx_type_kind_of(type) : ONX_TYPE_TENSOR;
-        snprintf(path, sizeof path, "%s/test_data_set_0/input_%zu.pb", folder, n);
-        if ((size_t)kind >= ONX_COUNT(kinds) ||
-            onx_data_load(NULL, path, kinds[kind], &data[n], NULL))
-            break;
-        if (onx_arg_from_data(data[n], &args[n], NULL)) {
-            onx_data_free(data[n]);
-            break;
-        }
-    }
-    return n;
-}
 
 static result run_with(const onx_model *model, const char *folder, uint8_t poison) {
     result r = {0};
     onx_session *s = NULL;
-    onx_data *data[ARGS];
-    onx_arg in[ARGS];
+    backend_inputs in;
     onx_session_options options = ONX_INIT(onx_session_options);
     options.poison = poison;
     options.threads = 1;
     r.status = onx_session_new(model, &options, &s, NULL);
     if (r.status) return r;
-    size_t n = load_inputs(folder, s, data, in);
-    r.n = onx_session_output_count(s) < ARGS ? onx_session_output_count(s) : ARGS;
-    r.status = onx_session_run(s, n, in, r.n, r.out, NULL, NULL);
-    for (size_t i = 0; i < n; i++) {
-        onx_arg_clear(&in[i]);
-        onx_data_free(data[i]);
-    }
+    backend_inputs_load(folder, s, &in);
+    r.n = onx_session_output_count(s);
+    if (r.n > BACKEND_ARGS) r.n = BACKEND_ARGS;
+    r.status = onx_session_run(s, in.n, in.args, r.n, r.out, NULL, NULL);
+    backend_inputs_free(&in);
     onx_session_free(s);
     return r;
-}
-
-static bool same(const onx_arg *a, const onx_arg *b) {
-    if (a->dtype != b->dtype || a->rank != b->rank || a->bytes != b->bytes ||
-        memcmp(a->dims, b->dims, a->rank * sizeof *a->dims))
-        return false;
-    if (a->value || b->value)
-        return a->value && b->value && onx_data_equal(a->value, b->value, NULL);
-    return !a->bytes || memcmp(a->data, b->data, a->bytes) == 0;
 }
 
 TEST(two_poisons) {
@@ -83,12 +37,13 @@ TEST(two_poisons) {
         onx_model *model = NULL;
         snprintf(folder, sizeof folder, "%s", files.paths[i]);
         *strrchr(folder, '/') = 0;
-        if (is_random(folder) || onx_model_load(NULL, files.paths[i], NULL, &model, NULL)) continue;
+        if (backend_is_random(folder) || onx_model_load(NULL, files.paths[i], NULL, &model, NULL))
+            continue;
         result a = run_with(model, folder, 0xA5), b = run_with(model, folder, 0x5A);
         bool equal = a.status == b.status && a.n == b.n;
         ran += a.status == ONX_OK;
         for (size_t k = 0; k < a.n || k < b.n; k++) {
-            if (!a.status && !b.status && equal) equal = same(&a.out[k], &b.out[k]);
+            if (!a.status && !b.status && equal) equal = backend_same(&a.out[k], &b.out[k]);
             onx_arg_clear(&a.out[k]);
             onx_arg_clear(&b.out[k]);
         }

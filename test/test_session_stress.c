@@ -1,12 +1,13 @@
 /* test_session_stress.c: one session, many threads; and runs that are stopped inside of kernels.
  *
- * ONX_STRESS=N: so many runs of each thread (100). */
+ * ONX_STRESS=N: so many runs of each thread (100); and nodes that take 10 s and more are stopped. */
 #include "rt/session.h"
 #include "support.h"
 #include "test.h"
 
 #include "base/thread.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 #define HEADER "<ir_version: 10, opset_import: [\"\" : 18]>\n"
@@ -179,7 +180,9 @@ static onx_session *open_slow(const slow *s) {
     snprintf(text, sizeof text,
              "<ir_version: 10, opset_import: [\"\" : %d]>\n"
              "g (%s[%s] x, %s[%s] y) => (%s[] z) {\n"
-             "  s = Constant<value_ints = [1, 1, 4096, 4096]>()\n  z = %s\n}\n",
+             "  s = Constant<value_ints = [1, 1, 4096, 4096]>()\n"
+             "  huge = Constant<value_int = 9223372036854775807>()\n"
+             "  yes = Constant<value = bool {1}>()\n  z = %s\n}\n",
              s->opset, s->type, x, s->type, y, s->type, s->body);
     return open_session(text, &options);
 }
@@ -217,4 +220,73 @@ TEST(stopping) {
     }
 }
 
-TEST_MAIN(E(many_threads) E(stopping))
+/* ── Stopping what takes 10 s and more, by another thread ────────────────────────────────────── */
+
+static const slow longs[] = {
+    {"MatMul(x, y)", "float", NULL, {12288, 12288}, {12288, 12288}, 18},
+    {"MatMul(x, y)", "double", "ref", {4096, 4096}, {4096, 4096}, 18},
+    {"Conv<pads = [1, 1, 1, 1]>(x, y)", "float", NULL, {1, 512, 768, 768}, {768, 512, 3, 3}, 18},
+    {"Conv<pads = [1, 1, 1, 1]>(x, y)", "float", "ref", {1, 128, 256, 256}, {256, 128, 3, 3}, 18},
+    {"Loop (huge, yes, x) <body = b (int64 i, bool c, float[N,N] a) => (bool d, float[N,N] e)\n"
+     "    { d = Identity(c)\n e = MatMul(a, y) }>",
+     "float",
+     NULL,
+     {1024, 1024},
+     {1024, 1024},
+     18},
+};
+
+typedef struct stopper {
+    onx_cancel *cancel;
+    int64_t after, at;
+} stopper;
+
+static void stop(void *user) {
+    stopper *s = user;
+    int64_t start = onx_clock_ns();
+    while (onx_clock_ns() - start < s->after) (void)poll(NULL, 0, 1);
+    s->at = onx_clock_ns();
+    onx_cancel_set(s->cancel, true);
+}
+
+/* Nanoseconds from the cancel to the end of the run. */
+static int64_t stop_once(onx_session *s, onx_arg *in, int64_t after) {
+    onx_run_options options = ONX_INIT(onx_run_options);
+    onx_arg out = {0};
+    stopper by = {.after = after};
+    onx_thread thread;
+    if (onx_cancel_new(NULL, &by.cancel)) return INT64_MAX;
+    options.cancel = by.cancel;
+    bool started = onx_thread_start(&thread, stop, &by);
+    onx_status status = onx_session_run(s, 2, in, 1, &out, &options, NULL);
+    int64_t end = onx_clock_ns();
+    if (started) onx_thread_join(&thread);
+    onx_arg_clear(&out);
+    onx_cancel_free(by.cancel);
+    return started && CHECK(status == ONX_CANCELLED) ? end - by.at : INT64_MAX;
+}
+
+TEST(stopping_long) {
+    static const int64_t after[] = {500000000, 3000000000, 5000000000};
+    bool slowed = PROMPTLY > 100000000; /* by a sanitizer, which also needs too much memory */
+    if (slowed || !getenv("ONX_STRESS")) SKIP("ONX_STRESS is not set, or a sanitizer is there");
+    for (size_t i = 0; i < ONX_COUNT(longs); i++) {
+        onx_session *s = open_slow(&longs[i]);
+        onx_arg in[2] = {zeros(&longs[i], longs[i].x), zeros(&longs[i], longs[i].y)};
+        REQUIRE(s && in[0].data && in[1].data);
+        int64_t best = INT64_MAX;
+        for (size_t k = 0; k < ONX_COUNT(after); k++) {
+            int64_t late = stop_once(s, in, after[k]);
+            if (late < best) best = late;
+            fprintf(stderr, "  %.4s %s, stopped after %.1f s: it ends %.1f ms later\n",
+                    longs[i].body, longs[i].cpu ? longs[i].cpu : "", (double)after[k] / 1e9,
+                    (double)late / 1e6);
+        }
+        CHECK(best < PROMPTLY);
+        free(in[0].data);
+        free(in[1].data);
+        onx_session_free(s);
+    }
+}
+
+TEST_MAIN(E(many_threads) E(stopping) E(stopping_long))

@@ -49,8 +49,8 @@ static bool same_bits(const onx_arg *a, const onx_arg *b) {
 
 /* Detections: boxes, scores and labels, one of each for each find. Where scores are equal but for
  * rounding (this zoo has random weights: of 3,234 scores 726 are different), rounding decides which
- * boxes are suppressed, in the recorded outputs as well: the plain kernels, in double precision, agree
- * in 94 of 100 of them. So: nine of ten are found again, whatever their order. */
+ * boxes are suppressed, in the recorded outputs as well: the plain kernels, in double precision,
+ * agree in 94 of 100 of them. So: nine of ten are found again, whatever their order. */
 typedef struct finds {
     size_t n;
     const float *boxes, *scores;

@@ -1,9 +1,9 @@
 """Exports small PyTorch models to ONNX, and records what ONNX Runtime (or PyTorch) computes with them:
 NAME/model.onnx and NAME/test_data_set_0/{input,output}_I.pb, the folders that `onx conform` runs.
 
-    torch-cases.py FOLDER [--only TEXT]
+    torch-cases.py FOLDER [--only PREFIX]
 
-Needs torch, onnx, onnxscript and onnxruntime; with torchvision there are more cases. Each model is exported by both
+Needs torch, onnx, onnxscript and onnxruntime; with torchvision and transformers there are more cases. Each model is exported by both
 exporters, at several opsets; what an exporter declines is listed and left out.
 """
 
@@ -233,6 +233,7 @@ def cases():
     yield "linalg_det", Fn(torch.linalg.det), (r(2, 3, 3),)
     yield "tensordot", Fn(lambda a, b: torch.tensordot(a, b, dims=([1, 2], [0, 1]))), (r(2, 3, 4), r(3, 4, 5))
     yield from vision()
+    yield from language()
 
 
 class Scripted(nn.Module):
@@ -268,6 +269,69 @@ def vision():
     yield "tv_lraspp", Take(models.segmentation.lraspp_mobilenet_v3_large(num_classes=4, weights=None, weights_backbone=None), "out"), (r(1, 3, 64, 64),)
     yield "tv_swin", models.SwinTransformer([4, 4], 24, [2, 2], [2, 4], [4, 4], num_classes=10), (r(1, 3, 64, 64),)
     yield "tv_vit", models.VisionTransformer(32, 8, 2, 4, 32, 64, num_classes=10), (r(1, 3, 32, 32),)
+
+
+class Outputs(nn.Module):
+    """The tensors among a model's outputs, its inputs by name."""
+
+    def __init__(self, net, *names):
+        super().__init__()
+        self.net, self.names = net, names
+
+    def forward(self, *args):
+        out = self.net(**dict(zip(self.names, args)), return_dict=True)
+        return tuple(v for v in out.values() if isinstance(v, torch.Tensor))
+
+
+def attempt(name, make, args):
+    """A case, unless this version of the library cannot make the model."""
+    try:
+        yield name, make(), args
+    except Exception as error:
+        print(f"  left out: {name}: {str(error)[:100]}", file=sys.stderr)
+
+
+def language():
+    try:
+        import transformers as t
+    except ImportError:
+        return
+    size = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, vocab_size=99, pad_token_id=0)
+    words, mask = i(0, 99, 2, 9), torch.ones(2, 9, dtype=torch.int64)
+    mask[1, 6:] = 0
+    text = ("input_ids", "attention_mask")
+    for kind in ("Bert", "Roberta", "Electra", "DebertaV2", "MPNet", "Albert", "RoFormer", "ModernBert"):
+        config = getattr(t, kind + "Config")
+        if hasattr(t, kind + "Model"):
+            yield from attempt(f"tf_{kind.lower()}", lambda: Outputs(getattr(t, kind + "Model")(config(**size)), *text), (words, mask))
+    yield from attempt("tf_distilbert", lambda: Outputs(t.DistilBertModel(t.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=64)), *text), (words, mask))
+    yield from attempt("tf_gpt2", lambda: Outputs(t.GPT2LMHeadModel(t.GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4, use_cache=False)), *text), (words, mask))
+    grouped = dict(size, num_key_value_heads=2, use_cache=False, max_position_embeddings=64)
+    for kind in ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma", "Gemma2", "Phi3", "Olmo2", "StableLm", "Cohere", "Granite", "Mixtral"):
+        config = getattr(t, kind + "Config")
+        more = dict(grouped, head_dim=8) if kind.startswith(("Gemma", "Qwen3")) else grouped
+        more = dict(more, pad_token_id=0) if kind in ("Phi3",) else more
+        yield from attempt(f"tf_{kind.lower()}", lambda: Outputs(getattr(t, kind + "ForCausalLM")(config(**more)), *text), (words, mask))
+    yield from attempt("tf_gptneox", lambda: Outputs(t.GPTNeoXForCausalLM(t.GPTNeoXConfig(**size, use_cache=False)), *text), (words, mask))
+    yield from attempt("tf_opt", lambda: Outputs(t.OPTForCausalLM(t.OPTConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=64, word_embed_proj_dim=32, use_cache=False)), *text), (words, mask))
+    yield from attempt("tf_bloom", lambda: Outputs(t.BloomForCausalLM(t.BloomConfig(vocab_size=99, hidden_size=32, n_layer=2, n_head=4, use_cache=False)), *text), (words, mask))
+    yield from attempt("tf_t5_encoder", lambda: Outputs(t.T5EncoderModel(t.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)), *text), (words, mask))
+    yield from attempt("tf_t5", lambda: Outputs(t.T5ForConditionalGeneration(t.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, use_cache=False)), "input_ids", "attention_mask", "decoder_input_ids"), (words, mask, i(0, 99, 2, 5)))
+    yield from attempt("tf_bart", lambda: Outputs(t.BartModel(t.BartConfig(vocab_size=99, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, use_cache=False)), "input_ids", "attention_mask", "decoder_input_ids"), (words, mask, i(3, 99, 2, 5)))
+    picture = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=32, patch_size=8)
+    for kind in ("ViT", "DeiT", "Dinov2"):
+        yield from attempt(f"tf_{kind.lower()}", lambda: Outputs(getattr(t, kind + "Model")(getattr(t, kind + "Config")(**picture)), "pixel_values"), (r(1, 3, 32, 32),))
+    yield from attempt("tf_clip_vision", lambda: Outputs(t.CLIPVisionModel(t.CLIPVisionConfig(**picture)), "pixel_values"), (r(1, 3, 32, 32),))
+    yield from attempt("tf_clip_text", lambda: Outputs(t.CLIPTextModel(t.CLIPTextConfig(**size, max_position_embeddings=16, eos_token_id=98)), *text), (words, mask))
+    yield from attempt("tf_swin", lambda: Outputs(t.SwinModel(t.SwinConfig(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4)), "pixel_values"), (r(1, 3, 32, 32),))
+    yield from attempt("tf_convnext", lambda: Outputs(t.ConvNextModel(t.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2)), "pixel_values"), (r(1, 3, 32, 32),))
+    yield from attempt("tf_segformer", lambda: Outputs(t.SegformerForSemanticSegmentation(t.SegformerConfig(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 1, 2, 4], decoder_hidden_size=16, num_labels=5)), "pixel_values"), (r(1, 3, 64, 64),))
+    yield from attempt("tf_detr", lambda: Outputs(t.YolosForObjectDetection(t.YolosConfig(**dict(picture, image_size=[32, 32]), num_detection_tokens=5, num_labels=4)), "pixel_values"), (r(1, 3, 32, 32),))
+    sound = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3), num_feat_extract_layers=2, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=4)
+    for kind in ("Wav2Vec2", "Hubert"):
+        yield from attempt(f"tf_{kind.lower()}", lambda: Outputs(getattr(t, kind + "Model")(getattr(t, kind + "Config")(**sound)), "input_values"), (r(1, 400),))
+    yield from attempt("tf_whisper", lambda: Outputs(t.WhisperModel(t.WhisperConfig(vocab_size=99, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, num_mel_bins=16, max_source_positions=20, pad_token_id=0, use_cache=False)), "input_features", "decoder_input_ids"), (r(1, 16, 40), i(0, 99, 1, 5)))
+    yield from attempt("tf_mamba", lambda: Outputs(t.MambaModel(t.MambaConfig(vocab_size=99, hidden_size=32, num_hidden_layers=1, state_size=4, use_cache=False)), "input_ids"), (words,))
 
 
 class Deform(nn.Module):
@@ -340,7 +404,8 @@ def export(job):
     dynamo, opset = WAYS[way]
     path = Path(folder) / f"{name}_{way}"
     try:
-        model, args = next((m, a) for n, m, a in cases() if n == name)
+        source = {"tv": vision, "tf": language}.get(name[:2] if name[2:3] == "_" else "", cases)
+        model, args = next((m, a) for n, m, a in source() if n == name)
         model = model.eval()
         coarsen(model)
         path.mkdir(parents=True)
@@ -361,7 +426,7 @@ def main():
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     torch.manual_seed(7)
-    names = [n for n, _, _ in cases() if args.only in n]
+    names = [n for n, _, _ in cases() if n.startswith(args.only)]
     jobs = [(args.folder, n, w) for n in names for w in WAYS]
     declined = []
     with multiprocessing.get_context("spawn").Pool(max(1, multiprocessing.cpu_count() - 1), maxtasksperchild=40) as pool:

@@ -19,36 +19,16 @@ typedef struct group {
 } group;
 
 typedef struct parser {
-    onx_arena *arena;
-    onx_diag *diag;
+    onx_regex_cursor in;
     onx_str pattern;
-    const char *p, *end;
     onx_regex *regex;
     group *groups; /* open ones; the first is the pattern itself */
     size_t n, cap;
     unsigned flags;
 } parser;
 
-static onx_status wrong(const parser *ps, const char *what, const char *first, const char *end) {
-    onx_str text = {first, (size_t)(end - first)};
-    return onx_fail(ps->diag, ONX_INVALID, "%s%s%.*s", what, text.size ? ": " : "", ONX_FMT(text));
-}
-
 static group *top(const parser *ps) {
     return &ps->groups[ps->n - 1];
-}
-
-static bool at(const parser *ps, const char *text) {
-    size_t n = strlen(text);
-    return (size_t)(ps->end - ps->p) >= n && memcmp(ps->p, text, n) == 0;
-}
-
-/* The next character, which there is. */
-static onx_status take(parser *ps, uint32_t *code) {
-    size_t n = ps->p < ps->end ? onx_utf8_get(ps->p, ps->end, code) : 0;
-    if (!n) return onx_fail(ps->diag, ONX_INVALID, "invalid UTF-8");
-    ps->p += n;
-    return ONX_OK;
 }
 
 /* ── Code ────────────────────────────────────────────────────────────────────────────────────── */
@@ -57,10 +37,10 @@ static onx_status take(parser *ps, uint32_t *code) {
 static onx_status reserve(parser *ps, size_t n) {
     onx_regex *re = ps->regex;
     if (n > ONX_REGEX_LIMIT || re->n + n > ONX_REGEX_LIMIT)
-        return onx_fail(ps->diag, ONX_INVALID, "pattern too large - compile failed");
+        return onx_fail(ps->in.diag, ONX_INVALID, "pattern too large - compile failed");
     while (re->cap < re->n + n)
-        if (!onx_arena_grow(ps->arena, &re->code, &re->cap, re->cap, sizeof *re->code))
-            return onx_fail_nomem(ps->diag);
+        if (!onx_arena_grow(ps->in.arena, &re->code, &re->cap, re->cap, sizeof *re->code))
+            return onx_fail_nomem(ps->in.diag);
     return ONX_OK;
 }
 
@@ -88,10 +68,10 @@ static onx_status atom(parser *ps, onx_regex_op op, int64_t arg) {
 
 static onx_status class_atom(parser *ps, onx_regex_class *set, bool negated) {
     onx_regex *re = ps->regex;
-    if (!onx_regex_class_end(ps->arena, set, negated) ||
-        !onx_arena_grow(ps->arena, &re->classes, &re->cap_classes, re->n_classes,
+    if (!onx_regex_class_end(ps->in.arena, set, negated) ||
+        !onx_arena_grow(ps->in.arena, &re->classes, &re->cap_classes, re->n_classes,
                         sizeof *re->classes))
-        return onx_fail_nomem(ps->diag);
+        return onx_fail_nomem(ps->in.diag);
     re->classes[re->n_classes++] = *set;
     return atom(ps, OP_CLASS, (int64_t)re->n_classes - 1);
 }
@@ -99,15 +79,15 @@ static onx_status class_atom(parser *ps, onx_regex_class *set, bool negated) {
 static onx_status literal(parser *ps, uint32_t code) {
     onx_regex_class set = {0};
     if (!(ps->flags & FOLD) || onx_unicode_fold(code) == code) return atom(ps, OP_LITERAL, code);
-    if (!onx_regex_add(ps->arena, &set, code, code, true)) return onx_fail_nomem(ps->diag);
+    if (!onx_regex_add(ps->in.arena, &set, code, code, true)) return onx_fail_nomem(ps->in.diag);
     return class_atom(ps, &set, false);
 }
 
 /* All characters, but for one: of `.` */
 static onx_status any(parser *ps) {
     onx_regex_class set = {0};
-    bool ok = ps->flags & DOT_ALL || onx_regex_add(ps->arena, &set, '\n', '\n', false);
-    return ok ? class_atom(ps, &set, true) : onx_fail_nomem(ps->diag);
+    bool ok = ps->flags & DOT_ALL || onx_regex_add(ps->in.arena, &set, '\n', '\n', false);
+    return ok ? class_atom(ps, &set, true) : onx_fail_nomem(ps->in.diag);
 }
 
 /* ── Repetition ──────────────────────────────────────────────────────────────────────────────── */
@@ -164,14 +144,17 @@ static bool braces(const char **p, const char *end, int *low, int *high) {
 static onx_status repetition(parser *ps, int low, int high, const char *first, const char *before) {
     group *g = top(ps);
     bool counted = *first == '{';
-    if (ps->p < ps->end && *ps->p == '?') ps->p++; /* lazy: which does not matter for a whole */
-    if (before) return wrong(ps, "bad repetition operator", before, ps->p);
+    /* Lazy, which does not matter for a whole. */
+    if (ps->in.p < ps->in.end && *ps->in.p == '?') ps->in.p++;
+    if (before) return onx_regex_wrong(&ps->in, "bad repetition operator", before, ps->in.p);
     if (counted && (low > REPEAT || high > REPEAT || (high >= 0 && low > high)))
-        return wrong(ps, "invalid repetition size", first, ps->p);
-    if (g->atom == NONE) return wrong(ps, "no argument for repetition operator", first, ps->p);
+        return onx_regex_wrong(&ps->in, "invalid repetition size", first, ps->in.p);
+    if (g->atom == NONE)
+        return onx_regex_wrong(&ps->in, "no argument for repetition operator", first, ps->in.p);
     int times = high < 0 ? low : high;
     if (counted && times > 0) g->weight *= times;
-    if (counted && g->weight > REPEAT) return wrong(ps, "invalid repetition size", first, ps->p);
+    if (counted && g->weight > REPEAT)
+        return onx_regex_wrong(&ps->in, "invalid repetition size", first, ps->in.p);
     if (g->weight > g->heaviest) g->heaviest = g->weight;
     return repeat(ps, g->atom, low, high);
 }
@@ -179,9 +162,9 @@ static onx_status repetition(parser *ps, int low, int high, const char *first, c
 /* ── Groups ──────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status open_group(parser *ps, unsigned outside) {
-    if (ps->n == DEPTH) return onx_fail(ps->diag, ONX_INVALID, "nested too deeply");
-    if (!onx_arena_grow(ps->arena, &ps->groups, &ps->cap, ps->n, sizeof *ps->groups))
-        return onx_fail_nomem(ps->diag);
+    if (ps->n == DEPTH) return onx_fail(ps->in.diag, ONX_INVALID, "nested too deeply");
+    if (!onx_arena_grow(ps->in.arena, &ps->groups, &ps->cap, ps->n, sizeof *ps->groups))
+        return onx_fail_nomem(ps->in.diag);
     ps->groups[ps->n++] = (group){.start = ps->regex->n,
                                   .first = ps->regex->n,
                                   .jumps = NONE,
@@ -217,9 +200,9 @@ static void land(parser *ps) {
 /* A group that is closed is what a repetition behind it repeats. */
 static onx_status right_paren(parser *ps) {
     group inner = *top(ps);
-    if (ps->n == 1) return wrong(ps, "unexpected )", ps->pattern.data, ps->end);
+    if (ps->n == 1) return onx_regex_wrong(&ps->in, "unexpected )", ps->pattern.data, ps->in.end);
     land(ps);
-    ps->p++;
+    ps->in.p++;
     ps->n--;
     ps->flags = inner.flags;
     top(ps)->atom = inner.start;
@@ -249,25 +232,27 @@ static bool is_name(onx_str name) {
 
 /* (?P<name> or (?<name> */
 static onx_status named_group(parser *ps) {
-    const char *name = ps->p + (ps->p[2] == 'P' ? 4 : 3);
-    const char *close = memchr(ps->p + 2, '>', (size_t)(ps->end - ps->p - 2));
-    const char *first = ps->p;
+    const char *name = ps->in.p + (ps->in.p[2] == 'P' ? 4 : 3);
+    const char *close = memchr(ps->in.p + 2, '>', (size_t)(ps->in.end - ps->in.p - 2));
+    const char *first = ps->in.p;
     if (!close || close < name || !is_name((onx_str){name, (size_t)(close - name)}))
-        return wrong(ps, "invalid named capture group", first, close ? close + 1 : ps->end);
-    ps->p = close + 1;
+        return onx_regex_wrong(&ps->in, "invalid named capture group", first,
+                               close ? close + 1 : ps->in.end);
+    ps->in.p = close + 1;
     return open_group(ps, ps->flags);
 }
 
 /* (?flags) and (?flags: */
 static onx_status flags(parser *ps) {
     static const char letters[] = "ismU";
-    const char *first = ps->p;
+    const char *first = ps->in.p;
     unsigned now = ps->flags, outside = ps->flags;
     bool negated = false, seen = true, done = false;
-    for (ps->p += 2; !done;) {
+    for (ps->in.p += 2; !done;) {
         uint32_t c = 0;
-        if (ps->p == ps->end) return wrong(ps, "invalid perl operator", first, ps->p);
-        ONX_TRY(take(ps, &c));
+        if (ps->in.p == ps->in.end)
+            return onx_regex_wrong(&ps->in, "invalid perl operator", first, ps->in.p);
+        ONX_TRY(onx_regex_take(&ps->in, &c));
         const char *letter = c && c < 0x80 ? strchr(letters, (int)c) : NULL;
         if (letter) {
             unsigned bit = 1u << (letter - letters);
@@ -279,170 +264,42 @@ static onx_status flags(parser *ps) {
         } else if ((c == ':' || c == ')') && seen)
             done = true;
         else
-            return wrong(ps, "invalid perl operator", first, ps->p);
+            return onx_regex_wrong(&ps->in, "invalid perl operator", first, ps->in.p);
     }
     ps->flags = now;
-    return ps->p[-1] == ':' ? open_group(ps, outside) : ONX_OK;
+    return ps->in.p[-1] == ':' ? open_group(ps, outside) : ONX_OK;
 }
 
 static onx_status left_paren(parser *ps) {
     static const char *const around[] = {"(?=", "(?!", "(?<=", "(?<!"};
-    if (!at(ps, "(?")) {
-        ps->p++;
+    if (!onx_regex_at(&ps->in, "(?")) {
+        ps->in.p++;
         return open_group(ps, ps->flags);
     }
     for (size_t i = 0; i < ONX_COUNT(around); i++)
-        if (at(ps, around[i]))
-            return wrong(ps, "invalid perl operator", ps->p, ps->p + strlen(around[i]));
-    return at(ps, "(?P<") || at(ps, "(?<") ? named_group(ps) : flags(ps);
-}
-
-/* ── Escapes ─────────────────────────────────────────────────────────────────────────────────── */
-
-static int digit(uint32_t c, int base) {
-    int v = c >= '0' && c <= '9'   ? (int)c - '0'
-            : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
-            : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10
-                                   : 99;
-    return v < base ? v : -1;
-}
-
-/* \x41 or \x{41}, behind the x; false: it is neither. */
-static bool hexadecimal(parser *ps, uint32_t *out) {
-    bool braced = ps->p < ps->end && *ps->p == '{', right = true;
-    int n = 0;
-    *out = 0;
-    for (ps->p += braced; ps->p < ps->end && (braced ? right : n < 2); n++) {
-        uint32_t c = 0;
-        size_t size = onx_utf8_get(ps->p, ps->end, &c);
-        ps->p += size ? size : 1;
-        if (braced && c == '}') return n > 0;
-        int value = digit(c, 16);
-        *out = *out * 16 + (uint32_t)(value < 0 ? 0 : value);
-        right = right && value >= 0 && *out <= ONX_UNICODE_LAST;
-    }
-    return right && !braced && n == 2;
-}
-
-/* A backslash and what it makes of the next character. */
-static onx_status escape(parser *ps, uint32_t *out) {
-    static const char letters[] = "afnrtv", means[] = "\a\f\n\r\t\v";
-    const char *first = ps->p++;
-    uint32_t c = 0;
-    bool ok = false;
-    if (ps->p == ps->end) return onx_fail(ps->diag, ONX_INVALID, "trailing \\");
-    ONX_TRY(take(ps, &c));
-    const char *letter = c && c < 0x80 ? strchr(letters, (int)c) : NULL;
-    bool octal = c == '0' || (digit(c, 8) > 0 && ps->p < ps->end && digit((uint8_t)*ps->p, 8) >= 0);
-    *out = c;
-    if (octal) {
-        *out = c - '0';
-        for (int i = 0; i < 2 && ps->p < ps->end && digit((uint8_t)*ps->p, 8) >= 0; i++)
-            *out = *out * 8 + (uint32_t)digit((uint8_t)*ps->p++, 8);
-        ok = true;
-    } else if (letter) {
-        *out = (uint32_t)means[letter - letters];
-        ok = true;
-    } else if (c == 'x')
-        ok = hexadecimal(ps, out);
-    else
-        ok = c < 0x80 && !(digit(c, 10) >= 0 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
-    return ok ? ONX_OK : wrong(ps, "invalid escape sequence", first, ps->p);
-}
-
-/* \d and its like, \p{…}: into `set`; *found: there was one. */
-static onx_status escaped_class(parser *ps, onx_regex_class *set, bool *found) {
-    const char *first = ps->p;
-    char c = ps->end - ps->p > 1 ? ps->p[1] : 0, lower = (char)(c | 0x20);
-    bool fold = ps->flags & FOLD, negated = c && c != lower, known = false, ok;
-    *found = c && strchr("dswp", lower) && (c == lower || c == lower - 0x20);
-    if (!*found) return ONX_OK;
-    onx_str name = {&lower, 1};
-    ps->p += 2;
-    if (lower == 'p') {
-        uint32_t code = 0;
-        name.data = ps->p;
-        if (ps->p == ps->end) return wrong(ps, "invalid character class range", first, ps->p);
-        ONX_TRY(take(ps, &code));
-        const char *close = memchr(ps->p, '}', (size_t)(ps->end - ps->p));
-        name.size = (size_t)(ps->p - name.data);
-        if (code == '{' && !close)
-            return wrong(ps, "invalid character class range", first, ps->end);
-        if (code == '{') {
-            name = (onx_str){ps->p, (size_t)(close - ps->p)};
-            ps->p = close + 1;
-        }
-        if (name.size && *name.data == '^') {
-            name = (onx_str){name.data + 1, name.size - 1};
-            negated = !negated;
-        }
-    }
-    ok = onx_regex_add_named(ps->arena, set, lower == 'p' ? NAME_UNICODE : NAME_PERL, name, negated,
-                             fold, &known);
-    if (!ok) return onx_fail_nomem(ps->diag);
-    return known ? ONX_OK : wrong(ps, "invalid character class range", first, ps->p);
-}
-
-/* ── Classes ─────────────────────────────────────────────────────────────────────────────────── */
-
-/* [:alpha:] in a class; *found: there was one. */
-static onx_status posix_class(parser *ps, onx_regex_class *set, bool *found) {
-    const char *first = ps->p, *name = ps->p + 2, *end = name;
-    while (end + 1 < ps->end && !(end[0] == ':' && end[1] == ']')) end++;
-    *found = at(ps, "[:") && end + 1 < ps->end;
-    if (!*found) return ONX_OK;
-    bool negated = *name == '^', known = false;
-    onx_str text = {name + negated, (size_t)(end - name - negated)};
-    ps->p = end + 2;
-    if (!onx_regex_add_named(ps->arena, set, NAME_POSIX, text, negated, ps->flags & FOLD, &known))
-        return onx_fail_nomem(ps->diag);
-    return known ? ONX_OK : wrong(ps, "invalid character class range", first, ps->p);
-}
-
-static onx_status class_char(parser *ps, const char *class, uint32_t *out) {
-    if (ps->p == ps->end) return wrong(ps, "missing ]", class, ps->end);
-    return *ps->p == '\\' ? escape(ps, out) : take(ps, out);
-}
-
-static onx_status class_range(parser *ps, const char *class, onx_regex_class *set) {
-    const char *first = ps->p;
-    uint32_t lo = 0, hi = 0;
-    ONX_TRY(class_char(ps, class, &lo));
-    hi = lo;
-    if (ps->end - ps->p >= 2 && ps->p[0] == '-' && ps->p[1] != ']') {
-        ps->p++;
-        ONX_TRY(class_char(ps, class, &hi));
-        if (hi < lo) return wrong(ps, "invalid character class range", first, ps->p);
-    }
-    return onx_regex_add(ps->arena, set, lo, hi, ps->flags & FOLD) ? ONX_OK
-                                                                   : onx_fail_nomem(ps->diag);
-}
-
-static onx_status bracket(parser *ps) {
-    const char *class = ps->p++;
-    onx_regex_class set = {0};
-    bool negated = ps->p < ps->end && *ps->p == '^', found;
-    if (negated) ps->p++;
-    for (bool first = true; ps->p < ps->end && (*ps->p != ']' || first); first = false) {
-        found = false;
-        if (ps->end - ps->p > 2 && at(ps, "[:")) ONX_TRY(posix_class(ps, &set, &found));
-        if (!found && *ps->p == '\\') ONX_TRY(escaped_class(ps, &set, &found));
-        if (!found) ONX_TRY(class_range(ps, class, &set));
-    }
-    if (ps->p == ps->end) return wrong(ps, "missing ]", class, ps->end);
-    ps->p++;
-    return class_atom(ps, &set, negated);
+        if (onx_regex_at(&ps->in, around[i]))
+            return onx_regex_wrong(&ps->in, "invalid perl operator", ps->in.p,
+                                   ps->in.p + strlen(around[i]));
+    return onx_regex_at(&ps->in, "(?P<") || onx_regex_at(&ps->in, "(?<") ? named_group(ps)
+                                                                         : flags(ps);
 }
 
 /* ── The pattern ─────────────────────────────────────────────────────────────────────────────── */
 
+static onx_status bracket(parser *ps) {
+    onx_regex_class set = {0};
+    bool negated = false;
+    ONX_TRY(onx_regex_bracket(&ps->in, ps->flags & FOLD, &set, &negated));
+    return class_atom(ps, &set, negated);
+}
+
 static onx_status quoted(parser *ps) {
-    for (ps->p += 2; ps->p < ps->end && !at(ps, "\\E");) {
+    for (ps->in.p += 2; ps->in.p < ps->in.end && !onx_regex_at(&ps->in, "\\E");) {
         uint32_t code = 0;
-        ONX_TRY(take(ps, &code));
+        ONX_TRY(onx_regex_take(&ps->in, &code));
         ONX_TRY(literal(ps, code));
     }
-    if (ps->p < ps->end) ps->p += 2;
+    if (ps->in.p < ps->in.end) ps->in.p += 2;
     return ONX_OK;
 }
 
@@ -458,20 +315,20 @@ static onx_status backslash(parser *ps) {
     onx_regex_class set = {0};
     bool found = false;
     uint32_t code = 0;
-    if (at(ps, "\\Q")) return quoted(ps);
-    for (size_t i = 0; i < ONX_COUNT(simple) && ps->end - ps->p > 1; i++) {
-        if (ps->p[1] != simple[i].letter) continue;
-        ps->p += 2;
+    if (onx_regex_at(&ps->in, "\\Q")) return quoted(ps);
+    for (size_t i = 0; i < ONX_COUNT(simple) && ps->in.end - ps->in.p > 1; i++) {
+        if (ps->in.p[1] != simple[i].letter) continue;
+        ps->in.p += 2;
         return atom(ps, (onx_regex_op)simple[i].op, simple[i].arg);
     }
-    ONX_TRY(escaped_class(ps, &set, &found));
+    ONX_TRY(onx_regex_escaped_class(&ps->in, ps->flags & FOLD, &set, &found));
     if (found) return class_atom(ps, &set, false);
-    ONX_TRY(escape(ps, &code));
+    ONX_TRY(onx_regex_escape(&ps->in, &code));
     return literal(ps, code);
 }
 
 static onx_status one(parser *ps, const char **before) {
-    const char *first = ps->p, *again = *before;
+    const char *first = ps->in.p, *again = *before;
     uint32_t code = 0;
     int low = 0, high = -1;
     bool lines = ps->flags & MULTI_LINE;
@@ -479,25 +336,25 @@ static onx_status one(parser *ps, const char **before) {
     switch (*first) {
     case '(': return left_paren(ps);
     case ')': return right_paren(ps);
-    case '|': ps->p++; return alternative(ps);
+    case '|': ps->in.p++; return alternative(ps);
     case '[': return bracket(ps);
     case '\\': return backslash(ps);
-    case '.': ps->p++; return any(ps);
-    case '^': ps->p++; return atom(ps, OP_ASSERT, lines ? AT_LINE_BEGIN : AT_TEXT_BEGIN);
-    case '$': ps->p++; return atom(ps, OP_ASSERT, lines ? AT_LINE_END : AT_TEXT_END);
-    case '*': ps->p++; break;
+    case '.': ps->in.p++; return any(ps);
+    case '^': ps->in.p++; return atom(ps, OP_ASSERT, lines ? AT_LINE_BEGIN : AT_TEXT_BEGIN);
+    case '$': ps->in.p++; return atom(ps, OP_ASSERT, lines ? AT_LINE_END : AT_TEXT_END);
+    case '*': ps->in.p++; break;
     case '+':
-        ps->p++;
+        ps->in.p++;
         low = 1;
         break;
     case '?':
-        ps->p++;
+        ps->in.p++;
         high = 1;
         break;
     case '{':
-        if (braces(&ps->p, ps->end, &low, &high)) break;
+        if (braces(&ps->in.p, ps->in.end, &low, &high)) break;
         /* fallthrough */
-    default: ONX_TRY(take(ps, &code)); return literal(ps, code);
+    default: ONX_TRY(onx_regex_take(&ps->in, &code)); return literal(ps, code);
     }
     *before = again ? again : first;
     return repetition(ps, low, high, first, again);
@@ -505,17 +362,14 @@ static onx_status one(parser *ps, const char **before) {
 
 onx_status onx_regex_compile(onx_arena *arena, onx_str pattern, const onx_regex **out,
                              onx_diag *diag) {
-    parser ps = {.arena = arena,
-                 .diag = diag,
-                 .pattern = pattern,
-                 .p = pattern.data,
-                 .end = pattern.data + pattern.size};
+    parser ps = {.in = {arena, diag, pattern.data, pattern.data + pattern.size, false},
+                 .pattern = pattern};
     const char *before = NULL;
     ps.regex = onx_arena_alloc(arena, sizeof *ps.regex);
     if (!ps.regex) return onx_fail_nomem(diag);
     ONX_TRY(open_group(&ps, 0));
-    while (ps.p < ps.end) ONX_TRY(one(&ps, &before));
-    if (ps.n > 1) return wrong(&ps, "missing )", pattern.data, ps.end);
+    while (ps.in.p < ps.in.end) ONX_TRY(one(&ps, &before));
+    if (ps.n > 1) return onx_regex_wrong(&ps.in, "missing )", pattern.data, ps.in.end);
     land(&ps);
     *out = ps.regex;
     return ONX_OK;

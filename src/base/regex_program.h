@@ -74,4 +74,29 @@ bool onx_regex_add_named(onx_arena *arena, onx_regex_class *set, onx_regex_names
 bool onx_regex_class_end(onx_arena *arena, onx_regex_class *set, bool negated) ONX_MUST_CHECK;
 bool onx_regex_class_has(const onx_regex_class *set, uint32_t code);
 
+/* ── regex_escape.c ──────────────────────────────────────────────────────────────────────────── */
+
+/* A place in a pattern that is being read. */
+typedef struct onx_regex_cursor {
+    onx_arena *arena;
+    onx_diag *diag;
+    const char *p, *end;
+    bool unnamed; /* no ":]" follows: there are no more classes such as [:alpha:] */
+} onx_regex_cursor;
+
+/* INVALID, with the part of the pattern that is wrong. */
+onx_status onx_regex_wrong(const onx_regex_cursor *in, const char *what, const char *first,
+                           const char *end);
+bool onx_regex_at(const onx_regex_cursor *in, const char *text);
+/* The next character, which there is. */
+onx_status onx_regex_take(onx_regex_cursor *in, uint32_t *code) ONX_MUST_CHECK;
+/* A backslash and what it makes of the next character. */
+onx_status onx_regex_escape(onx_regex_cursor *in, uint32_t *out) ONX_MUST_CHECK;
+/* \d and its like, \p{…}: added to the set; *found: there was one. */
+onx_status onx_regex_escaped_class(onx_regex_cursor *in, bool fold, onx_regex_class *set,
+                                   bool *found) ONX_MUST_CHECK;
+/* […]: added to the set, of which all else is meant if it is `negated`. */
+onx_status onx_regex_bracket(onx_regex_cursor *in, bool fold, onx_regex_class *set, bool *negated)
+    ONX_MUST_CHECK;
+
 #endif

@@ -1,6 +1,6 @@
-/* regex_run.c: a program on a text. The machine is in many places of the program at once: a state is
- * the set of them. States are made when the text first leads to them, and kept, with where each byte
- * leads from there; when the memory is full, all are forgotten, and it goes on with the one it is in.
+/* regex_run.c: a program on a text. The machine is in many places of the program at once: a state
+ * is the set of them. States are made when the text first leads to them, and kept, with where each
+ * byte leads from there; when the memory is full, all are forgotten but the one it is in.
  *
  * A place is an instruction, at the begin of a character or, IN_CHAR, in the midst of one whose
  * first bytes are known: `part`. That is one for all places, for where a character begins another

@@ -7,7 +7,7 @@
 
 #define NOTHING(family)
 #define EXTERN_REF(family) extern onx_kernel_rows onx_kernels_##family##_ref;
-ONX_FAMILIES(EXTERN_REF, EXTERN_REF, NOTHING)
+ONX_FAMILIES(EXTERN_REF, EXTERN_REF)
 
 #define ENTRY_REF(family) {"ref", onx_kernels_##family##_ref},
 
@@ -24,11 +24,11 @@ ONX_FAMILIES(EXTERN_REF, EXTERN_REF, NOTHING)
 #define EXTERN_SIMD(family) extern onx_kernel_rows onx_kernels_##family##_base;
 #endif
 #define ENTRY_base(family) {"base", onx_kernels_##family##_base},
-ONX_FAMILIES(NOTHING, EXTERN_SIMD, NOTHING)
+ONX_FAMILIES(NOTHING, EXTERN_SIMD)
 
 const onx_cpu_rows onx_cpu_table[] = {
-#define ONX_ISA_ENTRIES(isa) ONX_FAMILIES(NOTHING, ENTRY_##isa, NOTHING)
-    ONX_ISAS(ONX_ISA_ENTRIES) ONX_FAMILIES(ENTRY_REF, ENTRY_REF, NOTHING){NULL, NULL},
+#define ONX_ISA_ENTRIES(isa) ONX_FAMILIES(NOTHING, ENTRY_##isa)
+    ONX_ISAS(ONX_ISA_ENTRIES) ONX_FAMILIES(ENTRY_REF, ENTRY_REF){NULL, NULL},
 };
 
 onx_gradient_fn *const onx_session_gradient = onx_gradient_expand;

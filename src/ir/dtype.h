@@ -33,6 +33,10 @@
 
 #include "base/base.h"
 
+/* Each becomes the nearest value of that type, as a conversion there and back has it. Not for
+ * packed types. */
+void onx_dtype_round(onx_dtype dtype, double *x, size_t n);
+
 /* Packed elements of 2, 4 or 6 bits to one byte each, zeros above; and back, dropping the rest. */
 void onx_dtype_unpack(unsigned bits, const void *src, uint8_t *dst, size_t count);
 void onx_dtype_pack(unsigned bits, const uint8_t *src, void *dst, size_t count);

@@ -396,3 +396,14 @@ onx_status onx_dtype_convert(onx_dtype from, const void *src, onx_dtype to, void
         convert(from, src, to, dst, count, saturate);
     return ONX_OK;
 }
+
+void onx_dtype_round(onx_dtype dtype, double *x, size_t n) {
+    enum { SPAN = 128 };
+    double narrow[SPAN];
+    if (dtype == ONX_DTYPE_F64) return;
+    for (size_t at = 0, some; at < n; at += some) {
+        some = n - at < SPAN ? n - at : SPAN;
+        (void)onx_dtype_convert(ONX_DTYPE_F64, x + at, dtype, narrow, some, false);
+        (void)onx_dtype_convert(dtype, narrow, ONX_DTYPE_F64, x + at, some, false);
+    }
+}

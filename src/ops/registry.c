@@ -5,9 +5,9 @@
 #include "ops/families.def"
 
 #define ONX_FAMILY_EXTERN(name) extern onx_op_rows onx_ops_##name;
-ONX_FAMILIES(ONX_FAMILY_EXTERN, ONX_FAMILY_EXTERN, ONX_FAMILY_EXTERN)
+ONX_FAMILIES(ONX_FAMILY_EXTERN, ONX_FAMILY_EXTERN)
 
 const onx_family onx_op_table[] = {
 #define ONX_FAMILY_ROW(name) {#name, onx_ops_##name},
-    ONX_FAMILIES(ONX_FAMILY_ROW, ONX_FAMILY_ROW, ONX_FAMILY_ROW){NULL, NULL},
+    ONX_FAMILIES(ONX_FAMILY_ROW, ONX_FAMILY_ROW){NULL, NULL},
 };

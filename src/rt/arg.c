@@ -119,7 +119,7 @@ static onx_status object_at(onx_context *ctx, const onx_data *data, size_t depth
     case ONX_DATA_SEQUENCE: return object_of_list(ctx, data, ONX_TYPE_SEQUENCE, depth, out, diag);
     case ONX_DATA_OPTIONAL: return object_of_list(ctx, data, ONX_TYPE_OPTIONAL, depth, out, diag);
     case ONX_DATA_MAP: return object_of_map(ctx, data, depth, out, diag);
-    default: return onx_fail(diag, ONX_UNSUPPORTED, "an input of this kind cannot be used yet");
+    default: return onx_fail(diag, ONX_UNSUPPORTED, "an input of this kind cannot be used");
     }
 }
 

@@ -2,9 +2,9 @@
  * every run. No graph work and no allocation, but for a slab that must grow.
  *
  * Steps are walked in the order in which they run: once for sizes, once for places. Outputs get
- * places, scratch a place for the one step, and what dies gives its place back; so the plan is right
- * by construction. A value that an output of the program is written over, step by step, lodges in
- * the memory of that output: Add(x, y) → z; Abs(z) → w is computed in w alone. */
+ * places, scratch a place for the one step, and what dies gives its place back; so the plan is
+ * right by construction. A value that an output of the program is written over, step by step,
+ * lodges in the memory of that output: Add(x, y) → z; Abs(z) → w is computed in w alone. */
 #include "rt/engine.h"
 
 #include "base/thread.h"

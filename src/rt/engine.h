@@ -123,6 +123,7 @@ struct onx_run {
     const atomic_bool *cancel; /* NULL: none */
     int64_t deadline;          /* of onx_clock_ns; 0: none */
     onx_profile *profile;
+    int64_t inside_ns; /* with a profile: what the steps within the one that runs have taken */
     void (*progress)(void *user, size_t step, size_t steps, const char *node); /* NULL: none */
     void *progress_user;
     onx_diag *diag;

@@ -4,6 +4,16 @@
 #include "base/thread.h"
 #include "rt/profile.h"
 
+/* A step has ended that began at `start`, when those before it had taken `before`. */
+static onx_status profile_step(const onx_frame *frame, uint32_t index, int64_t start,
+                               int64_t before) {
+    onx_run *run = frame->run;
+    onx_profile_event event = {.start_ns = start, .ns = onx_clock_ns() - start};
+    event.own_ns = event.ns - run->inside_ns;
+    run->inside_ns = before + event.ns;
+    return onx_profile_add(run->profile, frame, index, &event);
+}
+
 static onx_status run_step(onx_frame *frame, uint32_t index) {
     const onx_step *step = &frame->program->steps[index];
     onx_call *call = &frame->calls[index];
@@ -11,14 +21,14 @@ static onx_status run_step(onx_frame *frame, uint32_t index) {
     onx_status status = onx_run_check(run);
     if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = onx_step_bind(frame, index);
     if (status == ONX_OK) {
-        int64_t start = run->profile ? onx_clock_ns() : 0;
+        int64_t start = run->profile ? onx_clock_ns() : 0, before = run->inside_ns;
+        run->inside_ns = 0;
         call->run = run;
         call->diag = frame->diag;
         status = onx_call_launch(call, step->provider);
         if (status == ONX_OK && step->when == ONX_WHEN_LATE) status = onx_step_verify(frame, index);
         if (status != ONX_OK && status != ONX_CANCELLED) onx_step_blame(frame, index, frame->diag);
-        if (run->profile && status == ONX_OK)
-            status = onx_profile_add(run->profile, frame, index, start, onx_clock_ns());
+        if (run->profile && status == ONX_OK) status = profile_step(frame, index, start, before);
     }
     if (step->when == ONX_WHEN_LATE) {
         onx_step_unbind(frame, index);

@@ -179,6 +179,14 @@ onx_status onx_bind_same(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) ONX_MUST_CHECK;
 /* The elements of an integer tensor (int32 or int64) as int64: `at` must be below count. */
 int64_t onx_operand_int(const onx_operand *operand, int64_t at);
+/* run: where an element is; of packed types, the first. */
+static inline void *onx_operand_at(const onx_operand *operand, size_t at) {
+    return (char *)operand->data + at * (onx_dtype_bits((onx_dtype)operand->dtype) / 8);
+}
+/* run: elements at … at+n-1 (of packed types: 0 … n-1) as doubles, and doubles as such elements,
+ * rounded once; 8-bit floats do not saturate. */
+void onx_operand_get(const onx_operand *operand, size_t at, size_t n, double *to);
+void onx_operand_put(const onx_operand *operand, size_t at, size_t n, const double *from);
 
 /* run and pack: task 0 … count-1, in any order, on any worker; each sees its own scratch_each
  * bytes. Returns the first failure; CANCELLED when the run was cancelled, which is looked at

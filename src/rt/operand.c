@@ -1,4 +1,4 @@
-/* operand.c: sizes of operands, and the shapes that rows have in common. */
+/* operand.c: sizes and elements of operands, and the shapes that rows have in common. */
 #include "rt/kernel.h"
 
 bool onx_operand_shape(onx_operand *operand, onx_dtype dtype, size_t rank, const int64_t *dims) {
@@ -103,4 +103,14 @@ int64_t onx_operand_int(const onx_operand *operand, int64_t at) {
     }
     memcpy(&narrow, data + (size_t)at * sizeof narrow, sizeof narrow);
     return narrow;
+}
+
+void onx_operand_get(const onx_operand *operand, size_t at, size_t n, double *to) {
+    (void)onx_dtype_convert((onx_dtype)operand->dtype, onx_operand_at(operand, at), ONX_DTYPE_F64,
+                            to, n, false);
+}
+
+void onx_operand_put(const onx_operand *operand, size_t at, size_t n, const double *from) {
+    (void)onx_dtype_convert(ONX_DTYPE_F64, from, (onx_dtype)operand->dtype,
+                            onx_operand_at(operand, at), n, false);
 }

@@ -146,13 +146,12 @@ static bool number_thread(onx_profile *profile, uint32_t *out) {
 }
 
 onx_status onx_profile_add(onx_profile *profile, const onx_frame *frame, uint32_t step,
-                           int64_t start, int64_t end) {
-    onx_profile_event event = {.start_ns = start, .ns = end - start};
+                           onx_profile_event *event) {
     onx_mutex_lock(&profile->lock);
     bool ok =
-        describe(profile, frame, step, &event) && number_thread(profile, &event.thread) &&
-        onx_arena_grow(&profile->arena, &profile->events, &profile->cap, profile->n, sizeof event);
-    if (ok) profile->events[profile->n++] = event;
+        describe(profile, frame, step, event) && number_thread(profile, &event->thread) &&
+        onx_arena_grow(&profile->arena, &profile->events, &profile->cap, profile->n, sizeof *event);
+    if (ok) profile->events[profile->n++] = *event;
     onx_mutex_unlock(&profile->lock);
     return ok ? ONX_OK : onx_fail_nomem(frame->diag);
 }

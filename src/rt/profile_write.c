@@ -9,27 +9,19 @@
 
 /* ─ The table ────────────────────────────────────────────────────────────────────────────────── */
 
-/* An event, and the time it took itself: without the steps inside, which have rows of their own. */
-typedef struct span {
+/* A node, and what it took itself, in all its calls of one signature. */
+typedef struct row {
     const onx_profile_event *event;
     int64_t ns;
     size_t calls;
-} span;
+} row;
 
 static int compare_int(int64_t a, int64_t b) {
     return (a > b) - (a < b);
 }
 
-/* In the order in which they began, what is around first. */
-static int by_start(const void *a, const void *b) {
-    const onx_profile_event *x = ((const span *)a)->event, *y = ((const span *)b)->event;
-    int order = compare_int(x->thread, y->thread);
-    if (!order) order = compare_int(x->start_ns, y->start_ns);
-    return order ? order : compare_int(x->depth, y->depth);
-}
-
 static int by_node(const void *a, const void *b) {
-    const onx_profile_event *x = ((const span *)a)->event, *y = ((const span *)b)->event;
+    const onx_profile_event *x = ((const row *)a)->event, *y = ((const row *)b)->event;
     int order = compare_int(x->depth, y->depth);
     if (!order) order = strcmp(x->node, y->node);
     if (!order) order = strcmp(x->op, y->op);
@@ -37,44 +29,29 @@ static int by_node(const void *a, const void *b) {
 }
 
 static int by_time(const void *a, const void *b) {
-    return compare_int(((const span *)b)->ns, ((const span *)a)->ns);
+    return compare_int(((const row *)b)->ns, ((const row *)a)->ns);
 }
 
-/* Take the time of each span from the one around it: the last one that began one level up. Graphs
- * are nested less deep than that. */
-static void subtract(span *spans, size_t count) {
-    enum { DEPTH = 128 };
-    span *open[DEPTH] = {NULL};
-    qsort(spans, count, sizeof *spans, by_start);
-    for (size_t i = 0; i < count; i++) {
-        const onx_profile_event *event = spans[i].event;
-        size_t depth = event->depth < DEPTH ? event->depth : DEPTH - 1;
-        span *outer = depth ? open[depth - 1] : NULL;
-        open[depth] = &spans[i];
-        if (outer && outer->event->thread == event->thread) outer->ns -= event->ns;
-    }
-}
-
-static size_t merge(span *spans, size_t count) {
+static size_t merge(row *rows, size_t count) {
     size_t n = 0;
-    qsort(spans, count, sizeof *spans, by_node);
+    qsort(rows, count, sizeof *rows, by_node);
     for (size_t i = 0; i < count; i++)
-        if (n && by_node(&spans[n - 1], &spans[i]) == 0) {
-            spans[n - 1].ns += spans[i].ns;
-            spans[n - 1].calls++;
+        if (n && by_node(&rows[n - 1], &rows[i]) == 0) {
+            rows[n - 1].ns += rows[i].ns;
+            rows[n - 1].calls++;
         } else
-            spans[n++] = spans[i];
-    qsort(spans, n, sizeof *spans, by_time);
+            rows[n++] = rows[i];
+    qsort(rows, n, sizeof *rows, by_time);
     return n;
 }
 
-static void put_row(onx_out *out, const span *s, int64_t all) {
+static void put_row(onx_out *out, const row *r, int64_t all) {
     char head[160];
-    const onx_profile_event *e = s->event;
-    int64_t share = all > 0 ? s->ns * 1000 / all : 0;
+    const onx_profile_event *e = r->event;
+    int64_t share = all > 0 ? r->ns * 1000 / all : 0;
     (void)snprintf(head, sizeof head, "%7lld.%03lld %4lld.%lld%% %7zu %12zu  ",
-                   (long long)(s->ns / 1000000), (long long)(s->ns / 1000 % 1000),
-                   (long long)(share / 10), (long long)(share % 10), s->calls, e->bytes);
+                   (long long)(r->ns / 1000000), (long long)(r->ns / 1000 % 1000),
+                   (long long)(share / 10), (long long)(share % 10), r->calls, e->bytes);
     onx_out_puts(out, head);
     for (uint32_t i = 0; i < e->depth; i++) onx_out_puts(out, "  ");
     const char *const texts[] = {e->op, "  ", e->node, "  [", e->kernel, "]  ", e->shapes, "\n"};
@@ -84,23 +61,22 @@ static void put_row(onx_out *out, const span *s, int64_t all) {
 static onx_status write_table(const onx_profile *profile, const onx_writer *writer,
                               onx_diag *diag) {
     size_t n = onx_profile_count(profile), bytes = 0;
-    span *spans = onx_mul_size(n, sizeof *spans, &bytes)
-                      ? onx_mem_alloc(onx_profile_context(profile), bytes)
-                      : NULL;
+    row *rows = onx_mul_size(n, sizeof *rows, &bytes)
+                    ? onx_mem_alloc(onx_profile_context(profile), bytes)
+                    : NULL;
     int64_t all = 0;
     onx_out out;
-    if (!spans) return onx_fail_nomem(diag);
+    if (!rows) return onx_fail_nomem(diag);
     for (size_t i = 0; i < n; i++) {
         const onx_profile_event *event = onx_profile_event_at(profile, i);
-        spans[i] = (span){event, event->ns, 1};
+        rows[i] = (row){event, event->own_ns, 1};
         if (event->depth == 0) all += event->ns;
     }
-    subtract(spans, n);
-    n = merge(spans, n);
+    n = merge(rows, n);
     onx_out_init(&out, writer, diag);
     onx_out_puts(&out, "         ms  share   calls        bytes  operator, node, kernel, shapes\n");
-    for (size_t i = 0; i < n; i++) put_row(&out, &spans[i], all);
-    onx_mem_free(onx_profile_context(profile), spans, bytes);
+    for (size_t i = 0; i < n; i++) put_row(&out, &rows[i], all);
+    onx_mem_free(onx_profile_context(profile), rows, bytes);
     return onx_out_flush(&out);
 }
 

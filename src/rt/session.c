@@ -162,6 +162,13 @@ static onx_status make(onx_session *s, const onx_model *model, const onx_session
     return onx_variant_new(s, options->n_pins, options->pins, options->pin_all, &s->variants, diag);
 }
 
+/* Memory that ran out where there is a limit: says so. */
+static onx_status within(onx_status status, size_t limit, onx_diag *diag) {
+    if (status == ONX_NO_MEMORY && limit)
+        (void)onx_fail(diag, status, "out of memory: the session may allocate %zu bytes", limit);
+    return status;
+}
+
 onx_status onx_session_make(const onx_model *model, const onx_session_options *options,
                             const onx_provider *const *providers, size_t n_providers,
                             onx_session **out, onx_diag *diag) {
@@ -172,7 +179,7 @@ onx_status onx_session_make(const onx_model *model, const onx_session_options *o
     onx_session *s = ctx ? onx_mem_alloc(ctx, sizeof *s) : NULL;
     if (!s) {
         onx_context_free(ctx);
-        return onx_fail_nomem(diag);
+        return within(onx_fail_nomem(diag), given.memory_limit, diag);
     }
     memset(s, 0, sizeof *s);
     s->ctx = ctx;
@@ -183,7 +190,7 @@ onx_status onx_session_make(const onx_model *model, const onx_session_options *o
         onx_session_free(s);
     else
         *out = s;
-    return status;
+    return within(status, given.memory_limit, diag);
 }
 
 onx_status onx_session_new(const onx_model *model, const onx_session_options *options,
@@ -349,5 +356,5 @@ onx_status onx_session_run(onx_session *s, size_t n_in, const onx_arg *in, size_
     }
     if (status != ONX_OK) take_back(n_out, out, before);
     if (before != few) onx_mem_free(s->ctx, before, n_out * sizeof *before);
-    return status;
+    return within(status, s->ctx->memory_limit, diag);
 }

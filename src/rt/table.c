@@ -5,20 +5,14 @@
 
 #include "ops/families.def"
 
-typedef enum tiers { NO_KERNELS, PLAIN, SIMD } tiers;
-static const struct {
-    const char *name;
-    tiers tiers;
-} families[] = {
-#define PLAIN_FAMILY(name) {#name, PLAIN},
-#define SIMD_FAMILY(name) {#name, SIMD},
-#define MEANING_FAMILY(name) {#name, NO_KERNELS},
-    ONX_FAMILIES(PLAIN_FAMILY, SIMD_FAMILY, MEANING_FAMILY)};
+#define NOTHING(name)
+#define NAME(name) #name,
+static const char *const with_simd[] = {ONX_FAMILIES(NOTHING, NAME)};
 
-static tiers tiers_of(const char *name) {
-    for (size_t i = 0; i < ONX_COUNT(families); i++)
-        if (strcmp(families[i].name, name) == 0) return families[i].tiers;
-    return NO_KERNELS;
+static bool has_simd(const char *name) {
+    for (size_t i = 0; i < ONX_COUNT(with_simd); i++)
+        if (strcmp(with_simd[i], name) == 0) return true;
+    return false;
 }
 
 static bool has(const onx_family *family, const onx_op *op) {
@@ -63,7 +57,7 @@ static void put_tier(onx_buf *out, const onx_session *session, const char *guard
                      const char *const *names) {
     onx_buf_printf(out, "#%s\n", guard);
     EACH_USED(family, session)
-    for (const char *const *t = names; *t && tiers_of(family->name) == SIMD; t++)
+    for (const char *const *t = names; *t && has_simd(family->name); t++)
         onx_buf_printf(out, "TIER(%s, %s)\n", family->name, *t);
 }
 
@@ -74,8 +68,7 @@ static void put_tiers(onx_buf *out, const onx_session *session) {
     put_tier(out, session, "elif defined(__aarch64__)", arm);
     put_tier(out, session, "else", other);
     onx_buf_puts(out, "#endif\n");
-    EACH_USED(family, session)
-    if (tiers_of(family->name) != NO_KERNELS) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
+    EACH_USED(family, session) onx_buf_printf(out, "TIER(%s, ref)\n", family->name);
 }
 
 /* Derivatives are the one thing of onx.internal that the source of a program has. */

@@ -31,7 +31,7 @@ $ sh complete.sh onx con
 $ sh complete.sh onx info --
 |--json
 |--from
-|--ops
+|--library
 |--help
 $ sh complete.sh onx convert --ex
 |--external
@@ -111,10 +111,12 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--keep
 |--lang
 |--level
+|--library
 |--list
 |--list-options
 |--map
 |--max-elements
+|--memory
 |--metadata
 |--model
 |--name
@@ -122,7 +124,6 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--no-color
 |--nodes
 |--only
-|--operators
 |--ops
 |--opset
 |--output
@@ -134,6 +135,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--prefixes
 |--producer
 |--profile
+|--provider
 |--quiet
 |--random
 |--rtol

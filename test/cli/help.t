@@ -43,7 +43,7 @@ $ onx help info
 |options:
 |  --json                  write a JSON document
 |  --from FORMAT           format of the models, if their names do not tell
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ onx help print
 |usage: onx print [OPTIONS] MODEL
@@ -61,7 +61,7 @@ $ onx help print
 |  --color                 in colour even if the output is no terminal
 |  --no-color              without colour
 |  --from FORMAT           format of the model, if its name does not tell
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ onx help convert
 |usage: onx convert [OPTIONS] IN OUT
@@ -87,7 +87,7 @@ $ onx help convert
 |  --align BYTES           alignment of tensors in data files, a power of two (4k)
 |  --attributes            also move tensors in attributes of nodes
 |  --touch                 write every message anew, instead of keeping its bytes
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ onx help tensor
 |usage: onx tensor [OPTIONS] FILE...
@@ -110,7 +110,7 @@ $ onx help tensor
 |  --compare               compare two files value by value
 |  --rtol R                with --compare: relative tolerance (0)
 |  --atol A                with --compare: absolute tolerance (0)
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ onx help version
 |usage: onx version
@@ -119,7 +119,7 @@ $ onx help version
 |with, and the compiler.
 |
 |options:
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ onx help help
 |usage: onx help [COMMAND]
@@ -128,7 +128,7 @@ $ onx help help
 |
 |options:
 |  --list-options          only the names of the options, one to a line (for shell completion)
-|  --ops LIB               operators from a shared library; may be given many times
+|  --library FILE          operators from a shared library; may be given many times
 |  -h, --help              show this help
 $ for c in info print convert tensor version help; do onx help $c >a; onx $c --help >b; onx $c -h >c; cmp a b && cmp a c; done
 $ onx help nothing

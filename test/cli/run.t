@@ -168,3 +168,15 @@ $ onx run linear.onnx --random -o /nowhere/out
 $ onx run nothing.onnx --random
 |onx run: nothing.onnx: cannot open: No such file or directory
 [1]
+# Within so much memory, there.
+$ onx run linear.onnx --input house=house.textproto --memory 64M --provider cpu | head -n 1
+|price: float[2,1], 8 B
+$ onx run linear.onnx --input house=house.textproto --memory 1k
+|onx run: linear.onnx: out of memory: the session may allocate 1024 bytes
+[1]
+$ onx run linear.onnx --input house=house.textproto --provider gpu
+|onx run: linear.onnx: there is no provider 'gpu'
+|  cpu and cuda are known, in order of preference: "cuda, cpu"
+[2]
+$ onx run linear.onnx --input house=house.textproto --provider CUDAExecutionProvider,CPUExecutionProvider | head -n 1
+|price: float[2,1], 8 B

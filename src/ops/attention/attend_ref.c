@@ -50,16 +50,6 @@ onx_status onx_rows_copy(onx_call *call, const onx_rows *from, const onx_rows *t
     return onx_copy_run(call, &copy, from->data, to->data);
 }
 
-void onx_round_to(onx_dtype dtype, double *x, int64_t n) {
-    double narrow[SPAN];
-    if (dtype == ONX_DTYPE_F64) return;
-    for (int64_t at = 0; at < n; at += SPAN) {
-        uint64_t some = (uint64_t)(n - at < SPAN ? n - at : SPAN);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x + at, dtype, narrow, some, false);
-        (void)onx_dtype_convert(dtype, narrow, ONX_DTYPE_F64, x + at, some, false);
-    }
-}
-
 onx_status onx_attend_types(const onx_call *call, size_t n, const uint32_t *types) {
     for (size_t i = 0; i < n; i++) {
         const onx_operand *in = onx_call_in(call, 5 + i);
@@ -122,7 +112,7 @@ static void fetch(const block *k, const onx_rows parts[2], int64_t j, int64_t n,
     onx_rows_get(part, onx_rows_at(part, k->b, head, old ? j : j - k->past), stored, k->row);
     if (part->bits) expand(part, head, n, k->row);
     for (int64_t i = 0; i < n && factor != 1; i++) k->row[i] *= factor;
-    if (factor != 1 || part->dtype != k->of->stage) onx_round_to(k->of->stage, k->row, n);
+    if (factor != 1 || part->dtype != k->of->stage) onx_dtype_round(k->of->stage, k->row, n);
 }
 
 static double dot(const double *a, const double *b, int64_t n) {
@@ -140,7 +130,7 @@ static bool make_products(const block *k) {
         double *q = k->q + r * of->head;
         onx_rows_get(&of->q, onx_rows_at(&of->q, k->b, k->h, k->first + r), of->head, q);
         for (int64_t i = 0; i < of->head && of->root != 1; i++) q[i] *= of->root;
-        if (of->root != 1) onx_round_to(of->stage, q, of->head);
+        if (of->root != 1) onx_dtype_round(of->stage, q, of->head);
     }
     for (int64_t j = 0; j < k->keys; j++) {
         if (j % SPAN == 0 && onx_call_stopped(of->call)) return false;
@@ -168,11 +158,11 @@ static void show(const block *k, int64_t s, int64_t stage, const onx_seen *seen,
 
 static void bend(const onx_attend *of, double *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] /= of->cap;
-    onx_round_to(of->stage, x, n);
+    onx_dtype_round(of->stage, x, n);
     for (int64_t i = 0; i < n; i++) x[i] = tanh(x[i]);
-    onx_round_to(of->stage, x, n);
+    onx_dtype_round(of->stage, x, n);
     for (int64_t i = 0; i < n; i++) x[i] *= of->cap;
-    onx_round_to(of->stage, x, n);
+    onx_dtype_round(of->stage, x, n);
 }
 
 /* In steps as NumPy makes them in a small type: the differences, their powers and the sum round. */
@@ -187,13 +177,13 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     for (int64_t j = 0; j < n; j++)
         if (x[j] > max) max = x[j];
     for (int64_t j = 0; j < n; j++) x[j] -= max;
-    onx_round_to(of->soft, x, n);
+    onx_dtype_round(of->soft, x, n);
     for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
-    onx_round_to(of->soft, x, n);
+    onx_dtype_round(of->soft, x, n);
     sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
     double rounded = sum;
-    onx_round_to(of->soft, &rounded, 1);
+    onx_dtype_round(of->soft, &rounded, 1);
     if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     for (int64_t j = 0; j < n; j++) x[j] /= sum;
 }
@@ -202,21 +192,21 @@ static void make_chances(block *k, int64_t r) {
     const onx_attend *of = k->of;
     int64_t s = k->first + r, n = k->keys;
     double *x = k->scores + r * k->stride;
-    onx_round_to(of->stage, x, n);
+    onx_dtype_round(of->stage, x, n);
     show(k, s, 0, NULL, x);
     if (of->cap != 0) bend(of, x, n);
     show(k, s, 1, NULL, x);
     onx_seen seen = of->bias ? of->bias(of, k->b, k->h, s, n, x) : (onx_seen){0, n};
-    if (of->bias) onx_round_to(of->stage, x, n);
+    if (of->bias) onx_dtype_round(of->stage, x, n);
     show(k, s, 2, &seen, x);
     for (int64_t j = 0; j < n; j++)
         if (j < seen.first || j >= seen.end) x[j] = 0;
     double *from = x + seen.first;
     int64_t some = seen.end - seen.first;
-    onx_round_to(of->soft, from, some);
+    onx_dtype_round(of->soft, from, some);
     softmax(of, k->h, from, some);
-    onx_round_to(of->soft, from, some);
-    onx_round_to(of->stage, from, some);
+    onx_dtype_round(of->soft, from, some);
+    onx_dtype_round(of->stage, from, some);
     show(k, s, 3, &seen, x);
     k->seen[r] = seen;
 }

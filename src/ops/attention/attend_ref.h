@@ -12,6 +12,7 @@
 #ifndef ONX_ATTEND_REF_H
 #define ONX_ATTEND_REF_H
 
+#include "ir/dtype.h"
 #include "rt/kernel.h"
 
 /* Rows of heads in memory. Strides count elements; those of a row lie together. */
@@ -76,8 +77,6 @@ onx_status onx_rows_copy(onx_call *call, const onx_rows *from, const onx_rows *t
 /* Elements as doubles, and back. */
 void onx_rows_get(const onx_rows *rows, size_t at, int64_t n, double *out);
 void onx_rows_put(const onx_rows *rows, size_t at, int64_t n, const double *x);
-/* Each becomes the nearest value of that type. */
-void onx_round_to(onx_dtype dtype, double *x, int64_t n);
 
 /* The first element of a row. */
 static inline size_t onx_rows_at(const onx_rows *rows, int64_t b, int64_t h, int64_t s) {

@@ -182,7 +182,7 @@ static bool add_mask(const onx_attend *of, int64_t b, int64_t h, int64_t s, onx_
         if (p->mask[3]) onx_rows_get(&rows, at + (size_t)j, known, some);
         for (int64_t i = 0; i < known && !p->mask[3]; i++) onx_rows_get(&rows, at, 1, some + i);
         for (int64_t i = 0; i < known && is_bool; i++) some[i] = some[i] != 0 ? 0 : -INFINITY;
-        onx_round_to(of->stage, some, known);
+        onx_dtype_round(of->stage, some, known);
         for (int64_t i = known; i < n; i++) some[i] = -INFINITY;
         for (int64_t i = 0; i < n; i++) {
             bool here = j + i >= seen.first && j + i < seen.end;
@@ -214,7 +214,7 @@ static onx_seen hide(const onx_attend *of, int64_t b, int64_t h, int64_t s, int6
 
 static double rounded(onx_dtype dtype, float x) {
     double wide = (double)x;
-    onx_round_to(dtype, &wide, 1);
+    onx_dtype_round(dtype, &wide, 1);
     return wide;
 }
 

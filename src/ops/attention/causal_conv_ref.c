@@ -76,7 +76,7 @@ static void convolve(const onx_call *call, int64_t row, int64_t at, int64_t n, c
     for (int64_t t = 0; t < n; t++) out[t] = bias;
     for (int64_t i = 0; i < kernel; i++)
         for (int64_t t = 0; t < n; t++) out[t] += w[i] * x[t + i];
-    onx_round_to(y.dtype, out, n);
+    onx_dtype_round(y.dtype, out, n);
     for (int64_t t = 0; t < n && st->activates; t++) out[t] /= 1 + exp(-out[t]);
     onx_rows_put(&y, (size_t)(row * call->in[0]->dims[2] + at), n, out);
 }

@@ -138,18 +138,23 @@ static int64_t place(const onx_rotary *r, int64_t b, int64_t s) {
     return row < 0 && row >= -r->rows ? row + r->rows : row;
 }
 
-onx_status onx_rotary_run_rows(onx_call *call) {
+onx_status onx_rotary_run_plan(onx_call *call, size_t caches, onx_rotary_place *of,
+                               const onx_operand *places) {
     const onx_rotary_plan *p = call->plan;
     const onx_rotary_state *st = call->state;
-    onx_rotary r = {.cosines = call->in[1], .sines = call->in[2], .batch = p->batch};
-    if (!p->length) return ONX_OK;
+    onx_rotary r = {.cosines = call->in[caches], .sines = call->in[caches + 1], .batch = p->batch};
     r.x = onx_rows_of(call->in[0], p->heads);
     r.y = onx_rows_of(call->out[0], p->heads);
     r.heads = p->heads, r.length = p->length, r.head = p->head;
     r.turned = p->turned;
     r.alternate = st->alternate;
     r.rows = p->rows;
-    r.place = place;
-    r.more = onx_call_in(call, 3);
+    r.place = of;
+    r.more = places;
     return onx_rotary_run(call, &r);
+}
+
+onx_status onx_rotary_run_rows(onx_call *call) {
+    if (!call->out[0]->count) return ONX_OK;
+    return onx_rotary_run_plan(call, 1, place, onx_call_in(call, 3));
 }

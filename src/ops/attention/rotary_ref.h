@@ -39,5 +39,8 @@ typedef struct onx_rotary_plan {
 onx_status onx_rotary_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_rotary_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_rotary_run_rows(onx_call *call) ONX_MUST_CHECK;
+/* run: with a plan and state of these types, the caches in inputs `caches` and the one behind. */
+onx_status onx_rotary_run_plan(onx_call *call, size_t caches, onx_rotary_place *of,
+                               const onx_operand *places) ONX_MUST_CHECK;
 
 #endif

@@ -115,8 +115,7 @@ static onx_status filler_run(onx_call *call) {
 
 static double real_of(const onx_operand *operand) {
     double value = 0;
-    (void)onx_dtype_convert((onx_dtype)operand->dtype, operand->data, ONX_DTYPE_F64, &value, 1,
-                            true);
+    onx_operand_get(operand, 0, 1, &value);
     return value;
 }
 

@@ -1,5 +1,4 @@
-/* conv.c: Conv, ConvTranspose, DeformConv, Col2Im, and what the engine makes of Conv in the blocked
- * layout: meaning. */
+/* conv.c: Conv, and what the engine makes of it in the blocked layout: meaning. */
 #include "ops/conv/conv_infer.h"
 
 static onx_status infer_conv(onx_infer *in) {
@@ -21,14 +20,6 @@ static onx_status infer_conv(onx_infer *in) {
 #define FUSED                                                                                      \
     "(X:T, W:T, B?:T, Z?:T) -> (Y:T) {activation?:string, activation_params?:floats, " CONV_ATTRS  \
     "} "
-#define TRANSPOSE                                                                                  \
-    "(X:T, W:T, B?:T) -> (Y:T) {" CONV_ATTRS ", output_padding?:ints, output_shape?:ints} "
-#define DEFORM                                                                                     \
-    "(X:T, W:T, offset:T, B?:T, mask?:T) -> (Y:T) {dilations?:ints, group:int=1, "                 \
-    "kernel_shape?:ints, offset_group:int=1, pads?:ints, strides?:ints} "
-#define COL2IM                                                                                     \
-    "(input:T, image_shape:int64, block_shape:int64) -> (output:T) {dilations?:ints, pads?:ints, " \
-    "strides?:ints} "
 #define REORDER "(X:float) -> (Y:float)"
 
 extern onx_op_rows onx_ops_conv;
@@ -38,12 +29,6 @@ onx_op_rows onx_ops_conv = {
     {"Conv", 22, CONV " [T:f]", .infer = infer_conv},
     {"FusedConv", 1, FUSED "[T:f0]", .infer = infer_conv, .body = onx_write_fused_conv,
      .domain = "com.microsoft"},
-    {"ConvTranspose", 1, TRANSPOSE "[T:f0]", .infer = onx_infer_conv_transpose},
-    {"ConvTranspose", 11, TRANSPOSE "[T:f0]", .infer = onx_infer_conv_transpose},
-    {"ConvTranspose", 22, TRANSPOSE "[T:f]", .infer = onx_infer_conv_transpose},
-    {"DeformConv", 19, DEFORM "[T:f0]", .infer = onx_infer_deform_conv},
-    {"DeformConv", 22, DEFORM "[T:f]", .infer = onx_infer_deform_conv},
-    {"Col2Im", 18, COL2IM "[T:all13]", .infer = onx_infer_col2im},
     {"ConvBlocked", 1, CONV_BLOCKED, .infer = infer_conv, .domain = "onx.internal"},
     {"ToBlocked", 1, REORDER, .infer = onx_infer_same, .domain = "onx.internal"},
     {"FromBlocked", 1, REORDER, .infer = onx_infer_same, .domain = "onx.internal"},

@@ -1,5 +1,5 @@
 /* conv_ref.c: Conv: plain loops, for any number of dimensions. Sums are made in double. */
-#include "ops/conv/spread_ref.h"
+#include "ops/conv/conv_ref.h"
 
 #include <math.h>
 
@@ -97,41 +97,6 @@ bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *a
     return true;
 }
 
-/* ── Elements ── */
-
-/* The types that need no widening; complex numbers are two floats each. */
-static bool is_wide(onx_dtype dtype) {
-    return (ONX_T(F32) | ONX_T(F64) | ONX_T(C64) | ONX_T(C128)) >> dtype & 1;
-}
-
-/* float or double: the smallest of them that has all values of the type (of 64 bits, most). */
-static onx_dtype wide_as(onx_dtype dtype) {
-    const uint32_t doubles =
-        ONX_T(F64) | ONX_T(C128) | ONX_T(I32) | ONX_T(U32) | ONX_T(I64) | ONX_T(U64);
-    return doubles >> dtype & 1 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
-}
-
-static size_t wide_size(onx_dtype dtype) {
-    return wide_as(dtype) == ONX_DTYPE_F64 ? sizeof(double) : sizeof(float);
-}
-
-bool onx_wide_bytes(const onx_operand *operand, size_t *bytes) {
-    size_t more;
-    if (!operand || is_wide((onx_dtype)operand->dtype)) return true;
-    return onx_mul_size((size_t)operand->count, wide_size((onx_dtype)operand->dtype), &more) &&
-           onx_add_size(*bytes, more, bytes);
-}
-
-onx_wide onx_wide_of(const onx_operand *operand, char **scratch) {
-    if (!operand || !operand->count) return (onx_wide){NULL, false};
-    onx_dtype dtype = (onx_dtype)operand->dtype, as = wide_as(dtype);
-    if (is_wide(dtype)) return (onx_wide){operand->data, as == ONX_DTYPE_F64};
-    char *out = *scratch;
-    *scratch += (size_t)operand->count * wide_size(dtype);
-    (void)onx_dtype_convert(dtype, operand->data, as, out, (uint64_t)operand->count, false);
-    return (onx_wide){out, as == ONX_DTYPE_F64};
-}
-
 /* ── Conv ── */
 
 enum { CHUNK = 64 }; /* outputs that are made before they are given their type */
@@ -204,36 +169,5 @@ onx_kernel_rows onx_kernels_conv_ref = {
      .init = onx_conv_init,
      .bind = bind_conv,
      .run = run_conv},
-    {.op = "ConvTranspose",
-     .first = 1,
-     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
-     .name = "conv_transpose",
-     .init = onx_conv_transpose_init,
-     .bind = onx_conv_transpose_bind,
-     .run = onx_conv_transpose_run},
-    {.op = "DeformConv",
-     .first = 19,
-     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
-     .name = "deform_conv",
-     .init = onx_deform_conv_init,
-     .bind = onx_deform_conv_bind,
-     .run = onx_deform_conv_run},
-    {.op = "Col2Im",
-     .first = 18,
-     .types = {ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(C64) | ONX_T(C128), ONX_T(I64), ONX_T(I64)},
-     .name = "col2im",
-     .host = 2 | 4,
-     .init = onx_col2im_init,
-     .bind = onx_col2im_bind,
-     .run = onx_col2im_run},
-    {.op = "Col2Im",
-     .first = 18,
-     .types = {ONX_T(STRING), ONX_T(I64), ONX_T(I64)},
-     .name = "col2im_strings",
-     .flags = ONX_KERNEL_OBJECTS,
-     .host = 2 | 4,
-     .init = onx_col2im_init,
-     .bind = onx_col2im_bind,
-     .run = onx_col2im_run_strings},
     {0},
 };

@@ -1,9 +1,9 @@
-/* conv_ref.h: what the kernels of Conv and of the pools have in common: sizes, and elements of any
- * type as doubles. */
+/* conv_ref.h: what the kernels of Conv and of the pools have in common: windows over images. */
 #ifndef ONX_CONV_REF_H
 #define ONX_CONV_REF_H
 
 #include "ops/conv/window.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/tile/tile_ref.h"
 #include "rt/kernel.h"
 
@@ -35,24 +35,5 @@ onx_status onx_images_place(onx_call *call, onx_images *images, int64_t *dims) O
 /* The elements that output `pixel` sees through tap `tap`: false in the padding; else where it is
  * in its channel. */
 bool onx_images_at(const onx_images *images, size_t pixel, size_t tap, size_t *at);
-
-/* Elements of any type of numbers as doubles. Those that are neither float nor double are widened
- * to one of them in scratch; complex numbers are two elements each. */
-typedef struct onx_wide {
-    const char *data; /* may be unaligned */
-    bool is_double;
-} onx_wide;
-
-static inline double onx_wide_at(onx_wide wide, size_t i) {
-    double d;
-    float f;
-    if (wide.is_double) return memcpy(&d, wide.data + i * sizeof d, sizeof d), d;
-    memcpy(&f, wide.data + i * sizeof f, sizeof f);
-    return (double)f;
-}
-/* Scratch that widening takes; to be added to *bytes. False: it cannot be counted. */
-bool onx_wide_bytes(const onx_operand *operand, size_t *bytes) ONX_MUST_CHECK;
-/* Takes what it needs of *scratch. */
-onx_wide onx_wide_of(const onx_operand *operand, char **scratch);
 
 #endif

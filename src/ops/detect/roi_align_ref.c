@@ -2,7 +2,7 @@
  * read between four pixels. Sums are made in double; where the regions lie is computed in the
  * precision of their type, for the number of points jumps with it. Points outside the image count
  * as 0 and cost nothing, so a region may be far larger than the image. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/detect/detect_ref.h"
 
 #include <math.h>
@@ -228,7 +228,6 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     size_t first = index % j->blocks * CHANNELS, channels = j->plan->channels;
     size_t last = channels - first < CHANNELS ? channels : first + CHANNELS;
     size_t image = (size_t)onx_operand_int(call->in[2], (int64_t)roi) * channels;
-    size_t size = onx_dtype_bits((onx_dtype)out->dtype) / 8;
     axis y, x;
     fill_axes(j, roi, scratch, &y, &x);
     for (size_t c = first; c < last; c++) {
@@ -237,9 +236,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         for (size_t i = 0; i < h * w; i++) {
             bin by = y.bins[i / w], bx = x.bins[i % w];
             double v = (j->state->max ? maximum : average)(j, plane, &y, &x, by, bx);
-            (void)onx_dtype_convert(ONX_DTYPE_F64, &v, (onx_dtype)out->dtype,
-                                    (char *)out->data + ((roi * channels + c) * h * w + i) * size,
-                                    1, false);
+            onx_operand_put(out, (roi * channels + c) * h * w + i, 1, &v);
         }
     }
     return ONX_OK;

@@ -39,8 +39,9 @@ static walk walk_begin(const onx_call *call, const onx_contract *plan, size_t in
     const onx_operand *first = call->in[0];
     walk w = {.dtype = wide_dtype((onx_dtype)first->dtype), .size = sizeof(wide)};
     w.floats = w.dtype == ONX_DTYPE_F64;
-    w.data = (const char *)call->scratch + onx_contract_term(plan, index)->at * sizeof(wide);
-    if (index < plan->n) {
+    if (index >= plan->n)
+        w.data = (const char *)call->scratch + onx_contract_term(plan, index)->at * sizeof(wide);
+    else {
         w.dtype = (onx_dtype)call->in[index]->dtype;
         w.size = onx_dtype_bits(w.dtype) / 8;
         w.data = call->in[index]->data;

@@ -14,12 +14,6 @@
 enum { CHUNK = 64, WORK = 1 << 16 }; /* elements rounded at a time; operations of a task */
 enum { BLOCK = 16 };                 /* channels that share what they read */
 
-static void put(const onx_operand *out, size_t at, size_t n, const double *values) {
-    onx_dtype dtype = (onx_dtype)out->dtype;
-    (void)onx_dtype_convert(ONX_DTYPE_F64, values, dtype,
-                            (char *)out->data + at * (onx_dtype_bits(dtype) / 8), n, false);
-}
-
 static bool same_shape(const onx_operand *a, const onx_operand *b) {
     return a->rank == b->rank &&
            (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
@@ -52,7 +46,7 @@ static onx_status job_task(void *user, onx_call *call, size_t index, void *scrat
     for (size_t at = first; at < last; at += CHUNK) {
         size_t n = last - at < CHUNK ? last - at : CHUNK;
         for (size_t i = 0; i < n; i++) values[i] = j->at(j, at + i);
-        put(call->out[0], at, n, values);
+        onx_operand_put(call->out[0], at, n, values);
         if (onx_call_stopped(call)) return ONX_CANCELLED;
     }
     return ONX_OK;
@@ -154,13 +148,11 @@ static onx_status bind_add(onx_call *call) {
 /* Several elements may go to one place, and -1 is none: they are added in their order. */
 static onx_status run_add(onx_call *call) {
     const onx_operand *x = call->in[0], *out = call->out[0];
-    onx_dtype dtype = (onx_dtype)x->dtype;
     double *sums = call->scratch, values[CHUNK];
     if (out->count) memset(sums, 0, (size_t)out->count * sizeof *sums);
     for (int64_t i = 0; i < x->count; i += CHUNK) {
         size_t n = x->count - i < CHUNK ? (size_t)(x->count - i) : CHUNK;
-        (void)onx_dtype_convert(dtype, (char *)x->data + (size_t)i * (onx_dtype_bits(dtype) / 8),
-                                ONX_DTYPE_F64, values, n, false);
+        onx_operand_get(x, (size_t)i, n, values);
         for (size_t e = 0; e < n; e++) {
             int64_t to = onx_operand_int(call->in[1], i + (int64_t)e);
             if (to >= out->count || to < -1)
@@ -170,7 +162,7 @@ static onx_status run_add(onx_call *call) {
         }
         if (i % WORK == 0) ONX_TRY(onx_call_check(call));
     }
-    if (out->count) put(out, 0, (size_t)out->count, sums);
+    if (out->count) onx_operand_put(out, 0, (size_t)out->count, sums);
     return ONX_OK;
 }
 
@@ -266,7 +258,7 @@ static onx_status conv_w_task(void *user, onx_call *call, size_t index, void *sc
         if (onx_call_stopped(call)) return ONX_CANCELLED;
     }
     for (size_t i = 0; i < n * m->ic; i++)
-        put(call->out[0], (channel * m->ic + i) * m->taps + tap, 1, &sums[i]);
+        onx_operand_put(call->out[0], (channel * m->ic + i) * m->taps + tap, 1, &sums[i]);
     return ONX_OK;
 }
 
@@ -321,7 +313,7 @@ static onx_status pool_task(void *user, onx_call *call, size_t plane, void *scra
         for (size_t tap = 0; tap < p.taps; tap++) sums[onx_pool_part_at(m, &p, tap)] += dy;
         if (onx_call_stopped(call)) return ONX_CANCELLED;
     }
-    put(call->out[0], plane * m->in_pixels, m->in_pixels, sums);
+    onx_operand_put(call->out[0], plane * m->in_pixels, m->in_pixels, sums);
     return ONX_OK;
 }
 

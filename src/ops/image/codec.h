@@ -4,7 +4,8 @@
  * onx_picture_size, which makes room for it, and fills `pixels`. A file may be anything: sizes are
  * checked before memory is taken, and what is wrong in it is INVALID, not a crash.
  *
- * Libraries of the system are loaded when a picture first needs one; UNSUPPORTED: it is not there. */
+ * Libraries of the system are loaded when a picture first needs one; UNSUPPORTED: it is not there.
+ */
 #ifndef ONX_CODEC_H
 #define ONX_CODEC_H
 
@@ -41,10 +42,19 @@ onx_status onx_picture_size(onx_picture *picture, uint64_t width, uint64_t heigh
 void onx_picture_clear(onx_picture *picture); /* all black */
 /* The file is wrong: INVALID. */
 onx_status onx_picture_wrong(const onx_picture *picture, const char *fmt, ...) ONX_PRINTF(2, 3);
-/* Functions of a shared library, `n` by their names, into a table of pointers. UNSUPPORTED: they are
- * not there, with a sentence that names the library. */
+/* Functions of a shared library, `n` by their names, into a table of pointers. UNSUPPORTED: they
+ * are not there, with a sentence that names the library. */
 onx_status onx_codec_library(const onx_picture *picture, const char *library, size_t n,
                              const char *const *names, void *table) ONX_MUST_CHECK;
+/* That table, a struct `api`, and the `names`, of the functions in a list F(name) …, which a header
+ * declares. */
+#define ONX_CODEC_API(FUNCTIONS)                                                                   \
+    typedef struct api {                                                                           \
+        FUNCTIONS(ONX_CODEC_POINTER)                                                               \
+    } api;                                                                                         \
+    static const char *const names[] = {FUNCTIONS(ONX_CODEC_NAME)}
+#define ONX_CODEC_POINTER(name) __typeof__(name) *name;
+#define ONX_CODEC_NAME(name) #name,
 /* The codec was left out of this build: UNSUPPORTED, naming what it needs. */
 onx_status onx_codec_left_out(const onx_picture *picture, const char *library);
 /* A sample of `max` as 0 … 255. */

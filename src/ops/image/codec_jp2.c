@@ -20,16 +20,7 @@
     F(opj_destroy_codec)                                                                           \
     F(opj_image_destroy)
 
-typedef struct api {
-#define F(name) __typeof__(name) *name;
-    FUNCTIONS(F)
-#undef F
-} api;
-static const char *const names[] = {
-#define F(name) #name,
-    FUNCTIONS(F)
-#undef F
-};
+ONX_CODEC_API(FUNCTIONS);
 
 /* ── A file in memory ────────────────────────────────────────────────────────────────────────── */
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdio.h> /* before jpeglib.h, which needs it */
 
+#include <jerror.h>
 #include <jpeglib.h>
 
 #define FUNCTIONS(F)                                                                               \
@@ -16,16 +17,7 @@
     F(jpeg_read_scanlines)                                                                         \
     F(jpeg_destroy_decompress)
 
-typedef struct api {
-#define F(name) __typeof__(name) *name;
-    FUNCTIONS(F)
-#undef F
-} api;
-static const char *const names[] = {
-#define F(name) #name,
-    FUNCTIONS(F)
-#undef F
-};
+ONX_CODEC_API(FUNCTIONS);
 
 typedef struct decoder {
     struct jpeg_error_mgr errors; /* first: the library hands it to `fail` as its own */
@@ -97,7 +89,9 @@ static onx_status read_picture(const api *a, decoder *d, onx_picture *picture) {
 
 static onx_status guarded(const api *a, decoder *d, onx_picture *picture) {
     if (setjmp(d->way_out))
-        return onx_picture_wrong(picture, "libjpeg: error %d", d->errors.msg_code);
+        return d->errors.msg_code == JERR_OUT_OF_MEMORY
+                   ? onx_fail_nomem(picture->diag)
+                   : onx_picture_wrong(picture, "libjpeg: error %d", d->errors.msg_code);
     a->jpeg_CreateDecompress(&d->jpeg, JPEG_LIB_VERSION, sizeof d->jpeg);
     return read_picture(a, d, picture);
 }

@@ -57,6 +57,7 @@ static onx_status inflate_row(png *g, uint8_t *to, size_t n) {
             g->zip.avail_in = (uInt)size;
         }
         int status = inflate(&g->zip, Z_NO_FLUSH);
+        if (status == Z_MEM_ERROR) return onx_fail_nomem(g->picture->diag);
         bool done = status == Z_STREAM_END && g->zip.avail_out;
         if (done || (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR))
             return onx_picture_wrong(g->picture, "its compressed data is wrong");

@@ -19,16 +19,7 @@
     F(TIFFReadRGBAImageOriented)                                                                   \
     F(TIFFClose)
 
-typedef struct api {
-#define F(name) __typeof__(name) *name;
-    FUNCTIONS(F)
-#undef F
-} api;
-static const char *const names[] = {
-#define F(name) #name,
-    FUNCTIONS(F)
-#undef F
-};
+ONX_CODEC_API(FUNCTIONS);
 
 /* ── A file in memory ────────────────────────────────────────────────────────────────────────── */
 

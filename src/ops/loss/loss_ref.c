@@ -3,7 +3,7 @@
  * The scores are [batch][classes][places]; each of the batch × places has a target class, or the
  * one that is ignored. Sums are made in double precision, in an order that depends on the shape
  * alone, and rounded once. A target that is no class is an error. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 
 #include <math.h>
 
@@ -84,10 +84,6 @@ typedef struct job {
     onx_operand *log_prob;
 } job;
 
-static size_t size_of(const onx_operand *operand) {
-    return onx_dtype_bits((onx_dtype)operand->dtype) / 8;
-}
-
 /* Where the scores of a target begin; they lie `places` apart. */
 static size_t scores_of(const plan *p, size_t target) {
     return target / p->places * p->classes * p->places + target % p->places;
@@ -105,7 +101,7 @@ static double log_sum(const job *j, size_t first) {
 
 static void put_log_prob(const job *j, size_t first, double level) {
     const onx_operand *out = j->log_prob;
-    size_t size = size_of(out);
+    size_t size = onx_dtype_bits((onx_dtype)out->dtype) / 8;
     double values[CHUNK];
     char raw[CHUNK * sizeof(double)];
     for (size_t c = 0; c < j->p->classes; c += CHUNK) {
@@ -114,8 +110,7 @@ static void put_log_prob(const job *j, size_t first, double level) {
             values[i] = onx_wide_at(j->x, first + (c + i) * j->p->places) - level;
         (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)out->dtype, raw, n, false);
         for (size_t i = 0; i < n; i++)
-            memcpy((char *)out->data + (first + (c + i) * j->p->places) * size, raw + i * size,
-                   size);
+            memcpy(onx_operand_at(out, first + (c + i) * j->p->places), raw + i * size, size);
     }
 }
 
@@ -138,9 +133,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
             weight = j->w.data ? onx_wide_at(j->w, (size_t) class) : 1;
             loss = weight * (level - onx_wide_at(j->x, first + (size_t) class * j->p->places));
         }
-        if (j->st->reduction == NONE)
-            (void)onx_dtype_convert(ONX_DTYPE_F64, &loss, (onx_dtype)out->dtype,
-                                    (char *)out->data + t * size_of(out), 1, false);
+        if (j->st->reduction == NONE) onx_operand_put(out, t, 1, &loss);
         sum += loss;
         weights += weight;
     }
@@ -178,8 +171,8 @@ static onx_status run(onx_call *call) {
         weights += j.sums[i][1];
     }
     if (j.st->reduction == MEAN) sum /= weights;
-    return onx_dtype_convert(ONX_DTYPE_F64, &sum, (onx_dtype)call->out[0]->dtype,
-                             call->out[0]->data, 1, false);
+    onx_operand_put(call->out[0], 0, 1, &sum);
+    return ONX_OK;
 }
 
 #define ROW(op_, name_)                                                                            \

@@ -48,15 +48,13 @@ static onx_status determinant(const onx_call *call, double *a, size_t m, double 
 
 static onx_status matrix_task(void *user, onx_call *call, size_t task, void *scratch) {
     const onx_operand *x = call->in[0];
-    onx_dtype dtype = (onx_dtype)x->dtype;
-    size_t m = (size_t)x->dims[x->rank - 1], size = onx_dtype_bits(dtype) / 8;
-    const char *from = (const char *)x->data + task * m * m * size;
+    size_t m = (size_t)x->dims[x->rank - 1];
     double value = 1;
     (void)user;
-    if (m) ONX_TRY(onx_dtype_convert(dtype, from, ONX_DTYPE_F64, scratch, m * m, true));
+    if (m) onx_operand_get(x, task * m * m, m * m, scratch);
     ONX_TRY(determinant(call, scratch, m, &value));
-    return onx_dtype_convert(ONX_DTYPE_F64, &value, dtype, (char *)call->out[0]->data + task * size,
-                             1, false);
+    onx_operand_put(call->out[0], task, 1, &value);
+    return ONX_OK;
 }
 
 onx_status onx_det_run(onx_call *call) {

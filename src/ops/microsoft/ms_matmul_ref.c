@@ -169,16 +169,14 @@ static onx_status activate(void *user, onx_call *call, size_t index, void *scrat
     (void)user, (void)scratch;
     const gemm_state *st = call->state;
     const onx_operand *y = call->out[0];
-    onx_dtype dtype = (onx_dtype)y->dtype;
-    size_t at = index * TASK, all = (size_t)y->count, size = onx_dtype_bits(dtype) / 8;
+    size_t at = index * TASK, all = (size_t)y->count;
     size_t end = all - at < TASK ? all : at + TASK;
     double some[SPAN];
     for (size_t n; at < end; at += n) {
-        char *data = (char *)y->data + at * size;
         n = end - at < SPAN ? end - at : SPAN;
-        (void)onx_dtype_convert(dtype, data, ONX_DTYPE_F64, some, n, false);
+        onx_operand_get(y, at, n, some);
         for (size_t i = 0; i < n; i++) some[i] = st->f(some[i], st->a, st->b, st->c);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, some, dtype, data, n, false);
+        onx_operand_put(y, at, n, some);
     }
     return ONX_OK;
 }

@@ -66,17 +66,6 @@ static int64_t place(const onx_rotary *r, int64_t b, int64_t s) {
 }
 
 onx_status onx_ms_rotary_run(onx_call *call) {
-    const onx_rotary_plan *p = call->plan;
-    const onx_rotary_state *st = call->state;
-    onx_rotary r = {.cosines = call->in[2], .sines = call->in[3], .batch = p->batch};
-    if (!p->batch) return ONX_OK;
-    r.x = onx_rows_of(call->in[0], p->heads);
-    r.y = onx_rows_of(call->out[0], p->heads);
-    r.heads = p->heads, r.length = p->length, r.head = p->head;
-    r.turned = p->turned;
-    r.alternate = st->alternate;
-    r.rows = p->rows;
-    r.place = place;
-    r.more = call->in[1];
-    return onx_rotary_run(call, &r);
+    if (!call->out[0]->count) return ONX_OK;
+    return onx_rotary_run_plan(call, 2, place, call->in[1]);
 }

@@ -137,12 +137,9 @@ static onx_status do_row(onx_call *call, size_t row, double *x) {
     const onx_ml_plan *plan = call->plan;
     const onx_operand *in = call->in[0];
     onx_operand *out = model->classifies < call->n_out ? call->out[model->classifies] : NULL;
-    onx_dtype from = (onx_dtype)in->dtype;
-    size_t size = onx_dtype_bits(from) / 8, n = plan->scores, pick = 0;
+    size_t n = plan->scores, pick = 0;
     double *scores = x + plan->columns;
-    if (plan->columns)
-        ONX_TRY(onx_dtype_convert(from, (const char *)in->data + row * plan->columns * size,
-                                  ONX_DTYPE_F64, x, plan->columns, false));
+    if (plan->columns) onx_operand_get(in, row * plan->columns, plan->columns, x);
     if (!model->score(call, model, plan, x, scores, scores + n + 2, &pick)) return ONX_CANCELLED;
     if (model->classifies) ((size_t *)call->scratch)[row] = pick;
     if (!out || !n) return ONX_OK;

@@ -144,7 +144,6 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_operand *y = call->out[0], *indices = call->in[INDICES];
     size_t at = index * TASK, all = (size_t)y->count, end = all - at < TASK ? all : at + TASK;
     size_t inner = (size_t)j->plan->inner, n_index = (size_t)indices->count;
-    size_t size = onx_dtype_bits((onx_dtype)y->dtype) / 8;
     double x[SPAN], scale[SPAN], zero[SPAN];
     (void)scratch;
     while (at < end) {
@@ -158,8 +157,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         onx_grid_fill(&j->plan->grid, from, n, j->scales, scale);
         onx_grid_fill(&j->plan->grid, from, n, j->zeros, zero);
         for (size_t e = 0; e < n; e++) x[e] = (code_at(j, from + e) - zero[e]) * scale[e];
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x, (onx_dtype)y->dtype, (char *)y->data + at * size,
-                                n, false);
+        onx_operand_put(y, at, n, x);
         at += n;
     }
     return ONX_OK;

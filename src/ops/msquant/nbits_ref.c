@@ -138,19 +138,14 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_operand *y = call->out[0], *bias = onx_call_in(call, BIAS);
     size_t n = (size_t)j->state->n, k = (size_t)j->state->k, first = index * j->columns;
     size_t end = n - first < j->columns ? n : first + j->columns;
-    size_t size = onx_dtype_bits((onx_dtype)y->dtype) / 8;
     for (size_t column = first; column < end; column++) {
         const float *b = make_column(j, call->in[B]->data, column, scratch);
         double more = 0;
-        if (bias)
-            (void)onx_dtype_convert((onx_dtype)bias->dtype,
-                                    (const char *)bias->data + column * size, ONX_DTYPE_F64, &more,
-                                    1, false);
+        if (bias) onx_operand_get(bias, column, 1, &more);
         for (size_t row = 0; row < j->rows; row++) {
             if (row % 64 == 0 && onx_call_stopped(call)) return ONX_CANCELLED;
             double sum = onx_dot_f32(j->a + row * k, b, k) + more;
-            (void)onx_dtype_convert(ONX_DTYPE_F64, &sum, (onx_dtype)y->dtype,
-                                    (char *)y->data + (row * n + column) * size, 1, false);
+            onx_operand_put(y, row * n + column, 1, &sum);
         }
     }
     return ONX_OK;

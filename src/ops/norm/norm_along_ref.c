@@ -8,14 +8,11 @@
 
 static double load(const onx_operand *in, int64_t at) {
     double x = 0;
-    (void)onx_dtype_convert((onx_dtype)in->dtype,
-                            (const char *)in->data + (size_t)at * onx_wide_size(in), ONX_DTYPE_F64,
-                            &x, 1, false);
+    onx_operand_get(in, (size_t)at, 1, &x);
     return x;
 }
 static void store(const onx_operand *out, int64_t at, double x) {
-    (void)onx_dtype_convert(ONX_DTYPE_F64, &x, (onx_dtype)out->dtype,
-                            (char *)out->data + (size_t)at * onx_wide_size(out), 1, false);
+    onx_operand_put(out, (size_t)at, 1, &x);
 }
 
 /* ─ Along axes ───────────────────────────────────────────────────────────────────────────────── */

@@ -13,17 +13,6 @@ enum { SPAN = 256 };
     for (int64_t at = 0, some;                                                                     \
          some = (n)-at < SPAN ? (n)-at : SPAN, at < (n) && !onx_call_stopped(call); at += SPAN)
 
-static void fetch(const onx_operand *in, int64_t at, int64_t n, double *out) {
-    (void)onx_dtype_convert((onx_dtype)in->dtype,
-                            (const char *)in->data + (size_t)at * onx_wide_size(in), ONX_DTYPE_F64,
-                            out, (uint64_t)n, false);
-}
-static void store(const onx_operand *out, int64_t at, int64_t n, const double *x) {
-    (void)onx_dtype_convert(ONX_DTYPE_F64, x, (onx_dtype)out->dtype,
-                            (char *)out->data + (size_t)at * onx_wide_size(out), (uint64_t)n,
-                            false);
-}
-
 /* Scales, biases … of elements at … at+n-1 of the input. */
 static void fetch_params(const onx_call *call, size_t index, int64_t at, int64_t n, double *out) {
     const onx_norm_plan *plan = call->plan;
@@ -45,12 +34,12 @@ static void statistics(const onx_call *call, int64_t base, double *mean, double 
     const onx_norm_state *st = call->state;
     double x[SPAN], sum = 0, squares = 0;
     EACH_SPAN(at, some, plan->n) {
-        fetch(call->in[0], base + at, some, x);
+        onx_operand_get(call->in[0], base + at, some, x);
         for (int64_t i = 0; i < some; i++) sum += x[i];
     }
     *mean = st->centred ? sum / (double)plan->n : 0;
     EACH_SPAN(at, some, plan->n) {
-        fetch(call->in[0], base + at, some, x);
+        onx_operand_get(call->in[0], base + at, some, x);
         for (int64_t i = 0; i < some; i++) squares += (x[i] - *mean) * (x[i] - *mean);
     }
     *inverse = 1 / sqrt(squares / (double)plan->n + (double)st->epsilon);
@@ -62,16 +51,16 @@ static void normalize_row(const onx_call *call, int64_t row) {
     double x[SPAN], scale[SPAN], bias[SPAN] = {0}, mean, inverse;
     statistics(call, base, &mean, &inverse);
     EACH_SPAN(at, some, plan->n) {
-        fetch(call->in[0], base + at, some, x);
+        onx_operand_get(call->in[0], base + at, some, x);
         fetch_params(call, 1, base + at, some, scale);
         if (onx_call_in(call, 2)) fetch_params(call, 2, base + at, some, bias);
         for (int64_t i = 0; i < some; i++) x[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
-        store(call->out[0], base + at, some, x);
+        onx_operand_put(call->out[0], base + at, some, x);
     }
     const onx_norm_state *st = call->state;
     if (call->n_out > 1 && call->out[1])
-        store(call->out[1], row, 1, st->simplified ? &inverse : &mean);
-    if (call->n_out > 2 && call->out[2]) store(call->out[2], row, 1, &inverse);
+        onx_operand_put(call->out[1], row, 1, st->simplified ? &inverse : &mean);
+    if (call->n_out > 2 && call->out[2]) onx_operand_put(call->out[2], row, 1, &inverse);
 }
 
 static onx_status row_task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -96,18 +85,20 @@ static void channel_statistics(const onx_call *call, int64_t channel, double *me
     const onx_norm_plan *plan = call->plan;
     int64_t rows = call->in[0]->count ? plan->rows : 0;
     double x[SPAN], sum = 0, squares = 0, n = 0;
-    for (int64_t row = channel; row < rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus) {
         EACH_SPAN(at, some, plan->n) {
-            fetch(call->in[0], row * plan->n + at, some, x);
+            onx_operand_get(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) sum += x[i];
             n += (double)some;
         }
+    }
     *mean = sum / n;
-    for (int64_t row = channel; row < rows; row += plan->modulus)
+    for (int64_t row = channel; row < rows; row += plan->modulus) {
         EACH_SPAN(at, some, plan->n) {
-            fetch(call->in[0], row * plan->n + at, some, x);
+            onx_operand_get(call->in[0], row * plan->n + at, some, x);
             for (int64_t i = 0; i < some; i++) squares += (x[i] - *mean) * (x[i] - *mean);
         }
+    }
     *variance = squares / n;
 }
 
@@ -120,14 +111,15 @@ static void train(const onx_call *call, double *out) {
     for (int64_t c = 0; c < channels; c++) {
         double now[2], before[2];
         channel_statistics(call, c, &now[0], &now[1]);
-        fetch(call->in[3], c, 1, &before[0]);
-        fetch(call->in[4], c, 1, &before[1]);
+        onx_operand_get(call->in[3], c, 1, &before[0]);
+        onx_operand_get(call->in[4], c, 1, &before[1]);
         for (int64_t i = 0; i < 2; i++) {
             double running = before[i] * momentum + now[i] * (1 - momentum);
             size_t o = (size_t)i + 1;
             out[i * channels + c] = now[i];
-            if (o < call->n_out && call->out[o]) store(call->out[o], c, 1, &running);
-            if (o + 2 < call->n_out && call->out[o + 2]) store(call->out[o + 2], c, 1, &now[i]);
+            if (o < call->n_out && call->out[o]) onx_operand_put(call->out[o], c, 1, &running);
+            if (o + 2 < call->n_out && call->out[o + 2])
+                onx_operand_put(call->out[o + 2], c, 1, &now[i]);
         }
     }
 }
@@ -136,7 +128,7 @@ static void normalize_span(const onx_call *call, const double *statistics_, int6
     const onx_norm_plan *plan = call->plan;
     const onx_norm_state *st = call->state;
     double x[SPAN], p[4][SPAN]; /* scale, bias, mean, variance */
-    fetch(call->in[0], at, n, x);
+    onx_operand_get(call->in[0], at, n, x);
     for (size_t k = 0; k < (st->training ? 2 : 4); k++) fetch_params(call, k + 1, at, n, p[k]);
     for (int64_t i = 0; i < n && st->training; i++) {
         int64_t c = (at + i) / plan->divisor % plan->modulus;
@@ -145,7 +137,7 @@ static void normalize_span(const onx_call *call, const double *statistics_, int6
     }
     for (int64_t i = 0; i < n; i++)
         x[i] = (x[i] - p[2][i]) / sqrt(p[3][i] + (double)st->epsilon) * p[0][i] + p[1][i];
-    store(call->out[0], at, n, x);
+    onx_operand_put(call->out[0], at, n, x);
 }
 
 static onx_status batch_task(void *user, onx_call *call, size_t index, void *scratch) {

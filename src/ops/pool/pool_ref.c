@@ -170,7 +170,6 @@ static onx_status pool_task(void *user, onx_call *call, size_t index, void *scra
     onx_operand *y = call->out[0], *where = call->n_out > 1 ? call->out[1] : NULL;
     size_t first = index * j->task;
     size_t last = j->outputs - first < j->task ? j->outputs : first + j->task;
-    size_t size = onx_dtype_bits((onx_dtype)call->in[0]->dtype) / 8;
     double values[CHUNK];
     for (size_t at = first; at < last; at += CHUNK) {
         size_t n = last - at < CHUNK ? last - at : CHUNK;
@@ -179,9 +178,7 @@ static onx_status pool_task(void *user, onx_call *call, size_t index, void *scra
             values[i] = f.value;
             if (where) memcpy((char *)where->data + (at + i) * sizeof f.index, &f.index, 8);
         }
-        if (y)
-            (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)y->dtype,
-                                    (char *)y->data + at * size, n, false);
+        if (y) onx_operand_put(y, at, n, values);
     }
     (void)scratch;
     return ONX_OK;
@@ -271,8 +268,7 @@ static onx_status run_global(onx_call *call, plane_fn *of) {
     for (size_t i = 0; y && i < p.count; i++) {
         ONX_TRY(onx_call_check(call));
         double v = of(call, x, i * p.pixels, p.pixels);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, &v, (onx_dtype)y->dtype,
-                                (char *)y->data + i * (y->bytes / p.count), 1, false);
+        onx_operand_put(y, i, 1, &v);
     }
     return ONX_OK;
 }

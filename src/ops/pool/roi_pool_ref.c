@@ -2,7 +2,7 @@
  * rounded to pixels and have at least one; bins are whole pixels, overlap where they must, and are
  * cut to the image; the maximum of none is 0, and NaN wins. Bins are placed in the precision of the
  * regions. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/pool/unpool_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -70,7 +70,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_operand *x = call->in[0];
     onx_operand *y = call->out[0];
     size_t channels = (size_t)x->dims[1], width = (size_t)x->dims[3], roi = index / channels;
-    size_t size = onx_dtype_bits((onx_dtype)y->dtype) / 8, top, bottom, left, right;
+    size_t top, bottom, left, right;
     const int64_t *bins = j->state->bins;
     double at[5];
     for (size_t i = 0; i < 5; i++) at[i] = onx_wide_at(j->rois, roi * 5 + i);
@@ -86,9 +86,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
                 if (v > most || isnan(v)) most = v;
             }
         if (b % 64 == 0 && onx_call_stopped(call)) return ONX_CANCELLED;
-        (void)onx_dtype_convert(
-            ONX_DTYPE_F64, &most, (onx_dtype)y->dtype,
-            (char *)y->data + (index * (size_t)(bins[0] * bins[1]) + (size_t)b) * size, 1, false);
+        onx_operand_put(y, index * (size_t)(bins[0] * bins[1]) + (size_t)b, 1, &most);
     }
     return ONX_OK;
 }

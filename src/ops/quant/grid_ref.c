@@ -104,16 +104,14 @@ bool onx_param_bytes(const onx_operand *operand, size_t *bytes) {
 double *onx_param_read(const onx_operand *operand, char **scratch) {
     double *out = (double *)(void *)*scratch;
     if (!operand) return NULL;
-    (void)onx_dtype_convert((onx_dtype)operand->dtype, operand->data, ONX_DTYPE_F64, out,
-                            (uint64_t)operand->count, false);
+    onx_operand_get(operand, 0, (size_t)operand->count, out);
     *scratch += (size_t)operand->count * sizeof(double);
     return out;
 }
 
 double onx_param_one(const onx_operand *operand, double absent) {
     if (!operand) return absent;
-    (void)onx_dtype_convert((onx_dtype)operand->dtype, operand->data, ONX_DTYPE_F64, &absent, 1,
-                            false);
+    onx_operand_get(operand, 0, 1, &absent);
     return absent;
 }
 
@@ -128,19 +126,4 @@ onx_range onx_range_of(onx_dtype dtype) {
     };
     if (ranges[dtype].hi > 0) return ranges[dtype];
     return (onx_range){-INFINITY, INFINITY, true};
-}
-
-void onx_param_round(onx_dtype dtype, size_t n, double *x) {
-    enum { SPAN = 64 };
-    uint16_t small[SPAN];
-    if (dtype == ONX_DTYPE_F64) return;
-    if (dtype == ONX_DTYPE_F32) {
-        for (size_t i = 0; i < n; i++) x[i] = (double)(float)x[i];
-        return;
-    }
-    for (size_t at = 0; at < n; at += SPAN) {
-        size_t span = n - at < SPAN ? n - at : SPAN;
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x + at, dtype, small, span, false);
-        (void)onx_dtype_convert(dtype, small, ONX_DTYPE_F64, x + at, span, false);
-    }
 }

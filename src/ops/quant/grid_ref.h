@@ -54,7 +54,5 @@ static inline double onx_range_round(double x, double zero, const onx_range *ran
     x = x > range->lo ? x : range->lo;
     return x < range->hi ? x : range->hi;
 }
-/* Each as the nearest value of a float type of at least 16 bits. */
-void onx_param_round(onx_dtype dtype, size_t n, double *x);
 
 #endif

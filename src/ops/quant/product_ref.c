@@ -1,5 +1,6 @@
 /* product_ref.c: see product_ref.h. */
 #include "ops/quant/product_ref.h"
+#include "ir/dtype.h"
 
 static const onx_qroles roles[] = {
     {"MatMulInteger", 0, -1, 2, 1, -1, 3, -1, -1, -1},
@@ -190,12 +191,12 @@ void onx_product_dots(const onx_product *p, const void *x, const void *rows, siz
 
 void onx_product_factors(const onx_product *p, size_t row, size_t col, size_t n, double *out) {
     double a = (p->a_scale ? p->a_scale[row % p->n_a_scale] : 1) * p->alpha;
-    onx_param_round(p->precision, 1, &a);
+    onx_dtype_round(p->precision, &a, 1);
     for (size_t i = 0; i < n; i++)
         out[i] = a * (p->b_scale ? p->b_scale[(col + i) % p->n_b_scale] : 1);
-    onx_param_round(p->precision, n, out);
+    onx_dtype_round(p->precision, out, n);
     for (size_t i = 0; i < n; i++) out[i] /= p->y_scale;
-    onx_param_round(p->precision, n, out);
+    onx_dtype_round(p->precision, out, n);
 }
 
 /* Integers of 8 bits, ready to be stored. */

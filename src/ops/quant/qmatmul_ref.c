@@ -133,9 +133,7 @@ static const double *add_bias(const job *j, size_t row, size_t col, size_t n, do
     if (!c) return NULL;
     bool before = c->dtype == ONX_DTYPE_I32;
     size_t step = before ? p->c_col : 1, at = (before ? row * p->c_row : 0) + col * step;
-    size_t size = onx_dtype_bits((onx_dtype)c->dtype) / 8;
-    (void)onx_dtype_convert((onx_dtype)c->dtype, (const char *)c->data + at * size, ONX_DTYPE_F64,
-                            bias, step ? n : 1, false);
+    onx_operand_get(c, at, step ? n : 1, bias);
     if (!before) return bias;
     for (size_t i = 0; i < n; i++)
         sums[i] = (double)(int32_t)((uint32_t)(int32_t)sums[i] + (uint32_t)(int32_t)bias[i * step]);

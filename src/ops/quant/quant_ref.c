@@ -5,6 +5,7 @@
  * node does not say; then to integers, ties to even, before the zero point is added. Products are
  * rounded once. */
 #include "ops/quant/quant_ref.h"
+#include "ir/dtype.h"
 #include "ops/quant/dynamic_ref.h"
 #include "ops/quant/product_ref.h"
 
@@ -100,9 +101,9 @@ struct job {
 };
 
 static void quantize(const job *j, size_t n, double *x, double *scale, const double *zero) {
-    onx_param_round(j->state->precision, n, x);
+    onx_dtype_round(j->state->precision, x, n);
     for (size_t i = 0; i < n; i++) x[i] /= scale[i];
-    onx_param_round(j->state->precision, n, x);
+    onx_dtype_round(j->state->precision, x, n);
     if (j->range.real) {
         for (size_t i = 0; i < n; i++) x[i] = zero[i] == 0 ? x[i] : x[i] + zero[i];
         return;
@@ -147,7 +148,7 @@ static onx_status run(onx_call *call, job *j) {
     j->scale = scale;
     j->zero = onx_param_read(onx_call_in(call, 2), &scratch);
     if (j->state->precision)
-        onx_param_round(j->state->precision, (size_t)call->in[1]->count, scale);
+        onx_dtype_round(j->state->precision, scale, (size_t)call->in[1]->count);
     size_t all = (size_t)call->in[0]->count;
     return onx_call_parallel(call, all / TASK + (all % TASK != 0), task, j);
 }

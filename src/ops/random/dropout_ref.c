@@ -28,7 +28,8 @@ static onx_status get_scalar(const onx_call *call, size_t index, const char *wha
     if (in->count != 1)
         return onx_call_fail(call, ONX_INVALID, "%s has %lld elements; it must have one", what,
                              (long long)in->count);
-    return onx_dtype_convert((onx_dtype)in->dtype, in->data, ONX_DTYPE_F64, out, 1, false);
+    onx_operand_get(in, 0, 1, out);
+    return ONX_OK;
 }
 
 /* Before 12, is it training? */
@@ -61,28 +62,25 @@ onx_status onx_dropout_bind(onx_call *call) {
     return onx_call_shape(call, 1, mask, in->rank, in->dims);
 }
 
-static void *at(const onx_operand *operand, int64_t index) {
-    return (char *)operand->data + (size_t)index * (onx_dtype_bits((onx_dtype)operand->dtype) / 8);
-}
-
 static onx_status drop(onx_call *call, onx_twister *t, double ratio) {
     const onx_operand *in = call->in[0], *out = call->out[0];
     const onx_operand *mask = call->n_out > 1 ? call->out[1] : NULL;
     double x[SPAN], stays[SPAN], scale = t ? 1 / (1 - ratio) : 1;
-    for (int64_t i = 0; i < in->count; i += SPAN) {
-        size_t n = in->count - i < SPAN ? (size_t)(in->count - i) : SPAN;
-        (void)onx_dtype_convert((onx_dtype)in->dtype, at(in, i), ONX_DTYPE_F64, x, n, false);
+    size_t count = (size_t)in->count;
+    for (size_t i = 0; i < count; i += SPAN) {
+        size_t n = count - i < SPAN ? count - i : SPAN;
+        onx_operand_get(in, i, n, x);
         for (size_t e = 0; e < n; e++) {
             stays[e] = !t || onx_twister_uniform(t) >= ratio;
             x[e] *= stays[e] * scale;
         }
         if (out && t)
-            (void)onx_dtype_convert(ONX_DTYPE_F64, x, (onx_dtype)out->dtype, at(out, i), n, true);
+            (void)onx_dtype_convert(ONX_DTYPE_F64, x, (onx_dtype)out->dtype, onx_operand_at(out, i),
+                                    n, true);
         else if (out && out->data != in->data)
-            memcpy(at(out, i), at(in, i), n * (onx_dtype_bits((onx_dtype)in->dtype) / 8));
-        if (mask)
-            (void)onx_dtype_convert(ONX_DTYPE_F64, stays, (onx_dtype)mask->dtype, at(mask, i), n,
-                                    true);
+            memcpy(onx_operand_at(out, i), onx_operand_at(in, i),
+                   n * (onx_dtype_bits((onx_dtype)in->dtype) / 8));
+        if (mask) onx_operand_put(mask, i, n, stays);
         if (i % CHECK == 0) ONX_TRY(onx_call_check(call));
     }
     return ONX_OK;

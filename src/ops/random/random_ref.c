@@ -73,8 +73,6 @@ static onx_status bind(onx_call *call) {
 static onx_status run(onx_call *call) {
     state *st = call->state;
     const onx_operand *out = call->out[0];
-    onx_dtype dtype = (onx_dtype)out->dtype;
-    size_t size = onx_dtype_bits(dtype) / 8;
     double x[SPAN];
     onx_twister t;
     onx_twister_start(&t, &st->seed);
@@ -84,8 +82,7 @@ static onx_status run(onx_call *call) {
             x[e] = st->normal ? onx_twister_normal(&t) : onx_twister_uniform(&t);
             x[e] = st->add + st->times * x[e];
         }
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x, dtype, (char *)out->data + (size_t)i * size, n,
-                                false);
+        onx_operand_put(out, (size_t)i, n, x);
         if (i % CHECK == 0) ONX_TRY(onx_call_check(call));
     }
     return ONX_OK;
@@ -125,17 +122,14 @@ static double draw_bernoulli(onx_twister *t, double p) {
 static onx_status run_bernoulli(onx_call *call) {
     bernoulli *st = call->state;
     const onx_operand *in = call->in[0], *out = call->out[0];
-    size_t from = onx_dtype_bits((onx_dtype)in->dtype) / 8, to = onx_dtype_bits(st->dtype) / 8;
     double x[SPAN];
     onx_twister t;
     onx_twister_start(&t, &st->seed);
     for (int64_t i = 0; i < in->count; i += SPAN) {
         size_t n = in->count - i < SPAN ? (size_t)(in->count - i) : SPAN;
-        (void)onx_dtype_convert((onx_dtype)in->dtype, (char *)in->data + (size_t)i * from,
-                                ONX_DTYPE_F64, x, n, false);
+        onx_operand_get(in, (size_t)i, n, x);
         for (size_t e = 0; e < n; e++) x[e] = draw_bernoulli(&t, x[e]);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x, st->dtype, (char *)out->data + (size_t)i * to, n,
-                                false);
+        onx_operand_put(out, (size_t)i, n, x);
         if (i % CHECK == 0) ONX_TRY(onx_call_check(call));
     }
     return ONX_OK;
@@ -180,10 +174,9 @@ static onx_status bind_multinomial(onx_call *call) {
 
 /* The sums of the weights up to each class, of which the largest is 1. False: a row is not fit. */
 static bool sum_weights(const onx_operand *in, int64_t row, double *sums) {
-    size_t n = (size_t)in->dims[1], size = onx_dtype_bits((onx_dtype)in->dtype) / 8;
-    const char *logs = (const char *)in->data + (size_t)row * n * size;
+    size_t n = (size_t)in->dims[1];
     double largest = -INFINITY, sum = 0;
-    (void)onx_dtype_convert((onx_dtype)in->dtype, logs, ONX_DTYPE_F64, sums, n, false);
+    onx_operand_get(in, (size_t)row * n, n, sums);
     for (size_t i = 0; i < n; i++) {
         if (isnan(sums[i])) return false;
         if (sums[i] > largest) largest = sums[i];

@@ -1,6 +1,6 @@
 /* affine_grid_ref.c: AffineGrid: theta applied to the positions of images or volumes, in double.
  * Along an axis of one element, the position is -1 with align_corners, and 0 without. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/resize/sample_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -77,15 +77,13 @@ static void apply(const job *j, size_t point, double *out) {
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
     onx_operand *y = call->out[0];
-    size_t axes = j->plan->axes, first = index * TASK,
-           size = onx_dtype_bits((onx_dtype)y->dtype) / 8;
+    size_t axes = j->plan->axes, first = index * TASK;
     size_t last = j->points - first < TASK ? j->points : first + TASK;
     double at[3];
     (void)scratch;
     for (size_t i = first; i < last; i++) {
         apply(j, i, at);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, at, (onx_dtype)y->dtype,
-                                (char *)y->data + i * axes * size, axes, false);
+        onx_operand_put(y, i * axes, axes, at);
     }
     return ONX_OK;
 }

@@ -2,7 +2,7 @@
  * dimensions. Nearest moves elements of any type (what is outside is 0, "" of strings); linear and
  * cubic make weighted sums in double, rounded once. A coordinate that is not a number counts as -1;
  * one that is reflected from infinity is the first element. */
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/resize/sample_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -195,13 +195,13 @@ typedef struct job {
 /* The taps of all axes at position `at` of all grids. */
 static void locate(const onx_call *call, const job *j, size_t at, taps *out) {
     const onx_operand *grid = call->in[1];
-    size_t axes = j->plan->axes, size = onx_dtype_bits((onx_dtype)grid->dtype) / 8;
+    size_t axes = j->plan->axes;
+    bool is_double = grid->dtype == ONX_DTYPE_F64;
     double coords[ONX_RANK_MAX];
-    (void)onx_dtype_convert((onx_dtype)grid->dtype, (const char *)grid->data + at * axes * size,
-                            ONX_DTYPE_F64, coords, axes, false);
+    onx_operand_get(grid, at * axes, axes, coords);
     for (size_t i = 0; i < axes; i++) {
         int64_t n = j->plan->dims[i];
-        double x = unfold(coords[axes - 1 - i], n, j->state->corners, size == 8);
+        double x = unfold(coords[axes - 1 - i], n, j->state->corners, is_double);
         out[i] = taps_of(j->state, x, n);
     }
 }

@@ -282,12 +282,8 @@ static void make_outside(job *j, onx_dtype dtype) {
 
 static void read_roi(const onx_call *call, onx_resize_axis *axis) {
     const onx_operand *roi = call->in[1];
-    size_t size = onx_dtype_bits((onx_dtype)roi->dtype) / 8, n = (size_t)roi->count / 2;
-    double *const ends[] = {&axis->start, &axis->end};
-    for (size_t i = 0; i < 2; i++)
-        (void)onx_dtype_convert((onx_dtype)roi->dtype,
-                                (const char *)roi->data + (i * n + axis->roi) * size, ONX_DTYPE_F64,
-                                ends[i], 1, false);
+    onx_operand_get(roi, axis->roi, 1, &axis->start);
+    onx_operand_get(roi, (size_t)roi->count / 2 + axis->roi, 1, &axis->end);
 }
 
 static void make_tables(onx_call *call, job *j) {

@@ -181,18 +181,13 @@ static void mirror(onx_cplx *line, int64_t n) {
     for (int64_t i = 1; 2 * i < n; i++) line[n - i] = (onx_cplx){line[i].re, -line[i].im};
 }
 
-static void put(onx_operand *y, int64_t at, double value) {
-    char *to = (char *)y->data + (size_t)at * (onx_dtype_bits((onx_dtype)y->dtype) / 8);
-    (void)onx_dtype_convert(ONX_DTYPE_F64, &value, (onx_dtype)y->dtype, to, 1, false);
-}
-
 static void write_line(const onx_dft_plan *plan, onx_operand *y, int64_t index, double scale,
                        const onx_cplx *line) {
     int64_t outer = index / plan->inner, at = index % plan->inner;
     for (int64_t i = 0; i < plan->bins; i++) {
         int64_t to = ((outer * plan->bins + i) * plan->inner + at) * plan->out_parts;
-        put(y, to, line[i].re * scale);
-        if (plan->out_parts == 2) put(y, to + 1, line[i].im * scale);
+        double parts[] = {line[i].re * scale, line[i].im * scale};
+        onx_operand_put(y, (size_t)to, (size_t)plan->out_parts, parts);
     }
 }
 

@@ -2,7 +2,7 @@
 #ifndef ONX_DFT_REF_H
 #define ONX_DFT_REF_H
 
-#include "ops/conv/conv_ref.h"
+#include "ops/eltwise/widen_ref.h"
 #include "ops/signal/fft_ref.h"
 
 /* Signals of numbers with `parts` parts in input 0, lines of length n, cut out of it or filled up

@@ -59,8 +59,7 @@ static onx_status window_task(void *user, onx_call *call, size_t task, void *scr
             double t = circle * (double)(at + i) / (double)around;
             block[i] = state->a[0] - state->a[1] * cos(t) + state->a[2] * cos(2 * t);
         }
-        char *to = (char *)y->data + (size_t)at * (onx_dtype_bits(state->dtype) / 8);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, block, state->dtype, to, (uint64_t)count, false);
+        onx_operand_put(y, (size_t)at, (size_t)count, block);
     }
     return ONX_OK;
 }
@@ -105,7 +104,7 @@ static onx_status edge(const onx_call *call, size_t index, double *out) {
     double hertz;
     if (in->count != 1)
         return onx_call_fail(call, ONX_INVALID, "input %zu is not one number", index);
-    (void)onx_dtype_convert((onx_dtype)in->dtype, in->data, ONX_DTYPE_F64, &hertz, 1, true);
+    onx_operand_get(in, 0, 1, &hertz);
     if (!(hertz >= 0) || !isfinite(hertz))
         return onx_call_fail(call, ONX_INVALID, "an edge is at %g hertz", hertz);
     *out = mel_of(hertz);
@@ -124,8 +123,7 @@ static double row_of(const mel_scale *s, int64_t i) {
 }
 
 static void put(onx_operand *y, int64_t at, double value) {
-    char *to = (char *)y->data + (size_t)at * (onx_dtype_bits((onx_dtype)y->dtype) / 8);
-    (void)onx_dtype_convert(ONX_DTYPE_F64, &value, (onx_dtype)y->dtype, to, 1, false);
+    onx_operand_put(y, (size_t)at, 1, &value);
 }
 
 /* A triangle: up from row `left` to 1 at `peak`, down again to 0 at `right`. */

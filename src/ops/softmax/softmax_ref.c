@@ -1,6 +1,7 @@
 /* softmax_ref.c: Softmax, LogSoftmax, Hardmax: plain loops, all types, in double precision; but the
  * steps of Softmax in types of 16 bits round to them, as those of ONNX's reference do. */
 #include "ops/softmax/softmax_ref.h"
+#include "ir/dtype.h"
 
 #include <math.h>
 
@@ -61,22 +62,12 @@ static void store(const onx_operand *out, int64_t base, int64_t stride, int64_t 
     for (int64_t at = 0, some;                                                                     \
          some = (n)-at < SPAN ? (n)-at : SPAN, at < (n) && !onx_call_stopped(call); at += SPAN)
 
-void onx_softmax_round(onx_dtype dtype, double *x, int64_t n) {
-    uint16_t small[SPAN];
-    if (onx_dtype_bits(dtype) != 16) return;
-    for (int64_t at = 0; at < n; at += SPAN) {
-        uint64_t some = (uint64_t)(n - at < SPAN ? n - at : SPAN);
-        (void)onx_dtype_convert(ONX_DTYPE_F64, x + at, dtype, small, some, false);
-        (void)onx_dtype_convert(dtype, small, ONX_DTYPE_F64, x + at, some, false);
-    }
-}
-
 double onx_softmax_sum(onx_dtype dtype, const double *x, int64_t n) {
     enum { RUN = 8 };
     double sum = 0, run = 0;
     for (int64_t i = 0; i < n; i++) {
         run += x[i];
-        if (dtype == ONX_DTYPE_BF16) onx_softmax_round(dtype, &run, 1);
+        if (dtype == ONX_DTYPE_BF16) onx_dtype_round(dtype, &run, 1);
         if (i % RUN < RUN - 1 && i < n - 1) continue;
         sum += run;
         run = 0;
@@ -87,15 +78,16 @@ double onx_softmax_sum(onx_dtype dtype, const double *x, int64_t n) {
 /* exp(x - max), from x. */
 static void powers(onx_dtype dtype, double max, double *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] -= max;
-    onx_softmax_round(dtype, x, n);
+    onx_dtype_round(dtype, x, n);
     for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]);
-    onx_softmax_round(dtype, x, n);
+    onx_dtype_round(dtype, x, n);
 }
 
 static void softmax(const onx_call *call, int64_t base) {
     const onx_softmax_plan *plan = call->plan;
     const onx_softmax_state *st = call->state;
-    onx_dtype dtype = st->log ? ONX_DTYPE_F64 : (onx_dtype)call->in[0]->dtype;
+    onx_dtype dtype = (onx_dtype)call->in[0]->dtype;
+    if (st->log || onx_dtype_bits(dtype) != 16) dtype = ONX_DTYPE_F64; /* rounds in the end alone */
     double x[SPAN], max = -INFINITY, sum = 0;
     int64_t largest = 0;
     EACH_SPAN(at, some, plan->n) {
@@ -112,7 +104,7 @@ static void softmax(const onx_call *call, int64_t base) {
         sum += onx_softmax_sum(dtype, x, some);
     }
     double rounded = sum;
-    onx_softmax_round(dtype, &rounded, 1);
+    onx_dtype_round(dtype, &rounded, 1);
     if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     EACH_SPAN(at, some, plan->n) {
         fetch(call->in[0], base, plan->inner, at, (size_t)some, x);

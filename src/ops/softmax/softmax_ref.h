@@ -14,11 +14,9 @@ typedef struct onx_softmax_plan {
     int64_t outer, n, inner; /* the input is [outer][n][inner] */
 } onx_softmax_plan;
 
-/* Numbers of a small float type, each rounded to it; nothing happens for others. */
-void onx_softmax_round(onx_dtype dtype, double *x, int64_t n);
 /* The sum of n numbers of a type, not rounded in the end. In bfloat16, runs of 8 are summed in the
- * type: so rows of so many give what NumPy gives, which rounds after every addition, and longer ones
- * do not lose what they would lose there, where a sum of ones ends at 256. */
+ * type: so rows of so many give what NumPy gives, which rounds after every addition, and longer
+ * ones do not lose what they would lose there, where a sum of ones ends at 256. */
 double onx_softmax_sum(onx_dtype dtype, const double *x, int64_t n);
 
 onx_status onx_softmax_init(onx_call *call) ONX_MUST_CHECK;

@@ -144,16 +144,11 @@ typedef struct job { /* one of the tensors */
     const onx_operand *new_x, *new_states[2];
 } job;
 
-static void *at(const onx_operand *operand, size_t index) {
-    return (char *)operand->data + index * (onx_dtype_bits((onx_dtype)operand->dtype) / 8);
+static void fetch(const onx_operand *from, size_t at, size_t n, double *to) {
+    if (from) onx_operand_get(from, at, n, to);
 }
-static void fetch(const onx_operand *from, size_t index, size_t n, double *to) {
-    if (!from) return;
-    (void)onx_dtype_convert((onx_dtype)from->dtype, at(from, index), ONX_DTYPE_F64, to, n, false);
-}
-static void store(const onx_operand *to, size_t index, size_t n, const double *from) {
-    if (!to) return;
-    (void)onx_dtype_convert(ONX_DTYPE_F64, from, (onx_dtype)to->dtype, at(to, index), n, false);
+static void store(const onx_operand *to, size_t at, size_t n, const double *from) {
+    if (to) onx_operand_put(to, at, n, from);
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {

@@ -65,9 +65,10 @@ void onx_grad_put(onx_grad *g, const char *fmt, ...) {
 void onx_grad_put_reduce(onx_grad *g, const char *op, const char *to, const char *from,
                          int64_t first, size_t n) {
     bool input = g->opset >= (strcmp(op, "ReduceSum") == 0 ? 13 : 18);
-    onx_buf_printf(&g->text, input ? "%s_axes = Constant <value: tensor = int64[%zu] {" : "", to,
-                   n);
-    if (!input) onx_buf_printf(&g->text, "%s = %s <keepdims: int = 1, axes: ints = [", to, op);
+    if (input)
+        onx_buf_printf(&g->text, "%s_axes = Constant <value: tensor = int64[%zu] {", to, n);
+    else
+        onx_buf_printf(&g->text, "%s = %s <keepdims: int = 1, axes: ints = [", to, op);
     for (size_t i = 0; i < n; i++)
         onx_buf_printf(&g->text, "%s%lld", i ? ", " : "", (long long)(first + (int64_t)i));
     if (input)

@@ -1,6 +1,6 @@
 /* conv_transpose_ref.c: ConvTranspose: plain loops, for any number of dimensions; sums are made in
  * double, a row of the output at a time. */
-#include "ops/conv/spread_ref.h"
+#include "ops/spread/spread_ref.h"
 #include "ops/view/move_ref.h"
 
 typedef struct transpose_state {

@@ -1,7 +1,7 @@
 /* col2im_ref.c: Col2Im: blocks added to an image where they lie, for any number of dimensions, one
  * row of the image at a time. Floats are added in double, integers and bools in their low bits;
  * complex numbers are two floats each. The sum of strings is all of them in a row. */
-#include "ops/conv/spread_ref.h"
+#include "ops/spread/spread_ref.h"
 #include "ops/view/move_ref.h"
 #include "rt/object.h"
 

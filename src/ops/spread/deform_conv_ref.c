@@ -2,7 +2,7 @@
  * dimensions. Between elements they are read linearly; what is outside the image, or nowhere, is 0.
  * For a block of output pixels all taps are read once, then every output channel is their product
  * with its weights, in double. */
-#include "ops/conv/spread_ref.h"
+#include "ops/spread/spread_ref.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* spread_ref.c: see spread_ref.h. */
-#include "ops/conv/spread_ref.h"
+/* spread_ref.c: see spread_ref.h; and the rows of the kernels. */
+#include "ops/spread/spread_ref.h"
 
 bool onx_spread_count(onx_spread *s) {
     s->in_pixels = s->out_pixels = s->taps = 1;
@@ -42,3 +42,39 @@ onx_spread_run onx_spread_run_of(const onx_spread *s, size_t k) {
     if (end <= first) return (onx_spread_run){0};
     return (onx_spread_run){(size_t)first, (size_t)(end - first), (size_t)(to + first * stride)};
 }
+
+extern onx_kernel_rows onx_kernels_spread_ref;
+onx_kernel_rows onx_kernels_spread_ref = {
+    {.op = "ConvTranspose",
+     .first = 1,
+     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "conv_transpose",
+     .init = onx_conv_transpose_init,
+     .bind = onx_conv_transpose_bind,
+     .run = onx_conv_transpose_run},
+    {.op = "DeformConv",
+     .first = 19,
+     .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},
+     .name = "deform_conv",
+     .init = onx_deform_conv_init,
+     .bind = onx_deform_conv_bind,
+     .run = onx_deform_conv_run},
+    {.op = "Col2Im",
+     .first = 18,
+     .types = {ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(C64) | ONX_T(C128), ONX_T(I64), ONX_T(I64)},
+     .name = "col2im",
+     .host = 2 | 4,
+     .init = onx_col2im_init,
+     .bind = onx_col2im_bind,
+     .run = onx_col2im_run},
+    {.op = "Col2Im",
+     .first = 18,
+     .types = {ONX_T(STRING), ONX_T(I64), ONX_T(I64)},
+     .name = "col2im_strings",
+     .flags = ONX_KERNEL_OBJECTS,
+     .host = 2 | 4,
+     .init = onx_col2im_init,
+     .bind = onx_col2im_bind,
+     .run = onx_col2im_run_strings},
+    {0},
+};
