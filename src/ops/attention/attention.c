@@ -199,7 +199,10 @@ static onx_status infer_flex(onx_infer *in) {
     if (!is_float) return onx_infer_fail(in, "softmax_precision is not a type of floats");
     ONX_TRY(read_4d(in, &s));
     ONX_TRY(onx_infer_grouped(in, s.q_heads.size, s.kv_heads.size));
-    const onx_sym *dims[] = {s.batch.size, s.q_heads.size, s.q_len.size, s.kv_len.size};
+    const onx_sym *sizes[] = {s.batch.size, s.q_heads.size, s.q_len.size, s.kv_len.size};
+    const onx_sym **dims = onx_arena_alloc(onx_infer_arena(in), sizeof sizes);
+    if (!dims) return ONX_NO_MEMORY;
+    memcpy(dims, sizes, sizeof sizes); /* facts of the graphs go on pointing to them */
     onx_fact scores = {
         .kind = ONX_TYPE_TENSOR, .dtype = precision, .ranked = true, .rank = 4, .dims = dims};
     ONX_TRY(infer_modifier(in, "score_mod", &scores));

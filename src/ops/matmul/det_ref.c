@@ -6,7 +6,7 @@
 onx_status onx_det_bind(onx_call *call) {
     const onx_operand *x = call->in[0];
     int64_t m = x->rank < 2 ? -1 : x->dims[x->rank - 1];
-    size_t count, bytes;
+    size_t count = 0, bytes = 0;
     if (x->rank < 2 || x->dims[x->rank - 2] != m)
         return onx_call_fail(call, ONX_INVALID, "the input is not of square matrices");
     bool fits =

@@ -162,7 +162,7 @@ onx_status onx_ml_one_hot_encoder_run(onx_call *call) {
     char *out = call->out[0]->data;
     const float one = 1;
     ONX_TRY(onx_ml_dict_find(call, &st->dict, places));
-    memset(out, 0, call->out[0]->bytes);
+    if (call->out[0]->bytes) memset(out, 0, call->out[0]->bytes);
     for (size_t i = 0; i < (size_t)call->in[0]->count; i++) {
         if (i % 4096 == 0) ONX_TRY(onx_call_check(call));
         if (places[i] < n)

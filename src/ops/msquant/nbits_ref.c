@@ -165,6 +165,7 @@ static onx_status check_groups(const onx_call *call, int64_t blocks) {
 static const float *floats_of(const onx_operand *a, char **scratch) {
     float *out = (float *)(void *)*scratch;
     *scratch += (size_t)a->count * sizeof *out;
+    if (!a->count) return out;
     if (a->dtype == ONX_DTYPE_F32)
         memcpy(out, a->data, a->bytes);
     else

@@ -144,7 +144,7 @@ onx_status onx_mel_run(onx_call *call) {
     ONX_TRY(edge(call, 3, &scale.low));
     ONX_TRY(edge(call, 4, &high));
     scale.step = (high - scale.low) / (double)(plan->bins + 2);
-    memset(y->data, 0, y->bytes);
+    if (y->bytes) memset(y->data, 0, y->bytes);
     for (int64_t i = 0; i < plan->bins; i++) {
         double left = row_of(&scale, i), peak = row_of(&scale, i + 1),
                right = row_of(&scale, i + 2);
