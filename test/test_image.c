@@ -292,7 +292,7 @@ TEST(node) {
          "y = ImageDecoder<pixel_format=\"BGR\">(x)", "[1,1,3] 3 2 1"},
         {20, "uint8[14] x = {80,54,32,49,32,49,32,50,53,53,10,255,0,100}",
          "y = ImageDecoder<pixel_format=\"Grayscale\">(x)", "[1,1,1] 88"},
-        {20, "uint8[1] x = {1}", "y = ImageDecoder<pixel_format=\"rgb\">(x)", "!it must be RGB"},
+        {20, "uint8[1] x = {1}", "y = ImageDecoder<pixel_format=\"rgb\">(x)", "!one of RGB"},
         {20, "uint8[1,1] x = {1}", "y = ImageDecoder(x)", "!it needs 1"},
     };
     CHECK_EQ(kernel_lines_fail(lines, ONX_COUNT(lines)), 0);

@@ -133,7 +133,7 @@ TEST(refusals) {
         {"", {&a, &column, &four}, "without the classes"},
         {"", {&flat, &ok, &four}, "batch and classes"},
         {"", {&a, &ok, &three}, "weight for each of 4"},
-        {"<reduction = \"max\">", {&a, &ok, &four}, "none, mean or sum"},
+        {"<reduction = \"max\">", {&a, &ok, &four}, "one of none, mean, sum"},
     };
     for (size_t i = 0; i < ONX_COUNT(each); i++)
         for (int s = 0; s < 2; s++) {

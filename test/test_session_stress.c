@@ -1,6 +1,7 @@
 /* test_session_stress.c: one session, many threads; and runs that are stopped inside of kernels.
  *
- * ONX_STRESS=N: so many runs of each thread (100); and nodes that take 10 s and more are stopped. */
+ * ONX_STRESS=N: so many runs of each thread (100); and nodes that take 10 s and more are stopped.
+ */
 #include "rt/session.h"
 #include "support.h"
 #include "test.h"

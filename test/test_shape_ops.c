@@ -522,7 +522,7 @@ TEST(refusals) {
          ONX_INVALID,
          "out of range"},
         {"y = Pad<mode = \"reflect\">(e, l)", 4, {1, 0, 0, 0}, ONX_INVALID, "no border"},
-        {"y = Pad<mode = \"odd\">(x, l)", 4, {0, 0, 0, 0}, ONX_INVALID, "mode 'odd'"},
+        {"y = Pad<mode = \"odd\">(x, l)", 4, {0, 0, 0, 0}, ONX_INVALID, "mode is 'odd'"},
         {"y = Expand(x, l)", 1, {2}, ONX_INVALID, "broadcast"},
         {"y = Expand(x, l)", 3, {-1, 2, 3}, ONX_INVALID, "would be -1"},
         {"y = Expand(x, l)", 4, {INT64_MAX, INT64_MAX, 2, 3}, ONX_LIMIT, "too large"},

@@ -1,4 +1,5 @@
-/* test_unique.c: Unique, ScatterElements, TensorScatter and Det: every type, odd shapes, NaN, and refusals. */
+/* test_unique.c: Unique, ScatterElements, TensorScatter and Det: every type, odd shapes, NaN, and
+ * refusals. */
 #include "test.h"
 
 #include "kernel_text.h"

@@ -1,5 +1,5 @@
-/* regex_escape.c: what a pattern says of single characters: escapes, and classes in brackets. What is
- * wrong is said in RE2's words. */
+/* regex_escape.c: what a pattern says of single characters: escapes, and classes in brackets. What
+ * is wrong is said in RE2's words. */
 #include "base/regex_program.h"
 #include "base/utf8.h"
 
@@ -109,7 +109,7 @@ onx_status onx_regex_escaped_class(onx_regex_cursor *in, bool fold, onx_regex_cl
 
 /* ── Classes ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* [:alpha:] in a class, at its begin; *found: it has an end. Where it has none, no later one has: so
+/* [:alpha:] in a class, at its begin; *found: it has an end. Where it has none, no later one has:
  * that is looked for once. */
 static onx_status posix_class(onx_regex_cursor *in, bool fold, onx_regex_class *set, bool *found) {
     const char *first = in->p, *name = in->p + 2, *end = name;

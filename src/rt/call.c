@@ -20,6 +20,19 @@ onx_str onx_call_string(const onx_call *call, const char *name) {
     return onx_op_string(call->op, call->node, name);
 }
 
+onx_status onx_call_choice(const onx_call *call, const char *name, const char *words, int *out) {
+    onx_str is = onx_call_string(call, name);
+    const char *word = words;
+    for (*out = 0;; ++*out) {
+        size_t n = strcspn(word, ",");
+        if (onx_str_eq(is, (onx_str){word, n})) return ONX_OK;
+        if (!word[n]) break;
+        word += n + 2;
+    }
+    return onx_call_fail(call, ONX_INVALID, "%s is '%.*s'; it must be one of %s", name, ONX_FMT(is),
+                         words);
+}
+
 onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fmt, ...) {
     char sentence[sizeof call->diag->message];
     va_list args;

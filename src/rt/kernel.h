@@ -156,6 +156,9 @@ void *onx_call_state(onx_call *call, size_t bytes) ONX_MUST_CHECK;
 int64_t onx_call_int(const onx_call *call, const char *name);
 float onx_call_float(const onx_call *call, const char *name);
 onx_str onx_call_string(const onx_call *call, const char *name);
+/* init: an attribute that is one of "these, words": which, from 0 on. INVALID, naming them. */
+onx_status onx_call_choice(const onx_call *call, const char *name, const char *words, int *out)
+    ONX_MUST_CHECK;
 
 /* For who calls `run`: before and after it. Empty operands point at something in between, so that
  * rows can compute with pointers as if there were elements. */

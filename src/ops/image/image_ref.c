@@ -7,17 +7,11 @@
 typedef enum format { RGB, BGR, GRAY } format;
 
 static onx_status init(onx_call *call) {
-    static const char *const names[] = {"RGB", "BGR", "Grayscale"};
     format *state = onx_call_state(call, sizeof *state);
-    onx_str name = onx_call_string(call, "pixel_format");
-    size_t i = 0;
+    int which;
     if (!state) return onx_fail_nomem(call->diag);
-    while (i < ONX_COUNT(names) && !onx_str_is(name, names[i])) i++;
-    if (i == ONX_COUNT(names))
-        return onx_call_fail(call, ONX_INVALID,
-                             "pixel_format is '%.*s'; it must be RGB, BGR or Grayscale",
-                             ONX_FMT(name));
-    *state = (format)i;
+    ONX_TRY(onx_call_choice(call, "pixel_format", "RGB, BGR, Grayscale", &which));
+    *state = (format)which;
     return ONX_OK;
 }
 

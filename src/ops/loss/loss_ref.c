@@ -26,15 +26,11 @@ typedef struct plan {
 /* ─ init, bind ───────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status init(onx_call *call) {
-    static const char *const reductions[] = {"none", "mean", "sum"};
-    onx_str name = onx_call_string(call, "reduction");
     state *st = onx_call_state(call, sizeof *st);
+    int which;
     if (!st) return onx_fail_nomem(call->diag);
-    while (!onx_str_is(name, reductions[st->reduction]))
-        if (++st->reduction > SUM)
-            return onx_call_fail(call, ONX_INVALID,
-                                 "reduction is '%.*s'; it must be none, mean or sum",
-                                 ONX_FMT(name));
+    ONX_TRY(onx_call_choice(call, "reduction", "none, mean, sum", &which));
+    st->reduction = (reduction)which;
     st->softmax = strcmp(call->op->name, "SoftmaxCrossEntropyLoss") == 0;
     st->ignores = onx_op_has(call->node, "ignore_index");
     st->ignored = onx_call_int(call, "ignore_index");

@@ -173,16 +173,12 @@ onx_status onx_ml_features_run(onx_call *call) {
 typedef enum norm { NORM_MAX, NORM_L1, NORM_L2 } norm;
 
 onx_status onx_ml_normalizer_init(onx_call *call) {
-    static const char *const names[] = {"MAX", "L1", "L2"};
     norm *st = onx_call_state(call, sizeof *st);
-    onx_str name = onx_call_string(call, "norm");
+    int which;
     if (!st) return onx_fail_nomem(call->diag);
-    for (size_t i = 0; i < ONX_COUNT(names); i++) {
-        *st = (norm)i;
-        if (onx_str_is(name, names[i])) return ONX_OK;
-    }
-    return onx_call_fail(call, ONX_INVALID, "norm is '%.*s'; it can be MAX, L1 or L2",
-                         ONX_FMT(name));
+    ONX_TRY(onx_call_choice(call, "norm", "MAX, L1, L2", &which));
+    *st = (norm)which;
+    return ONX_OK;
 }
 
 onx_status onx_ml_normalizer_bind(onx_call *call) {

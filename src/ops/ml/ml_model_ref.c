@@ -67,15 +67,12 @@ size_t onx_ml_largest(const double *x, size_t n) {
 
 /* ── Setting up ──────────────────────────────────────────────────────────────────────────────── */
 
-static const char *const transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
-
 onx_status onx_ml_transform_get(onx_call *call, onx_ml_transform *out) {
-    onx_str name = onx_call_string(call, "post_transform");
-    for (size_t i = 0; i < ONX_COUNT(transforms); i++) {
-        *out = (onx_ml_transform)i;
-        if (onx_str_is(name, transforms[i])) return ONX_OK;
-    }
-    return onx_call_fail(call, ONX_INVALID, "there is no post_transform '%.*s'", ONX_FMT(name));
+    int which;
+    ONX_TRY(onx_call_choice(call, "post_transform", "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT",
+                            &which));
+    *out = (onx_ml_transform)which;
+    return ONX_OK;
 }
 
 /* An empty list is none. */

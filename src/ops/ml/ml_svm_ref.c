@@ -56,14 +56,11 @@ static bool apply_kernels(const onx_call *call, const svm_state *st, const doubl
 /* ── Setting up ──────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status get_kernel(onx_call *call, svm_state *st) {
-    static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
-    onx_str name = onx_call_string(call, "kernel_type");
     const double *params = NULL;
-    size_t n = 0, i = 0;
-    while (i < ONX_COUNT(names) && !onx_str_is(name, names[i])) i++;
-    if (i == ONX_COUNT(names))
-        return onx_call_fail(call, ONX_INVALID, "there is no kernel_type '%.*s'", ONX_FMT(name));
-    st->kernel = (svm_kernel)i;
+    size_t n = 0;
+    int which;
+    ONX_TRY(onx_call_choice(call, "kernel_type", "LINEAR, POLY, RBF, SIGMOID", &which));
+    st->kernel = (svm_kernel)which;
     ONX_TRY(onx_ml_doubles(call, "kernel_params", &params, &n));
     if (n && n != 3)
         return onx_call_fail(call, ONX_INVALID,

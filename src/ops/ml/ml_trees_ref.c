@@ -116,13 +116,10 @@ static onx_status fit(const onx_call *call, const onx_ml_model *model, onx_ml_pl
 }
 
 static onx_status get_aggregate(onx_call *call, onx_trees *trees) {
-    static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-    onx_str name = onx_call_string(call, "aggregate_function");
-    for (size_t i = 0; i < ONX_COUNT(names); i++) {
-        trees->aggregate = (onx_tree_aggregate)i;
-        if (onx_str_is(name, names[i])) return ONX_OK;
-    }
-    return onx_call_fail(call, ONX_INVALID, "there is no aggregate_function '%.*s'", ONX_FMT(name));
+    int which;
+    ONX_TRY(onx_call_choice(call, "aggregate_function", "AVERAGE, SUM, MIN, MAX", &which));
+    trees->aggregate = (onx_tree_aggregate)which;
+    return ONX_OK;
 }
 
 static onx_status get_targets(onx_call *call, onx_trees *trees) {

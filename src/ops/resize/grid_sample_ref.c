@@ -26,29 +26,17 @@ typedef struct sample_plan {
     size_t channels, parts; /* parts: 2 for complex numbers that are computed with */
 } sample_plan;
 
-static bool find_word(onx_str name, const char *const *words, size_t n, size_t *out) {
-    for (*out = 0; *out < n; ++*out)
-        if (onx_str_is(name, words[*out])) return true;
-    return false;
-}
-
 onx_status onx_grid_sample_init(onx_call *call) {
-    static const char *const old_modes[] = {"bilinear", "nearest", "bicubic"};
-    static const char *const modes[] = {"linear", "nearest", "cubic"};
-    static const char *const paddings[] = {"zeros", "border", "reflection"};
+    bool old = call->op->since < 20;
     sample_state *state = onx_call_state(call, sizeof *state);
-    onx_str mode = onx_call_string(call, "mode"), pad = onx_call_string(call, "padding_mode");
-    size_t at = 0;
+    int mode, pad;
     if (!state) return onx_fail_nomem(call->diag);
     call->plan_bytes = sizeof(sample_plan);
-    if (!find_word(mode, call->op->since < 20 ? old_modes : modes, 3, &at))
-        return onx_call_fail(call, ONX_INVALID, "attribute mode is '%.*s', which means nothing",
-                             ONX_FMT(mode));
-    state->mode = (sampling)at;
-    if (!find_word(pad, paddings, 3, &at))
-        return onx_call_fail(call, ONX_INVALID,
-                             "attribute padding_mode is '%.*s', which means nothing", ONX_FMT(pad));
-    state->padding = (padding)at;
+    ONX_TRY(onx_call_choice(call, "mode",
+                            old ? "bilinear, nearest, bicubic" : "linear, nearest, cubic", &mode));
+    ONX_TRY(onx_call_choice(call, "padding_mode", "zeros, border, reflection", &pad));
+    state->mode = (sampling)mode;
+    state->padding = (padding)pad;
     state->corners = onx_call_int(call, "align_corners") != 0;
     return ONX_OK;
 }

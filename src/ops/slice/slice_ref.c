@@ -156,15 +156,11 @@ typedef struct pad_plan {
 } pad_plan;
 
 static onx_status pad_init(onx_call *call) {
-    static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
     pad_state *state = onx_call_state(call, sizeof *state);
+    int mode;
     if (!state) return onx_fail_nomem(call->diag);
-    onx_str mode = onx_call_string(call, "mode");
-    size_t i = 0;
-    while (i < ONX_COUNT(modes) && !onx_str_is(mode, modes[i])) i++;
-    if (i == ONX_COUNT(modes))
-        return onx_call_fail(call, ONX_INVALID, "there is no mode '%.*s'", ONX_FMT(mode));
-    state->mode = (pad_mode)i;
+    ONX_TRY(onx_call_choice(call, "mode", "constant, reflect, edge, wrap", &mode));
+    state->mode = (pad_mode)mode;
     state->value = onx_call_float(call, "value");
     return onx_ints_attr(call, call->op->since == 1 ? "paddings" : "pads", &state->pads);
 }
