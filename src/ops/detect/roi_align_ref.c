@@ -2,8 +2,8 @@
  * read between four pixels. Sums are made in double; where the regions lie is computed in the
  * precision of their type, for the number of points jumps with it. Points outside the image count
  * as 0 and cost nothing, so a region may be far larger than the image. */
-#include "ops/eltwise/widen_ref.h"
 #include "ops/detect/detect_ref.h"
+#include "ops/eltwise/widen_ref.h"
 
 #include <math.h>
 
