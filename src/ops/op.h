@@ -206,7 +206,8 @@ int64_t onx_infer_int(const onx_infer *in, const char *attribute);
 float onx_infer_float(const onx_infer *in, const char *attribute);
 onx_str onx_infer_string(const onx_infer *in, const char *attribute);
 /* Facts through a subgraph: its inputs get `ins` (NULL elements: as declared), its outputs go to
- * `outs`. Captured values keep what is known about them. */
+ * `outs`. Captured values keep what is known about them. What `ins` point to must live as long as
+ * the inference: take it from its arena. */
 onx_status onx_infer_graph(onx_infer *in, const onx_graph *graph, size_t n_in,
                            const onx_fact *const *ins, size_t n_out, onx_fact *outs) ONX_MUST_CHECK;
 /* The same for a graph that never runs: what is wrong in it does no harm. */
