@@ -1,16 +1,18 @@
 /* Every kernel with inputs and attributes that are wrong, or at the edge of what is right. The node
- * tests of ONNX are the seeds: of each operator a few, whose inputs are then changed one at a time
- * and two at a time: other ranks, sizes of 0 and one more or less, numbers at the ends of their
- * types, NaN, infinities, indices out of range and all the same; and so are attributes. The session
- * must answer with a result or with a sentence, in time, within its memory; the plain kernels must
- * answer alike; and after all of it the seed gives what it gave before.
- *     ONX_SWEEP=softmax test_kernel_sweep     only cases with such names, all of them, each told
+ * tests of ONNX and the cases of test/types are the seeds: of each operator a few, whose inputs are
+ * then changed one at a time and two at a time: other ranks, sizes of 0 and one more or less,
+ * numbers at the ends of their types, NaN, infinities, indices out of range and all the same; and
+ * so are attributes. The session must answer with a result or with a sentence, in time, within its
+ * memory; the plain kernels must answer alike; and after all of it the seed gives what it gave
+ * before.
+ *     ONX_SWEEP=softmax test_kernel_sweep   only cases with such names, all of them, each told
  */
 #define _DEFAULT_SOURCE
 #include "test.h"
 
-#include "ir/ir.h"
-#include "support.h"
+#include "case_file.h"
+#include "ops/op.h"
+#include "type_case.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -479,6 +481,11 @@ static int is_case(const struct dirent *entry) {
     return strncmp(entry->d_name, "test_", 5) == 0;
 }
 
+static void put_total(void) {
+    printf("  %zu operators, %zu seeds: %zu cases, %zu computed, %zu refused\n", n_operators,
+           n_seeds, total, total_right, total_refused);
+}
+
 TEST(every_kernel) {
     const char *data = getenv("ONX_DATA"), *only = getenv("ONX_SWEEP");
     char folder[1024];
@@ -498,10 +505,70 @@ TEST(every_kernel) {
         free(entries[i]);
     }
     free(entries);
-    printf("  %zu operators, %zu seeds: %zu cases, %zu computed, %zu refused\n", n_operators,
-           n_seeds, total, total_right, total_refused);
+    put_total();
     CHECK(only || total >= 5000);
+}
+
+/* ─ Seeds of the table of types: every operator of every domain ──────────────────────────────── */
+
+static bool seed_parse(const char *name, char *text, seed *out) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    memset(out, 0, sizeof *out);
+    (void)case_line(&text);
+    if (strncmp(text, "ulps:", 5) == 0) (void)case_line(&text);
+    (void)snprintf(out->name, sizeof out->name, "%s", name);
+    if (!CHECK(case_parse(bounded(), text, &out->model, &diag) == ONX_OK)) return false;
+    onx_graph *graph = onx_model_graph(out->model);
+    if (onx_graph_node_count(graph) != 1 || onx_graph_input_count(graph) > INS) return false;
+    for (; out->n_in < onx_graph_input_count(graph); out->n_in++) {
+        const onx_value *value = onx_graph_input(graph, out->n_in);
+        onx_data **data = &out->data[out->n_in];
+        *data = type_case_data(graph, onx_value_type(value), onx_value_name(value));
+        if (!*data) return false;
+        if (onx_arg_from_data(*data, &out->in[out->n_in], NULL)) {
+            onx_data_free(*data);
+            return false;
+        }
+    }
+    forget_shapes(graph);
+    return true;
+}
+
+static void sweep_file(const char *name) {
+    const char *only = getenv("ONX_SWEEP");
+    char path[160];
+    case_file file;
+    size_t n = 0;
+    if (only && !strstr(name, only)) return;
+    (void)snprintf(path, sizeof path, "types/%s.txt", name);
+    if (case_file_open(&file, path))
+        for (char *text; n < SEEDS && (text = case_file_next(&file));) {
+            seed s;
+            if (seed_parse(name, text, &s)) {
+                sweep_seed(&s);
+                n++;
+            }
+            seed_free(&s);
+        }
+    case_file_close(&file);
+    n_operators += n > 0;
+}
+
+TEST(every_operator) {
+    n_operators = n_seeds = total = total_right = total_refused = 0;
+    for (const onx_family *family = onx_op_table; family->name; family++)
+        for (const onx_op *op = family->ops; op->name; op++) {
+            const char *domain = op->domain ? op->domain : "";
+            bool last = !op[1].name || strcmp(op[1].name, op->name);
+            char name[128];
+            if (!last || !strcmp(domain, "onx.internal")) continue;
+            (void)snprintf(name, sizeof name, "%s%s",
+                           strcmp(domain, "com.microsoft") ? "" : "com.microsoft.", op->name);
+            sweep_file(name);
+        }
+    put_total();
+    CHECK(getenv("ONX_SWEEP") || n_operators >= 220);
     onx_context_free(bounded());
 }
 
-TEST_MAIN(E(every_kernel))
+TEST_MAIN(E(every_kernel) E(every_operator))
