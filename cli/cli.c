@@ -136,6 +136,16 @@ onx_graph *cli_graph_next(const onx_graph *root, const onx_graph *at) {
     return next;
 }
 
+const onx_value *cli_computed_next(cli_computed *c) {
+    if (!c->node) c->node = onx_graph_node_first(c->graph);
+    for (; c->node; c->node = onx_node_next(c->node), c->at = 0)
+        while (c->at < onx_node_output_count(c->node)) {
+            const onx_value *value = onx_node_output(c->node, c->at++);
+            if (value) return value;
+        }
+    return NULL;
+}
+
 /* ── Text for people ─────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_terminal(FILE *file) {

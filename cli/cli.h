@@ -125,6 +125,14 @@ int cli_load(const cli_command *command, const char *path, onx_format format, on
 /* The graph that follows `at` in the tree below `root`, root first; NULL after the last one. */
 onx_graph *cli_graph_next(const onx_graph *root, const onx_graph *at);
 
+/* What the nodes of a graph compute, one value after the other: start with zeros, and the graph. */
+typedef struct cli_computed {
+    const onx_graph *graph;
+    const onx_node *node; /* of the value returned last */
+    size_t at;            /* which of its outputs comes next */
+} cli_computed;
+const onx_value *cli_computed_next(cli_computed *c); /* NULL after the last one */
+
 /* ── Text for people ─────────────────────────────────────────────────────────────────────────── */
 
 bool cli_is_terminal(FILE *file);

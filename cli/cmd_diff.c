@@ -43,14 +43,11 @@ typedef struct finding {
 /* ── Lists ───────────────────────────────────────────────────────────────────────────────────── */
 
 static size_t list_values(const onx_graph *graph, const char **names, const onx_node **nodes) {
+    cli_computed each = {.graph = graph};
+    const onx_value *value;
     size_t n = 0;
-    for (const onx_node *node = onx_graph_node_first(graph); node; node = onx_node_next(node))
-        for (size_t i = 0; i < onx_node_output_count(node); i++) {
-            const onx_value *value = onx_node_output(node, i);
-            if (!value) continue;
-            if (names) names[n] = onx_value_name(value), nodes[n] = node;
-            n++;
-        }
+    for (; (value = cli_computed_next(&each)); n++)
+        if (names) names[n] = onx_value_name(value), nodes[n] = each.node;
     return n;
 }
 

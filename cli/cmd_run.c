@@ -36,14 +36,11 @@ typedef struct outputs {
 
 /* What the nodes compute, one by one: `list` NULL only counts. */
 static size_t list_values(const onx_graph *graph, onx_arg *list) {
+    cli_computed each = {.graph = graph};
+    const onx_value *value;
     size_t n = 0;
-    for (const onx_node *node = onx_graph_node_first(graph); node; node = onx_node_next(node))
-        for (size_t i = 0; i < onx_node_output_count(node); i++) {
-            const onx_value *value = onx_node_output(node, i);
-            if (!value) continue;
-            if (list) list[n].name = onx_value_name(value);
-            n++;
-        }
+    for (; (value = cli_computed_next(&each)); n++)
+        if (list) list[n].name = onx_value_name(value);
     return n;
 }
 

@@ -42,8 +42,7 @@ static void see(const comparison *c, element_errors *e, uint64_t index, double e
     if (!fine && e->different++ == 0) e->first = index;
 }
 
-/* The distance of two numbers; a NaN is far from everything but a NaN. */
-static double distance(double a, double b) {
+double compare_distance(double a, double b) {
     if (a == b || (isnan(a) && isnan(b))) return 0;
     return isnan(a) || isnan(b) ? (double)INFINITY : fabs(a - b);
 }
@@ -53,7 +52,7 @@ static void compare_reals(const comparison *c, const values *v, uint64_t at, siz
     double a[256], b[256];
     values_read(&v[0], at, n, ONX_DTYPE_F64, a);
     values_read(&v[1], at, n, ONX_DTYPE_F64, b);
-    for (size_t i = 0; i < n; i++) see(c, e, at + i, distance(a[i], b[i]), fabs(b[i]));
+    for (size_t i = 0; i < n; i++) see(c, e, at + i, compare_distance(a[i], b[i]), fabs(b[i]));
 }
 
 static void compare_complex(const comparison *c, const values *v, uint64_t at, size_t n,
@@ -62,7 +61,9 @@ static void compare_complex(const comparison *c, const values *v, uint64_t at, s
     values_read(&v[0], at, n, ONX_DTYPE_C128, a);
     values_read(&v[1], at, n, ONX_DTYPE_C128, b);
     for (size_t i = 0; i < n; i++)
-        see(c, e, at + i, hypot(distance(a[2 * i], b[2 * i]), distance(a[2 * i + 1], b[2 * i + 1])),
+        see(c, e, at + i,
+            hypot(compare_distance(a[2 * i], b[2 * i]),
+                  compare_distance(a[2 * i + 1], b[2 * i + 1])),
             hypot(b[2 * i], b[2 * i + 1]));
 }
 

@@ -12,6 +12,8 @@ typedef struct compare_how {
     bool quiet; /* nothing when they do not differ */
 } compare_how;
 
+/* The distance of two numbers; a NaN is far from everything but a NaN. */
+double compare_distance(double a, double b);
 /* CLI_OK: for all elements |a - b| <= atol + rtol * |b|, and types, shapes and all else are equal;
  * CLI_BAD: not so, or the data are bad. */
 int compare_data(const compare_how *how, const onx_data *a, const onx_data *b);

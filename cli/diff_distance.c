@@ -26,11 +26,6 @@ static double magnitude(const values *v) {
     return most;
 }
 
-static double apart(double a, double b) {
-    if (a == b || (isnan(a) && isnan(b))) return 0;
-    return isfinite(a) && isfinite(b) ? fabs(a - b) : (double)INFINITY;
-}
-
 static void note_first(const values v[2], uint64_t index, diff_distance *out) {
     out->different = true;
     snprintf(out->first.s, sizeof out->first.s, "at %.80s: %.60s and %.60s",
@@ -46,7 +41,7 @@ static void measure_reals(const diff_tolerance *t, const values v[2], diff_dista
         values_read(&v[0], at, n, ONX_DTYPE_F64, a);
         values_read(&v[1], at, n, ONX_DTYPE_F64, b);
         for (size_t i = 0; i < n; i++) {
-            double error = apart(a[i], b[i]);
+            double error = compare_distance(a[i], b[i]);
             if (error > out->error) out->error = error;
             if (error > most && !out->different) note_first(v, at + i, out);
         }

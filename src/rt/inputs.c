@@ -70,7 +70,6 @@ static onx_status missing_input(const onx_session *s, size_t index, const onx_sl
 static onx_status find_input(const onx_session *s, const onx_arg *arg, size_t position, size_t n_in,
                              size_t *out, onx_diag *diag) {
     size_t n = onx_session_input_count(s);
-    *out = position;
     for (*out = 0; arg->name && *out < n; ++*out)
         if (strcmp(onx_session_input_name(s, *out), arg->name) == 0) return ONX_OK;
     if (arg->name) {
@@ -101,10 +100,11 @@ static onx_status dense_operand(const char *name, const onx_arg *arg, bool shape
     }
     if (made.dtype == ONX_DTYPE_STRING)
         return onx_fail(diag, ONX_USAGE, "input '%.100s' is of strings: give it as `value`", name);
-    onx_operand_text(&made, text, sizeof text);
-    if (!shapes_only && (made.bytes > arg->bytes || (made.bytes && !arg->data)))
+    if (!shapes_only && (made.bytes > arg->bytes || (made.bytes && !arg->data))) {
+        onx_operand_text(&made, text, sizeof text);
         return onx_fail(diag, ONX_USAGE, "input '%.100s' is %s and needs %zu bytes, but has %zu",
                         name, text, made.bytes, arg->data ? arg->bytes : 0);
+    }
     made.data = arg->data;
     *out = made;
     return ONX_OK;

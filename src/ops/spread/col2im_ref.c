@@ -114,6 +114,13 @@ static void add_run(bool is_float, const void *x, size_t n, size_t parts, void *
                 to_bits[i * stride * parts + p] += bits[i * parts + p];
 }
 
+/* The first element that tap k brings to a row, after `tap` of the axes before the last has named
+ * row `at` of the elements. */
+static size_t first_element(const onx_spread *s, size_t plane, size_t tap, size_t k, size_t at) {
+    size_t last = s->axes - 1;
+    return (plane * s->taps + tap * s->kernel[last] + k) * s->in_pixels + at * s->in[last];
+}
+
 static void make_row(const onx_call *call, const job *j, size_t plane, size_t row, char *sum) {
     const onx_spread *s = &j->plan->spread;
     size_t last = s->axes - 1, width = s->out[last], parts = j->plan->parts, at;
@@ -123,8 +130,7 @@ static void make_row(const onx_call *call, const job *j, size_t plane, size_t ro
         if (!onx_spread_row(s, row, tap, &at)) continue;
         for (size_t k = 0; k < s->kernel[last]; k++) {
             const onx_spread_run run = onx_spread_run_of(s, k);
-            size_t from = (plane * s->taps + tap * s->kernel[last] + k) * s->in_pixels +
-                          at * s->in[last] + run.first;
+            size_t from = first_element(s, plane, tap, k, at) + run.first;
             if (!run.n) continue;
             (void)onx_dtype_convert(j->dtype,
                                     (const char *)call->in[0]->data + from * parts * j->size,
@@ -187,8 +193,7 @@ static onx_status join_row(const onx_call *call, size_t plane, size_t row, onx_o
         if (!onx_spread_row(s, row, tap, &at)) continue;
         for (size_t k = 0; k < s->kernel[last]; k++) {
             const onx_spread_run run = onx_spread_run_of(s, k);
-            size_t from = (plane * s->taps + tap * s->kernel[last] + k) * s->in_pixels +
-                          at * s->in[last] + run.first;
+            size_t from = first_element(s, plane, tap, k, at) + run.first;
             for (size_t i = 0; i < run.n; i++)
                 ONX_TRY(append(to, (int64_t)(first + run.to + i * s->stride[last]),
                                strings[from + i], call->diag));
