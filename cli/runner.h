@@ -26,7 +26,8 @@ enum {
 /* What sessions are made with. */
 #define RUNNER_SESSION_ROWS                                                                        \
     {"threads", 0, "N", "as many threads (as many as the process may use)"},                       \
-        {"cpu", 0, "ISA", "at most this instruction set: base, avx2, avx512, neon"},               \
+        {"cpu", 0, "ISA",                                                                          \
+         "at most this instruction set: base, avx2, avx512, vnni, bf16, amx, neon"},               \
         {"level", 0, "N", "optimization: 0 none, 1 portable rewrites, 2 all (2)"},                 \
         {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"}, {     \
         "provider", 0, "NAME", "run there, or on the next of a list: cpu"                          \

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 const char *const *kernel_tiers(void) {
-    static const char *tiers[8];
+    static const char *tiers[10];
     static const char *const all[] = {
 #define TIER_TEXT(isa) #isa,
-        ONX_ISAS(TIER_TEXT) "ref",
+        ONX_EXTRAS(TIER_TEXT) ONX_ISAS(TIER_TEXT) "ref",
     };
     size_t n = 0;
     bool on = false;

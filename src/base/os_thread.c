@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +84,15 @@ size_t onx_thread_available(void) {
         n = online > 0 ? (size_t)online : 1;
     }
     return cgroup_quota(n ? n : 1);
+}
+
+bool onx_thread_tiles(void) {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+    enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA */
+    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+    return false;
+#endif
 }
 
 int64_t onx_clock_ns(void) {

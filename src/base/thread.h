@@ -41,6 +41,8 @@ static inline void onx_thread_relax(void) {
 
 /* How many processors this process may use: affinity, and the quota of its control group. */
 size_t onx_thread_available(void);
+/* Asks the system for matrix tiles (AMX) in all threads of the process; false: there are none. */
+bool onx_thread_tiles(void);
 /* Monotonic. */
 int64_t onx_clock_ns(void);
 

@@ -2,13 +2,29 @@
  * the plain ones. */
 #include "cpu/cpu.h"
 
+#include "base/thread.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 static const char *const isas[] = {
 #define ONX_ISA_TEXT(isa) #isa,
-    ONX_ISAS(ONX_ISA_TEXT) "ref",
+    ONX_EXTRAS(ONX_ISA_TEXT) ONX_ISAS(ONX_ISA_TEXT) "ref",
 };
+
+#if defined(__x86_64__)
+static bool has_tiles(void) { /* AMX-BF16, AMX-TILE, AMX-INT8; the system must allow them, too */
+    const unsigned bits = 1u << 22 | 1u << 24 | 1u << 25;
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & bits) == bits && onx_thread_tiles();
+}
+#endif
 
 static bool has_isa(const char *isa) {
 #if defined(__x86_64__)
+    if (strcmp(isa, "amx") == 0) return has_isa("bf16") && has_tiles();
+    if (strcmp(isa, "bf16") == 0) return has_isa("vnni") && __builtin_cpu_supports("avx512bf16");
+    if (strcmp(isa, "vnni") == 0) return has_isa("avx512") && __builtin_cpu_supports("avx512vnni");
     if (strcmp(isa, "avx512") == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -13,6 +13,7 @@ typedef struct onx_provider onx_provider;
 struct onx_provider {
     const char *name; /* "cpu" */
     bool host;        /* its memory is the host's */
+    bool fast;        /* rows with ONX_KERNEL_FAST may be used */
     /* Tables of rows, best first; ends with NULL; and a name for each ("avx512", "ref"). */
     const onx_kernel *const *tables;
     const char *const *tiers;

@@ -65,6 +65,7 @@ onx_status onx_session_choose(onx_session *s, const onx_session_options *options
     if (options->providers && *options->providers) ONX_TRY(read_list(s, options->providers, diag));
     if (n + 1 > ONX_DEVICES) return onx_fail(diag, ONX_USAGE, "there are too many providers");
     ONX_TRY(onx_cpu_init(&s->cpu, options->cpu, diag));
+    s->cpu.provider.fast = options->numerics == ONX_NUMERICS_FAST;
     for (size_t i = 0; i < n; i++) s->engine.providers[i] = providers[i];
     s->engine.providers[n] = &s->cpu.provider;
     s->engine.n_providers = n + 1;

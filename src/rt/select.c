@@ -71,6 +71,7 @@ onx_status onx_kernel_select(const onx_provider *provider, onx_call *call, const
     for (size_t t = 0; provider->tables[t]; t++) {
         for (const onx_kernel *row = provider->tables[t]; row->op; row++) {
             if (!onx_kernel_is_for(row, call->op) || !takes_types(row, call)) continue;
+            if ((row->flags & ONX_KERNEL_FAST) && !provider->fast) continue;
             call->kernel = row;
             call->state = NULL;
             call->pack_format = 0;

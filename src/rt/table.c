@@ -5,14 +5,22 @@
 
 #include "ops/families.def"
 
+/* The families with vector kernels, and those with kernels for further instruction sets. */
 #define NOTHING(name)
 #define NAME(name) #name,
-static const char *const with_simd[] = {ONX_FAMILIES(NOTHING, NAME)};
+static const char *const with_simd[] = {ONX_FAMILIES(NOTHING, NAME) NULL},
+                         *const with_amx[] = {ONX_FAMILIES_amx(NAME) NULL},
+                         *const with_bf16[] = {ONX_FAMILIES_bf16(NAME) NULL},
+                         *const with_vnni[] = {ONX_FAMILIES_vnni(NAME) NULL};
 
-static bool has_simd(const char *name) {
-    for (size_t i = 0; i < ONX_COUNT(with_simd); i++)
-        if (strcmp(with_simd[i], name) == 0) return true;
-    return false;
+typedef struct tier {
+    const char *name;
+    const char *const *families;
+} tier;
+
+static bool is_among(const char *const *names, const char *name) {
+    while (*names && strcmp(*names, name) != 0) names++;
+    return *names != NULL;
 }
 
 static bool has(const onx_family *family, const onx_op *op) {
@@ -54,16 +62,19 @@ static const onx_family *next_used(const onx_session *session, const onx_family 
          family = next_used(session, family + 1))
 
 static void put_tier(onx_buf *out, const onx_session *session, const char *guard,
-                     const char *const *names) {
+                     const tier *tiers) {
     onx_buf_printf(out, "#%s\n", guard);
-    EACH_USED(family, session)
-    for (const char *const *t = names; *t && has_simd(family->name); t++)
-        onx_buf_printf(out, "TIER(%s, %s)\n", family->name, *t);
+    for (const tier *t = tiers; t->name; t++) EACH_USED(family, session)
+    if (is_among(t->families, family->name))
+        onx_buf_printf(out, "TIER(%s, %s)\n", family->name, t->name);
 }
 
 static void put_tiers(onx_buf *out, const onx_session *session) {
-    static const char *const x86[] = {"avx512", "avx2", "base", NULL},
-                             *const arm[] = {"neon", NULL}, *const other[] = {"base", NULL};
+    static const tier x86[] = {{"amx", with_amx},     {"bf16", with_bf16}, {"vnni", with_vnni},
+                               {"avx512", with_simd}, {"avx2", with_simd}, {"base", with_simd},
+                               {NULL, NULL}},
+                      arm[] = {{"neon", with_simd}, {NULL, NULL}},
+                      other[] = {{"base", with_simd}, {NULL, NULL}};
     put_tier(out, session, "if defined(__x86_64__)", x86);
     put_tier(out, session, "elif defined(__aarch64__)", arm);
     put_tier(out, session, "else", other);

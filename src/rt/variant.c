@@ -25,7 +25,8 @@ static bool has_kernel(void *user, const char *op) {
     const onx_provider *cpu = &((making *)user)->session->cpu.provider;
     for (size_t t = 0; cpu->tables[t]; t++)
         for (const onx_kernel *row = cpu->tables[t]; row->op; row++)
-            if (row->domain && strcmp(row->domain, ONX_INTERNAL) == 0 && strcmp(row->op, op) == 0)
+            if ((cpu->fast || !(row->flags & ONX_KERNEL_FAST)) && row->domain &&
+                strcmp(row->domain, ONX_INTERNAL) == 0 && strcmp(row->op, op) == 0)
                 return true;
     return false;
 }
@@ -42,7 +43,8 @@ static size_t block_of(const onx_session *session) {
     const struct {
         const char *isa;
         size_t block;
-    } blocks[] = {{"avx512", 16}, {"avx2", 8}, {"base", 4}, {"neon", 4}};
+    } blocks[] = {{"amx", 16}, {"bf16", 16}, {"vnni", 16}, {"avx512", 16},
+                  {"avx2", 8}, {"base", 4},  {"neon", 4}};
     for (size_t i = 0; i < ONX_COUNT(blocks); i++)
         if (strcmp(blocks[i].isa, session->cpu.isa) == 0) return blocks[i].block;
     return 0;
