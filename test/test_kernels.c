@@ -50,6 +50,8 @@ static const struct {
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
     {"onx.internal", "MatMulTile", "test_matmul"},
+    {"onx.internal", "QConv", "test_qbytes"},
+    {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
 };
 
