@@ -1459,6 +1459,11 @@ ONX_API const char *onx_session_output_name(const onx_session *session, size_t i
 ONX_API const onx_type *onx_session_output_type(const onx_session *session, size_t index);
 ONX_API size_t onx_session_threads(const onx_session *session);
 ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruction set: "avx512" */
+/* Measures the machine, in about a fifth of a second: float operations in a second that the threads
+ * of the session can do at most, with vectors, and bytes that they read and write when they copy
+ * memory. */
+ONX_API onx_status onx_session_peak(const onx_session *session, double *flops, double *bytes,
+                                    onx_diag *diag);
 
 /* The C source of a table of the families of operators that the session uses. A static program that
  * links it before libonx.a has only these, and is small. */
@@ -1487,6 +1492,7 @@ typedef struct onx_profile_event {
     int64_t start_ns, ns;
     int64_t own_ns;  /* of them: without the steps of its subgraphs, which are events themselves */
     size_t bytes;    /* read and written */
+    double flops;    /* operations by definition: 2 for each product; 0: they do not matter */
     uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
 } onx_profile_event;
