@@ -106,7 +106,7 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node) {
 
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) {
     ONX_TRY(onx_node_remove(node, ctx->diag));
-    ctx->changes++;
+    ctx->changes++, ctx->touched++;
     return ONX_OK;
 }
 
@@ -116,7 +116,7 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
     if (onx_node_set_op(node, op)) return onx_fail_nomem(ctx->diag);
     for (size_t i = 0; i < n_in; i++) ONX_TRY(onx_node_set_input(node, i, in[i], ctx->diag));
     while (node->input.n > n_in) ONX_TRY(onx_node_remove_input(node, node->input.n - 1));
-    ctx->changes++;
+    ctx->changes++, ctx->touched++;
     return ONX_OK;
 }
 
