@@ -77,6 +77,7 @@ onx_status onx_pass_begin(onx_pass_ctx *ctx) {
     onx_context *memory = ctx->model->msg.doc->ctx;
     onx_arena_init(&ctx->arena, memory);
     onx_map_init(&ctx->inherits, memory);
+    onx_map_init(&ctx->rows, memory);
     ctx->changes = ctx->touched = 0;
     if (!ctx->fold_bytes) ctx->fold_bytes = (size_t)1 << 20;
     ctx->growth = growth_of(ctx);
@@ -86,6 +87,7 @@ onx_status onx_pass_begin(onx_pass_ctx *ctx) {
 }
 
 void onx_pass_end(onx_pass_ctx *ctx) {
+    onx_map_fini(&ctx->rows);
     onx_map_fini(&ctx->inherits);
     onx_arena_fini(&ctx->arena);
 }

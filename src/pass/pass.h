@@ -46,6 +46,7 @@ typedef struct onx_pass_ctx {
     /* The rest is filled by onx_pass_begin. */
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */
+    onx_map rows;     /* of operators that were asked for */
     size_t changes;   /* so far */
     size_t touched;   /* nodes and initializers changed or removed */
     size_t growth;    /* bytes that new constants may still take */

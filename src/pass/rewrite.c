@@ -84,7 +84,8 @@ bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *n
 }
 
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node) {
-    return is_function(ctx, node) ? NULL : onx_op_of(node);
+    onx_map *rows = (onx_map *)(uintptr_t)&ctx->rows; /* a memory of what was found */
+    return is_function(ctx, node) ? NULL : onx_op_recall(rows, node);
 }
 
 bool onx_pass_is(const onx_op *op, const char *name) {
