@@ -97,7 +97,7 @@ static const layer layers[] = {
     {"deeplab 3x3 d12 960>256 @28", 'd', 960, 256, 28, 3, 1, 12, 0, 12},
     {"resnext 3x3 g32 512>512 @14", 'd', 512, 512, 14, 3, 1, 1, 32},
     {"regnet 3x3 g13 208>208 @14", 'd', 208, 208, 14, 3, 1, 1, 13},
-    {"regnet 3x3 g26 208>208 @14", 'p', 208, 208, 14, 3, 1, 1, 26},
+    {"regnet 3x3 g26 208>208 @14", 'w', 208, 208, 14, 3, 1, 1, 26},
     {"mobile 3x3 s2   3> 32 @224", 'p', 3, 32, 224, 3, 2, 1},
     {"mobile dw 3x3  96     @112", 'w', 96, 96, 112, 3, 1, 1},
     {"mobile dw 3x3 576     @14", 'w', 576, 576, 14, 3, 1, 1},
@@ -119,7 +119,7 @@ static float *room(size_t floats) {
 
 static onx_conv conv_of(const layer *l) {
     size_t dilation = l->dilation ? l->dilation : 1, reach = (l->kernel - 1) * dilation + 1;
-    size_t groups = l->algorithm == 'w' ? l->ic : l->groups ? l->groups : 1;
+    size_t groups = l->groups ? l->groups : l->algorithm == 'w' ? l->ic : 1;
     size_t out = (l->size + 2 * l->pad - reach) / l->stride + 1;
     return (onx_conv){.n = 1,
                       .groups = groups,

@@ -265,6 +265,8 @@ TEST(depthwise) {
             onx_conv c = pick_conv(true);
             c.groups = 1 + pick(70), c.ic = 1, c.oc = 1;
             check_pair(t, t->depthwise, &c);
+            c.groups = 1 + pick(20), c.ic = c.oc = t->block->block >> (1 + pick(2));
+            check_pair(t, t->depthwise, &c);
         }
     }
 }

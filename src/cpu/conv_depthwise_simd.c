@@ -1,10 +1,12 @@
-/* conv_depthwise_simd.c: depthwise convolution in the blocked layout.
+/* conv_depthwise_simd.c: convolution in groups of a few channels, in the blocked layout: as many
+ * outputs as inputs, 1 (depthwise), 2, 4 … in a group, so that groups do not leave their block.
  *
  * A row of the output is cut into spans of neighbouring pixels, whose sums are held in registers.
  * With kernels of 3, 5 or 7 columns, steps of 1 or 2 and no dilation each input of the span is
- * loaded once for each row of the kernel, and used by all the pixels that see it; other kernels
- * take the same spans tap by tap. Columns outside the image are read as zeros. Every output is
- * summed in the order of its taps. Weights are packed as [groups/b][kh][kw][b].
+ * loaded once for each row of the kernel, and used by all the pixels that see it; other depthwise
+ * kernels take the same spans tap by tap. In larger groups each input is dealt to the lanes of its
+ * group, channel by channel. Columns outside the image are read as zeros. Every output is summed in
+ * the order of its taps. Weights are packed as [blocks][kh][kw][ic][b].
  */
 #include "cpu/conv_tile.h"
 
@@ -28,7 +30,7 @@ static const float zeros[VF];
 typedef struct plane {
     const onx_conv *c;
     const float *x;   /* [ih][iw][b] */
-    const float *w;   /* [kh][kw][b] */
+    const float *w;   /* [kh][kw][ic][b] */
     const float *add; /* as y, or NULL */
     float *y;         /* [oh][ow][b] */
     vf bias, lo, hi;
@@ -60,7 +62,30 @@ TILE_INLINE void add_row_of_any(const onx_conv *c, const float *row, size_t x, c
     }
 }
 
-/* `pixels` outputs from (oy, ox). kw is 0 for any kernel. */
+/* What lane each lane reads for input `channel` of its group; ic is a power of 2. */
+static inline vi lanes_of(size_t channel, size_t ic) {
+    static const int32_t all[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    vi lane;
+    memcpy(&lane, all, sizeof lane);
+    return (lane & -(int32_t)ic) | (int32_t)channel;
+}
+
+TILE_INLINE void add_row_of_groups(const onx_conv *c, const float *row, size_t x,
+                                   const float *weights, vf sum[SPAN], size_t pixels) {
+    for (size_t k = 0; k < c->kw; k++, x += c->dw) {
+        vf in[SPAN];
+        UNROLL for (size_t p = 0; p < pixels; p++) in[p] = vf_load(column(c, row, x + p * c->sw));
+        for (size_t i = 0; i < c->ic; i++, weights += VF) {
+            vf w = vf_load(weights);
+            vi lanes = lanes_of(i, c->ic);
+            UNROLL for (size_t p = 0; p < pixels; p++) {
+                sum[p] = vf_fma(vf_permute(in[p], lanes), w, sum[p]);
+            }
+        }
+    }
+}
+
+/* `pixels` outputs from (oy, ox). kw is 0 for any depthwise kernel, 1 for groups. */
 TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_t sw,
                           size_t pixels) {
     const onx_conv *c = f->c;
@@ -72,9 +97,11 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_
     }
     for (size_t k = 0; k < c->kh; k++) {
         size_t y = oy * c->sh + k * c->dh - c->top; /* modulo 2^64 */
-        const float *row = f->x + y * c->iw * VF, *w = f->w + k * c->kw * VF;
+        const float *row = f->x + y * c->iw * VF, *w = f->w + k * c->kw * c->ic * VF;
         if (y >= c->ih) continue;
-        if (kw)
+        if (kw == 1)
+            add_row_of_groups(c, row, x, w, sum, pixels);
+        else if (kw)
             add_row(c, row, x, w, sum, kw, sw, pixels);
         else
             add_row_of_any(c, row, x, w, sum, pixels);
@@ -92,7 +119,7 @@ TILE_INLINE void run_rows(const plane *f, size_t first, size_t last, size_t kw, 
         EACH_SPAN(SPANS)
     }
 }
-#define EACH_KIND(X) X(3, 1) X(3, 2) X(5, 1) X(5, 2) X(7, 1) X(7, 2) X(0, 0)
+#define EACH_KIND(X) X(3, 1) X(3, 2) X(5, 1) X(5, 2) X(7, 1) X(7, 2) X(1, 0) X(0, 0)
 #define KIND(kw, sw)                                                                               \
     static void rows_##kw##_##sw(const plane *f, size_t first, size_t last) {                      \
         run_rows(f, first, last, kw, sw);                                                          \
@@ -107,38 +134,41 @@ static const struct {
 
 /* A task makes so many rows of the output, counted through all blocks of all images. */
 static size_t rows_of(const onx_conv *c) {
-    size_t worth = TASK_PRODUCTS / (c->kh * c->kw) / VF / c->ow;
+    size_t worth = TASK_PRODUCTS / (c->kh * c->kw * c->ic) / VF / c->ow;
     return larger(worth, 1);
 }
+static size_t blocks_of(const onx_conv *c) {
+    return ceil_div(c->groups * c->ic, VF);
+}
 static size_t depthwise_tasks(const onx_conv *c) {
-    return ceil_div(c->n * ceil_div(c->groups, VF) * c->oh, rows_of(c));
+    return ceil_div(c->n * blocks_of(c) * c->oh, rows_of(c));
 }
 
 static size_t kind_of(const onx_conv *c) {
-    size_t i = 0;
-    while (kinds[i].kw && (kinds[i].kw != c->kw || kinds[i].sw != c->sw || c->dw != 1)) i++;
+    size_t i = 0, kw = c->ic > 1 ? 1 : c->dw > 1 || c->kw == 1 ? 0 : c->kw, sw = kw > 1 ? c->sw : 0;
+    while (kinds[i].kw && (kinds[i].kw != kw || kinds[i].sw != sw)) i++;
     return i;
 }
 
 /* Rows [first, last) of a block. */
 static void run_block(const onx_conv *c, const onx_conv_args *a, size_t block, size_t first,
                       size_t last) {
-    size_t channel = block % ceil_div(c->groups, VF) * VF, out = block * c->oh * c->ow * VF;
+    size_t channel = block % blocks_of(c) * VF, out = block * c->oh * c->ow * VF;
     plane f = {.c = c,
                .x = a->x + block * c->ih * c->iw * VF,
-               .w = a->w + channel * c->kh * c->kw,
+               .w = a->w + channel * c->kh * c->kw * c->ic,
                .add = a->residual ? a->residual + out : NULL,
                .y = a->y + out,
                .lo = vf_set(a->lo),
                .hi = vf_set(a->hi)};
-    if (a->bias) f.bias = vf_load_n(a->bias + channel, smaller(VF, c->groups - channel));
+    if (a->bias) f.bias = vf_load_n(a->bias + channel, smaller(VF, c->groups * c->ic - channel));
     kinds[kind_of(c)].run(&f, first, last);
     if (a->then) a->then(a->user, f.y + first * c->ow * VF, (last - first) * c->ow * VF);
 }
 
 static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     size_t rows = rows_of(c), row = task * rows;
-    size_t end = smaller(row + rows, c->n * ceil_div(c->groups, VF) * c->oh);
+    size_t end = smaller(row + rows, c->n * blocks_of(c) * c->oh);
     for (size_t next; row < end; row = next) {
         next = smaller((row / c->oh + 1) * c->oh, end);
         run_block(c, a, row / c->oh, row % c->oh, row % c->oh + (next - row));
@@ -151,27 +181,23 @@ static size_t depthwise_scratch(const onx_conv *c) {
     return 0;
 }
 static size_t depthwise_weights(const onx_conv *c) {
-    return ceil_div(c->groups, VF) * VF * c->kh * c->kw;
+    return blocks_of(c) * VF * c->kh * c->kw * c->ic;
 }
 
-static size_t depthwise_parts(const onx_conv *c) {
-    return c->groups;
-}
-
-/* A block is packed with its first channel. */
-static void depthwise_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
+/* A part: a block. */
+static void depthwise_pack(const onx_conv *c, const float *w, size_t block, float *packed) {
     size_t taps = c->kh * c->kw;
-    if (group % VF) return;
+    packed += block * VF * taps * c->ic;
     for (size_t k = 0; k < taps; k++)
-        for (size_t i = group; i < group + VF; i++)
-            packed[group * taps + k * VF + (i - group)] =
-                i < c->groups ? load_any(w + i * taps + k) : 0;
+        for (size_t i = 0; i < c->ic; i++)
+            for (size_t oc = block * VF; oc < (block + 1) * VF; oc++)
+                *packed++ = oc < c->groups * c->oc ? load_any(w + (oc * c->ic + i) * taps + k) : 0;
 }
 
 const onx_conv_algorithm ONX_TIER(onx_conv_depthwise) = {
     VF,
     depthwise_weights,
-    depthwise_parts,
+    blocks_of,
     depthwise_pack,
     depthwise_tasks,
     depthwise_scratch,
