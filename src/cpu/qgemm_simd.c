@@ -1,7 +1,7 @@
 /* qgemm_simd.c: products of bytes with vectors that have no instruction for them: pairs of 16 bits.
  * Even and odd bytes go separately, so that nothing has to be put in another order. */
 #include "cpu/qgemm.h"
-#include "cpu/vec.h"
+#include "cpu/vec_bytes.h"
 
 enum {
     ROWS = VF_REGISTERS > 16 ? 8 : 4,
@@ -10,7 +10,6 @@ enum {
 };
 
 typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
-typedef uint8_t vb __attribute__((vector_size(VF)));
 
 /* Products of two and two neighbours, added. */
 static inline vi pairs(v16 a, v16 b) {
@@ -75,21 +74,12 @@ static inline vi sum_at(const onx_qend *e, const int32_t *sums, size_t i, size_t
     return e->zeros ? s - load(e->zeros + at) * e->row_sums[i] : s;
 }
 
-static inline void put_bytes(uint8_t *to, size_t n, vi x) {
-#if defined(__AVX512F__)
-    _mm512_mask_cvtepi32_storeu_epi8(to, n < VF ? (__mmask16)((1u << n) - 1) : 0xffff, (__m512i)x);
-#else
-    vb v = __builtin_convertvector(x, vb);
-    memcpy(to, &v, n < VF ? n : VF);
-#endif
-}
-
 static void row_bytes(const onx_qend *e, const int32_t *sums, size_t i, size_t col, size_t n,
                       uint8_t *y) {
     const vf lo = vf_set(e->lo), hi = vf_set(e->hi);
     for (size_t j = 0; j < n; j += VF) {
         vf x = vf_float(sum_at(e, sums + j, i, col + j)) * vf_load(e->factors + col + j);
-        put_bytes(y + j, n - j, vf_int(vf_min(vf_max(x, lo), hi)) + e->zero);
+        vi_store_bytes(y + j, vf_int(vf_min(vf_max(x, lo), hi)) + e->zero, n - j);
     }
 }
 
@@ -135,12 +125,6 @@ static size_t depth_scratch(const onx_qdepth_row *r) {
     return (r->channels + VF) * sizeof(int32_t);
 }
 
-static inline vi get_bytes(const uint8_t *p, size_t n, int32_t flip) {
-    vb v = {0};
-    memcpy(&v, p, n < VF ? n : VF);
-    return __builtin_convertvector(v, vi) ^ flip;
-}
-
 /* VF channels from c on of the output whose window begins at column `first`. */
 static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
     size_t all = (r->channels + VF - 1) / VF * VF;
@@ -152,8 +136,7 @@ static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
             vi x = vi_set(r->zero);
             if (r->rows[ky] && at < r->iw) {
                 const uint8_t *p = r->rows[ky] + at * r->channels + c;
-                x = r->channels - c < VF ? get_bytes(p, r->channels - c, r->flip)
-                                         : get_bytes(p, VF, r->flip);
+                x = vi_load_bytes(p, r->channels - c) ^ r->flip;
             }
             sum += x * w;
         }

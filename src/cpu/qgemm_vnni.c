@@ -12,27 +12,28 @@ static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, in
     __m512i acc[ROWS][2];
     const int8_t *w = t->panel;
     const __m512i flip = _mm512_set1_epi32((int)t->flip);
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < v; j++) acc[i][j] = _mm512_setzero_si512();
+#pragma GCC unroll 12
+    for (int i = 0; i < m; i++) acc[i][0] = acc[i][1] = _mm512_setzero_si512();
     for (size_t tap = 0; tap < t->taps; tap++) {
-        const uint8_t *rows[ROWS];
-        for (int i = 0; i < m; i++) rows[i] = t->rows[tap * t->m + (size_t)i];
+        const uint8_t *const *rows = t->rows + tap * t->m;
         for (size_t k = 0; k < t->k; k += 4, w += COLUMNS * 4) {
-            __m512i b[2];
-            for (int j = 0; j < v; j++) b[j] = _mm512_loadu_si512(w + j * 64);
+            __m512i b0 = _mm512_loadu_si512(w), b1 = _mm512_loadu_si512(w + 64);
 #pragma GCC unroll 12
             for (int i = 0; i < m; i++) {
                 int32_t four;
                 memcpy(&four, rows[i] + k, sizeof four);
                 __m512i a = _mm512_set1_epi32(four);
                 if (flips) a = _mm512_xor_si512(a, flip);
-                for (int j = 0; j < v; j++) acc[i][j] = _mm512_dpbusd_epi32(acc[i][j], a, b[j]);
+                acc[i][0] = _mm512_dpbusd_epi32(acc[i][0], a, b0);
+                if (v > 1) acc[i][1] = _mm512_dpbusd_epi32(acc[i][1], a, b1);
             }
         }
     }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < v; j++)
-            _mm512_storeu_si512(t->sums + i * COLUMNS + j * LANES, acc[i][j]);
+#pragma GCC unroll 12
+    for (int i = 0; i < m; i++) {
+        _mm512_storeu_si512(t->sums + i * COLUMNS, acc[i][0]);
+        if (v > 1) _mm512_storeu_si512(t->sums + i * COLUMNS + LANES, acc[i][1]);
+    }
 }
 
 #define TILE(m)                                                                                    \

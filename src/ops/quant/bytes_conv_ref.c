@@ -261,23 +261,25 @@ typedef struct window {
     size_t y0, x0; /* modulo 2^64: what lies before the image is large */
 } window;
 
-static window window_at(const job *j, size_t row, size_t group) {
-    const onx_images *m = j->m;
-    size_t pixel = row % m->out_pixels, channels = m->groups * m->ic;
-    return (window){j->x + row / m->out_pixels * m->in_pixels * channels + group * m->ic,
-                    pixel / m->out[1] * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
-                    pixel % m->out[1] * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
+/* Is all of it inside the image? */
+static bool is_inside(const onx_images *m, const window *w) {
+    size_t high = (size_t)(m->window.kernel[0] - 1) * (size_t)m->window.dilation[0];
+    size_t wide = (size_t)(m->window.kernel[1] - 1) * (size_t)m->window.dilation[1];
+    return w->y0 < m->in[0] && w->y0 + high < m->in[0] && w->x0 < m->in[1] &&
+           w->x0 + wide < m->in[1];
 }
 
 /* Pointers to the taps of a window, `step` apart. */
 static void point(const job *j, const window *w, const uint8_t **to, size_t step) {
     const onx_images *m = j->m;
     size_t channels = m->groups * m->ic, kh = (size_t)m->window.kernel[0];
+    size_t kw = (size_t)m->window.kernel[1], across = (size_t)m->window.dilation[1] * channels;
+    bool inside = is_inside(m, w);
     for (size_t ky = 0; ky < kh; ky++) {
         size_t iy = w->y0 + ky * (size_t)m->window.dilation[0], ix = w->x0;
-        for (int32_t kx = 0; kx < m->window.kernel[1]; kx++, to += step) {
-            bool inside = iy < m->in[0] && ix < m->in[1];
-            *to = inside ? w->x + (iy * m->in[1] + ix) * channels : j->pad;
+        const uint8_t *row = w->x + (iy * m->in[1] + ix) * channels;
+        for (size_t kx = 0; kx < kw; kx++, to += step, row += across) {
+            *to = inside || (iy < m->in[0] && ix < m->in[1]) ? row : j->pad;
             ix += (size_t)m->window.dilation[1];
         }
     }
@@ -328,12 +330,21 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .taps = taps,
                      .k = k,
                      .flip = j->flip * 0x01010101u};
+    const onx_images *m = j->m;
+    size_t pixel = first % m->out_pixels, ox = pixel % m->out[1], oy = pixel / m->out[1];
+    const uint8_t *x = j->x + first / m->out_pixels * m->in_pixels * m->groups * m->ic;
     for (size_t i = 0; i < t->m; i++) {
-        window w = window_at(j, first + i, group);
+        window w = {x + group * m->ic, oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
+                    ox * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
         if (j->w.joined)
             copy_window(j, &w, copies + i * k), rows[i] = copies + i * k;
         else
             point(j, &w, rows + i, t->m);
+        if (++ox < m->out[1]) continue;
+        ox = 0;
+        if (++oy < m->out[0]) continue;
+        oy = 0;
+        x += m->in_pixels * m->groups * m->ic;
     }
 }
 

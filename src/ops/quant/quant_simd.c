@@ -1,30 +1,18 @@
 /* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes, and products of
  * bytes: vectors. The same bits as the plain kernels. */
 #include "cpu/qgemm.h"
-#include "cpu/vec.h"
+#include "cpu/vec_bytes.h"
 #include "ops/quant/qmaxpool_ref.h"
 #include "ops/quant/quant_ref.h"
 
 enum { TASK = 1 << 15 };
 
-/* As many bytes as there are floats in a vector. */
-typedef uint8_t vb __attribute__((vector_size(VF)));
-
-static vf load_bytes(const uint8_t *p, size_t n, int32_t flip) {
-    vb v = {0};
-    if (n >= VF)
-        memcpy(&v, p, sizeof v);
-    else
-        memcpy(&v, p, n);
-    return vf_float((__builtin_convertvector(v, vi) ^ flip) - flip);
+static inline vf load_bytes(const uint8_t *p, size_t n, int32_t flip) {
+    return vf_float((vi_load_bytes(p, n) ^ flip) - flip);
 }
 
-static void store_bytes(uint8_t *p, size_t n, vf x) {
-    vb v = __builtin_convertvector(vf_int(x), vb);
-    if (n >= VF)
-        memcpy(p, &v, sizeof v);
-    else
-        memcpy(p, &v, n);
+static inline void store_bytes(uint8_t *p, size_t n, vf x) {
+    vi_store_bytes(p, vf_int(x), n);
 }
 
 static vf load_floats(const float *p, size_t n) {
