@@ -32,7 +32,11 @@ static inline vi vi_load_bytes(const uint8_t *p, size_t n) {
     if (n >= VF)
         memcpy(&v, p, sizeof v);
     else
+#if defined(__AVX512BW__)
+        v = (vb)_mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
+#else
         memcpy(&v, p, n);
+#endif
     return vi_of_bytes(v);
 }
 static inline void vi_store_bytes(uint8_t *p, vi x, size_t n) {
@@ -40,7 +44,11 @@ static inline void vi_store_bytes(uint8_t *p, vi x, size_t n) {
     if (n >= VF)
         memcpy(p, &v, sizeof v);
     else
+#if defined(__AVX512BW__)
+        _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), (__m128i)v);
+#else
         memcpy(p, &v, n);
+#endif
 }
 
 #endif

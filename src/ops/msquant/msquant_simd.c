@@ -1,5 +1,6 @@
 /* msquant_simd.c: products of bytes in com.microsoft, and bytes element by element: the plain kernels
  * with vectors in the innermost loop. The same bits. */
+#include "cpu/qgemm.h"
 #include "cpu/vec_bytes.h"
 #include "ops/msquant/msquant_ref.h"
 #include "ops/quant/product_ref.h"
@@ -36,6 +37,12 @@ static onx_status run_mul(onx_call *call) {
 
 #define F32 ONX_T(F32)
 #define BYTES (ONX_T(I8) | ONX_T(U8))
+static onx_status init(onx_call *call) {
+    return onx_bytes_matmul_init(call, &ONX_TIER(onx_qgemm));
+}
+
+#define BYTES_ROW(op_, name_, b_)                                                                  \
+    .op = op_, .first = 1, .name = name_, .domain = "com.microsoft", ONX_BYTES_MATMUL(init, b_)
 #define ROW(op_, name_)                                                                            \
     .op = op_, .first = 1, .name = name_, .domain = "com.microsoft",                               \
     .plan_bytes = sizeof(onx_matmul_plan), .init = onx_qmatmul_init, .bind = onx_qmatmul_bind,     \
@@ -48,6 +55,11 @@ static onx_status run_mul(onx_call *call) {
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_msquant);
 onx_kernel_rows ONX_TIER(onx_kernels_msquant) = {
+    {BYTES_ROW("DynamicQuantizeMatMul", "dynamic_quantize_matmul_bytes", 1),
+     .types = {F32, BYTES, F32, BYTES, F32}},
+    {BYTES_ROW("MatMulIntegerToFloat", "matmul_integer_to_float_bytes", 1),
+     .types = {BYTES, BYTES, F32, F32, BYTES}},
+    {BYTES_ROW("QGemm", "q_gemm_bytes", 3), .types = {BYTES, F32, BYTES, BYTES, F32}},
     {ROW("DynamicQuantizeMatMul", "dynamic_quantize_matmul_i16"),
      .types = {F32, BYTES, F32, BYTES, F32}},
     {ROW("MatMulIntegerToFloat", "matmul_integer_to_float_i16"),

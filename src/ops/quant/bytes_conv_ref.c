@@ -41,11 +41,14 @@ static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_
 
 static onx_qplaces places_of(const onx_qstate *st, const onx_operand *w) {
     size_t oc = (size_t)(w->dims[0] / st->conv->groups), groups = (size_t)st->conv->groups;
-    if (!is_depthwise(st, w))
-        return (onx_qplaces){
-            groups, oc, (oc + st->tier->columns - 1) / st->tier->columns * st->tier->columns, NULL};
-    size_t block = st->tier->block;
-    return (onx_qplaces){1, groups, (groups + block - 1) / block * block, st->tier->channel_at};
+    size_t columns = st->tier->columns, block = st->tier->block;
+    if (is_depthwise(st, w))
+        return (onx_qplaces){.groups = 1,
+                             .n = groups,
+                             .places = (groups + block - 1) / block * block,
+                             .at = st->tier->channel_at};
+    return (onx_qplaces){
+        .groups = groups, .n = oc, .places = (oc + columns - 1) / columns * columns};
 }
 
 /* ── Packing ─────────────────────────────────────────────────────────────────────────────────── */
@@ -236,6 +239,7 @@ typedef struct job {
     onx_qweights w;     /* of any group */
     room room;
     uint8_t flip;
+    bool plain;                 /* rows are the pixels of x */
     size_t rows, tiles, blocks; /* all; blocks of TILES tiles */
     size_t panels, all_panels;  /* of a group; of all */
     size_t chunk;               /* panels of a task */
@@ -331,6 +335,11 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .k = k,
                      .flip = j->flip * 0x01010101u};
     const onx_images *m = j->m;
+    if (j->plain) {
+        for (size_t i = 0; i < t->m; i++)
+            rows[i] = j->x + ((first + i) * m->groups + group) * m->ic;
+        return;
+    }
     size_t pixel = first % m->out_pixels, ox = pixel % m->out[1], oy = pixel / m->out[1];
     const uint8_t *x = j->x + first / m->out_pixels * m->in_pixels * m->groups * m->ic;
     for (size_t i = 0; i < t->m; i++) {
@@ -390,11 +399,18 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
     return ONX_OK;
 }
 
+/* Does each output see the pixel at its place, and only that? */
+static bool is_plain(const onx_images *m) {
+    return m->taps == 1 && m->window.stride[0] == 1 && m->window.stride[1] == 1 &&
+           !m->span[0].before && !m->span[1].before && m->in_pixels == m->out_pixels;
+}
+
 static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     const onx_qgemm *tier = j->st->tier;
     const onx_qplaces places = places_of(j->st, w);
     j->w = weights_of(j->st, w, 0);
     (void)room_of(tier, &j->w, &j->room);
+    j->plain = !j->w.joined && is_plain(j->m);
     j->panels = places.places / tier->columns;
     j->all_panels = j->panels * places.groups;
     j->rows = j->m->batch * j->m->out_pixels;

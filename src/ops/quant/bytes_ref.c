@@ -152,7 +152,8 @@ bool onx_qend_bytes(const onx_qplaces *places, size_t *bytes) {
 
 /* Which column stands there; false: none. */
 static bool column_at(const onx_qplaces *p, size_t place, size_t *column) {
-    *column = p->at ? p->at(place) : place / p->places * p->n + place % p->places;
+    size_t group = p->repeats ? 0 : place / p->places;
+    *column = p->at ? p->at(place) : group * p->n + place % p->places;
     return p->at ? *column < p->n : place % p->places < p->n;
 }
 

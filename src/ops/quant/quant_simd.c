@@ -141,6 +141,13 @@ static onx_status run_max_pool(onx_call *call) {
     return onx_qmaxpool_run_with(call, larger);
 }
 
+static onx_status init_bytes_matmul(onx_call *call) {
+    return onx_bytes_matmul_init(call, &ONX_TIER(onx_qgemm));
+}
+static onx_status run_dynamic(onx_call *call) {
+    return onx_dynamic_run_with(call, &ONX_TIER(onx_dynamic));
+}
+
 #define BYTES (ONX_T(U8) | ONX_T(I8))
 #define FLOATS (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
 #define MATMUL                                                                                     \
@@ -168,6 +175,22 @@ onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
      .init = init_dequantize,
      .bind = onx_quantize_bind,
      .run = run_dequantize},
+    {.op = "DynamicQuantizeLinear",
+     .first = 11,
+     .types = {ONX_T(F32)},
+     .name = "dynamic_quantize_f32",
+     .bind = onx_dynamic_bind,
+     .run = run_dynamic},
+    {.op = "MatMulInteger",
+     .first = 10,
+     .types = {BYTES, BYTES, BYTES, BYTES},
+     .name = "matmul_integer_bytes",
+     ONX_BYTES_MATMUL(init_bytes_matmul, 1)},
+    {.op = "QLinearMatMul",
+     .first = 10,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "qlinear_matmul_bytes",
+     ONX_BYTES_MATMUL(init_bytes_matmul, 3)},
     {.op = "MatMulInteger",
      .first = 10,
      .types = {BYTES, BYTES, BYTES, BYTES},
