@@ -44,14 +44,16 @@ static bool set_dynamic(diff_way *way, const char *value) {
     return !*value;
 }
 
+static bool set_fast(diff_way *way, const char *value) {
+    way->session.numerics = ONX_NUMERICS_FAST;
+    return !*value;
+}
+
 static const struct {
     const char *name;
     bool (*set)(diff_way *way, const char *value);
-} settings[] = {{"cpu", set_cpu},
-                {"level", set_level},
-                {"threads", set_threads},
-                {"provider", set_provider},
-                {"dynamic", set_dynamic}};
+} settings[] = {{"cpu", set_cpu},           {"level", set_level},     {"threads", set_threads},
+                {"provider", set_provider}, {"dynamic", set_dynamic}, {"fast", set_fast}};
 
 /* One "name=value", or a name alone. */
 static bool apply(diff_way *way, char *text) {
@@ -76,7 +78,7 @@ int diff_way_read(const cli_command *command, const char *text, const onx_sessio
     return cli_usage(
         command,
         "'%s' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA "
-        "level=0..2 threads=N provider=NAME dynamic)",
+        "level=0..2 threads=N provider=NAME dynamic fast)",
         text);
 }
 

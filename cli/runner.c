@@ -41,6 +41,7 @@ bool runner_session_options(const cli_args *args, size_t first, onx_session_opti
     out->level = (onx_level)(ONX_LEVEL_NONE + level);
     out->memory_limit = (size_t)memory;
     out->providers = args->values[first + 4];
+    if (args->values[first + 5]) out->numerics = ONX_NUMERICS_FAST;
     return true;
 }
 

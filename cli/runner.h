@@ -16,6 +16,7 @@ enum {
     RUNNER_LEVEL,
     RUNNER_MEMORY,
     RUNNER_PROVIDER,
+    RUNNER_FAST,
     RUNNER_OPTIONS, /* a command's own ones begin here */
 };
 #define RUNNER_ROWS                                                                                \
@@ -29,8 +30,9 @@ enum {
         {"cpu", 0, "ISA",                                                                          \
          "at most this instruction set: base, avx2, avx512, vnni, bf16, amx, neon"},               \
         {"level", 0, "N", "optimization: 0 none, 1 portable rewrites, 2 all (2)"},                 \
-        {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"}, {     \
-        "provider", 0, "NAME", "run there, or on the next of a list: cpu"                          \
+        {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"},       \
+        {"provider", 0, "NAME", "run there, or on the next of a list: cpu"}, {                     \
+        "fast", 0, NULL, "products of floats may be made in bfloat16, where the machine can"       \
     }
 
 typedef struct runner {
