@@ -68,15 +68,15 @@ static bool is_full(const onx_syms *syms) {
     return syms->arena.total > ONX_SYM_BYTES;
 }
 
-/* A number, or a name alone. */
-static bool is_simple(const onx_term *terms, size_t n) {
-    return n == 0 || (n == 1 && (terms[0].n == 0 || (terms[0].n == 1 && terms[0].coef == 1)));
+static bool is_bare(const onx_term *terms, size_t n) {
+    return n == 1 && terms[0].n == 1 && terms[0].coef == 1;
 }
 
 const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (!collect_terms(terms, &n) || n > ONX_SYM_TERMS) return NULL;
+    if (n == 0 || (n == 1 && terms[0].n == 0)) return onx_sym_int(syms, n ? terms[0].coef : 0);
     onx_term clean[ONX_SYM_TERMS]; /* padding and unused factors are zero: the bytes are the key */
-    memset(clean, 0, sizeof clean);
+    memset(clean, 0, n * sizeof *clean);
     uint32_t depth = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         if (terms[i].coef == INT64_MIN) return NULL;
@@ -91,7 +91,7 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym || (is_full(syms) && !is_simple(clean, n))) return sym;
+    if (sym || (is_full(syms) && !is_bare(clean, n))) return sym;
     sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
     if (!sym) return out_of_memory(syms);
     sym->n = (uint32_t)n;
@@ -104,9 +104,19 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
 }
 
+/* Numbers are many: their key is just their value. */
 const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
-    onx_term t = {.coef = value};
-    return onx_sym_intern(syms, &t, value != 0);
+    if (value == INT64_MIN) return NULL;
+    onx_sym *sym = onx_map_get(&syms->polys, NULL, (onx_str){(const char *)&value, sizeof value});
+    if (sym) return sym;
+    sym = onx_arena_alloc(&syms->arena, sizeof *sym + sizeof *sym->terms);
+    if (!sym) return out_of_memory(syms);
+    sym->n = value != 0;
+    sym->terms[0].coef = value;
+    sym->range = onx_terms_range(sym->terms, sym->n);
+    sym->id = syms->next_id++;
+    onx_str key = {(const char *)&sym->terms[0].coef, sizeof value};
+    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
 }
 
 static uint32_t deeper(const onx_sym *a, const onx_sym *b) {
