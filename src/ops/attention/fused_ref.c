@@ -32,7 +32,7 @@ onx_status onx_fused_init(onx_call *call) {
     if (!fits) return onx_call_fail(call, ONX_INVALID, "its attributes are not well formed");
     st->scale = onx_call_float(call, "scale");
     st->causal = onx_call_int(call, "causal");
-    st->guard = onx_call_int(call, "guard") != 0;
+    st->guard = onx_call_int(call, "guard");
     return ONX_OK;
 }
 
@@ -244,7 +244,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         for (int64_t j = 0; j < n && p->keys; j++)
             y += x[j] * element(call->in[2],
                                 row_at(&p->v, b, h, j) + onx_strides_at(&p->v, ONX_VIEW_COL, i));
-        y = p->keys == 0 || (st->guard && !(sum > 0)) ? 0 : y / sum;
+        y = p->keys == 0 || onx_fused_guards(st, sum) ? 0 : y / sum;
         float rounded = (float)y;
         memcpy((float *)call->out[0]->data + row_at(&p->y, b, h, s) +
                    onx_strides_at(&p->y, ONX_VIEW_COL, i),

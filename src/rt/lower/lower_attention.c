@@ -6,9 +6,8 @@
  * transposed. What only shows Q, K and V differently before that (heads that are split off or
  * repeated, parts of one tensor) becomes part of their views (trace.h). Scores, chances and all
  * between must have no other use. */
-#include "ops/attention/attend_view.h"
+#include "rt/lower/lower_attention.h"
 #include "rt/lower/lower.h"
-#include "rt/lower/trace.h"
 
 #include <math.h>
 
@@ -26,7 +25,6 @@ typedef struct match {
     onx_value *bias[ONX_ATTEND_BIASES];
     int64_t mode[ONX_ATTEND_BIASES];
     float fill[ONX_ATTEND_BIASES];
-    size_t out_rank;
     int64_t order[ONX_VIEW_DIMS];
 } match;
 
@@ -40,6 +38,38 @@ static bool is_float(const onx_fact *fact) {
 
 static bool same_shape(const match *m, const onx_value *a, const onx_value *b) {
     return onx_pass_same_shape(onx_pass_fact(m->ctx, a), onx_pass_fact(m->ctx, b));
+}
+
+/* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
+
+onx_status onx_attend_make(onx_pass_ctx *ctx, onx_node *node, const onx_attend_parts *parts) {
+    static const char *const names[] = {"q", "k", "v"};
+    int64_t ints[ONX_VIEW_INTS];
+    size_t n = parts->n_biases;
+    ONX_TRY(onx_pass_remake(ctx, node, ONX_INTERNAL "::Attend", 3 + n, parts->in));
+    onx_status status = onx_node_set_float(node, "scale", parts->scale);
+    for (size_t i = 0; i < 3 && !status; i++)
+        status = onx_node_set_ints(node, names[i], onx_view_write(&parts->views[i], ints), ints);
+    if (!status) status = onx_node_set_ints(node, "y", parts->rank, parts->order);
+    if (!status && n) status = onx_node_set_ints(node, "modes", n, parts->mode);
+    if (!status && n) status = onx_node_set_floats(node, "fills", n, parts->fill);
+    if (!status && parts->causal) status = onx_node_set_int(node, "causal", parts->causal);
+    if (!status && parts->guard) status = onx_node_set_int(node, "guard", parts->guard);
+    return status ? onx_fail_nomem(ctx->diag) : ONX_OK;
+}
+
+onx_node *onx_attend_turned(onx_pass_ctx *ctx, onx_node *node, size_t rank, int64_t *order) {
+    size_t n = 0, index;
+    int64_t plain[ONX_VIEW_DIMS];
+    onx_node *user = onx_pass_only_use(ctx, onx_node_output(node, 0), &index);
+    bool turns = user && onx_pass_is(onx_pass_op(ctx, user), "Transpose");
+    const int64_t *perm = turns ? onx_op_ints(user, "perm", &n) : NULL;
+    if (!perm || n != rank) return node;
+    for (size_t i = 0; i < n; i++)
+        if (perm[i] < 0 || perm[i] >= (int64_t)n) return node;
+    memcpy(plain, order, n * sizeof *plain);
+    for (size_t i = 0; i < n; i++) order[i] = plain[perm[i]];
+    return user;
 }
 
 /* ─ Before the softmax ───────────────────────────────────────────────────────────────────────── */
@@ -203,22 +233,13 @@ static bool find_values(match *m) {
 
 /* The dimensions of the result, those of a Transpose after it too. */
 static void find_order(match *m) {
-    size_t n, index, lack = ONX_VIEW_DIMS - m->rank;
-    int64_t plain[ONX_VIEW_DIMS];
-    m->out_rank = m->rank;
+    size_t lack = ONX_VIEW_DIMS - m->rank;
     for (size_t i = 0; i < m->rank; i++) m->order[i] = (int64_t)(i + lack);
     if (m->turned) {
         m->order[m->rank - 2] = ONX_VIEW_COL;
         m->order[m->rank - 1] = ONX_VIEW_ROW;
     }
-    onx_node *user = onx_pass_only_use(m->ctx, onx_node_output(m->last, 0), &index);
-    const int64_t *perm = named(m, user, "Transpose") ? onx_op_ints(user, "perm", &n) : NULL;
-    if (!perm || n != m->rank) return;
-    memcpy(plain, m->order, sizeof plain);
-    for (size_t i = 0; i < n; i++)
-        if (perm[i] < 0 || perm[i] >= (int64_t)n) return;
-    for (size_t i = 0; i < n; i++) m->order[i] = plain[perm[i]];
-    m->last = user;
+    m->last = onx_attend_turned(m->ctx, m->last, m->rank, m->order);
 }
 
 /* ─ The whole ────────────────────────────────────────────────────────────────────────────────── */
@@ -258,30 +279,20 @@ static bool view_of(match *m, onx_value **value, bool turned, float *scale, onx_
 }
 
 static onx_status fuse(match *m) {
-    static const char *const names[] = {"q", "k", "v"};
-    onx_value *in[3 + ONX_ATTEND_BIASES] = {m->q, m->k, m->v};
-    onx_view views[3];
-    int64_t ints[ONX_VIEW_INTS], modes[ONX_ATTEND_BIASES];
-    float fills[ONX_ATTEND_BIASES], scale = m->scale;
-    size_t n = m->n_biases;
-    if (!view_of(m, &in[0], false, &scale, &views[0]) ||
-        !view_of(m, &in[1], true, &scale, &views[1]) ||
-        !view_of(m, &in[2], m->turned, NULL, &views[2]))
+    onx_attend_parts parts = {.in = {m->q, m->k, m->v}, .scale = m->scale, .rank = m->rank};
+    size_t n = parts.n_biases = m->n_biases;
+    parts.guard = m->guard;
+    memcpy(parts.order, m->order, sizeof parts.order);
+    if (!view_of(m, &parts.in[0], false, &parts.scale, &parts.views[0]) ||
+        !view_of(m, &parts.in[1], true, &parts.scale, &parts.views[1]) ||
+        !view_of(m, &parts.in[2], m->turned, NULL, &parts.views[2]))
         return ONX_OK;
     for (size_t i = 0; i < n; i++) {
-        in[3 + i] = m->bias[n - 1 - i];
-        modes[i] = m->mode[n - 1 - i];
-        fills[i] = m->fill[n - 1 - i];
+        parts.in[3 + i] = m->bias[n - 1 - i];
+        parts.mode[i] = m->mode[n - 1 - i];
+        parts.fill[i] = m->fill[n - 1 - i];
     }
-    ONX_TRY(onx_pass_remake(m->ctx, m->last, ONX_INTERNAL "::Attend", 3 + n, in));
-    onx_status status = onx_node_set_float(m->last, "scale", scale);
-    for (size_t i = 0; i < 3 && !status; i++)
-        status = onx_node_set_ints(m->last, names[i], onx_view_write(&views[i], ints), ints);
-    if (!status) status = onx_node_set_ints(m->last, "y", m->out_rank, m->order);
-    if (!status && n) status = onx_node_set_ints(m->last, "modes", n, modes);
-    if (!status && n) status = onx_node_set_floats(m->last, "fills", n, fills);
-    if (!status && m->guard) status = onx_node_set_int(m->last, "guard", 1);
-    return status ? onx_fail_nomem(m->ctx->diag) : ONX_OK;
+    return onx_attend_make(m->ctx, m->last, &parts);
 }
 
 static bool is_last_axis(const onx_pass_ctx *ctx, const onx_node *node, size_t rank) {
@@ -309,6 +320,7 @@ onx_status onx_lower_attention(onx_pass_ctx *ctx, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         ONX_TRY(visit(ctx, node));
+        ONX_TRY(onx_lower_attention_op(ctx, node));
     }
     return ctx->changes == before ? ONX_OK : onx_pass_dce(ctx, graph);
 }

@@ -164,21 +164,18 @@ static void join(onx_syms *syms, dim *d, const piece *p) {
 }
 
 /* All pieces in order, cut and put together to the sizes of the result. */
-static bool step_reshape(onx_trace *t, const onx_node *node, const onx_value *out) {
-    (void)node;
+static bool reshape(onx_trace *t, size_t rank, const onx_sym *const *dims) {
     piece all[ONX_VIEW_AXES * ONX_TRACE_PIECES + 1];
     size_t n = 0, at = 0;
-    const onx_fact *fact = onx_pass_fact(t->ctx, out);
     onx_syms *syms = onx_facts_syms(t->ctx->facts);
-    if (!fact->ranked || fact->rank > ONX_VIEW_AXES) return false;
     for (size_t i = 0; i < t->rank; i++)
         for (size_t k = 0; k < t->dims[i].n; k++) {
             all[n] = t->dims[i].pieces[k];
             if (!all[n++].size) return false;
         }
-    for (size_t i = 0; i < fact->rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         dim *d = &t->dims[i];
-        const onx_sym *left = fact->dims[i], *some = onx_sym_int(syms, 1);
+        const onx_sym *left = dims[i], *some = onx_sym_int(syms, 1);
         int64_t want, have;
         if (!left) return false;
         for (d->n = 0; some != left;) {
@@ -203,8 +200,14 @@ static bool step_reshape(onx_trace *t, const onx_node *node, const onx_value *ou
             some = left;
         }
     }
-    t->rank = fact->rank;
+    t->rank = rank;
     return at == n;
+}
+
+static bool step_reshape(onx_trace *t, const onx_node *node, const onx_value *out) {
+    (void)node;
+    const onx_fact *fact = onx_pass_fact(t->ctx, out);
+    return fact->ranked && fact->rank <= ONX_VIEW_AXES && reshape(t, fact->rank, fact->dims);
 }
 
 static bool step_expand(onx_trace *t, const onx_node *node, const onx_value *out) {
@@ -291,6 +294,39 @@ bool onx_trace_back(onx_pass_ctx *ctx, onx_value *value, bool scaled, onx_trace 
         if (!good) good = begin(out, chain[n - 1]);
     }
     return good;
+}
+
+bool onx_trace_none(onx_pass_ctx *ctx, onx_value *value, onx_trace *out) {
+    *out = (onx_trace){.ctx = ctx};
+    return begin(out, value);
+}
+
+bool onx_trace_split(onx_trace *trace, size_t axis, int64_t size) {
+    onx_syms *syms = onx_facts_syms(trace->ctx->facts);
+    const onx_sym *dims[ONX_VIEW_AXES + 1];
+    int64_t all = 1, some;
+    if (trace->rank == ONX_VIEW_AXES || size < 1) return false;
+    for (size_t i = 0; i < trace->rank; i++) {
+        const onx_sym *n = onx_sym_int(syms, 1);
+        for (size_t k = 0; k < trace->dims[i].n; k++)
+            n = onx_sym_mul(syms, n, trace->dims[i].pieces[k].size);
+        dims[i + (i > axis)] = n;
+        if (i != axis) continue;
+        if (!n || !onx_sym_is_int(n, &all) || all % size) return false;
+        some = all / size;
+        dims[i] = onx_sym_int(syms, size);
+        dims[i + 1] = onx_sym_int(syms, some);
+    }
+    return reshape(trace, trace->rank + 1, dims);
+}
+
+bool onx_trace_repeat(onx_trace *trace, size_t axis, int64_t times) {
+    dim *d = &trace->dims[axis];
+    if (times == 1) return true;
+    if (d->n == ONX_TRACE_PIECES) return false;
+    const onx_sym *size = onx_sym_int(onx_facts_syms(trace->ctx->facts), times);
+    d->pieces[d->n++] = (piece){0, 0, 0, size, false};
+    return true;
 }
 
 bool onx_trace_view(const onx_trace *trace, const int which[ONX_VIEW_DIMS], onx_view *out) {

@@ -29,6 +29,11 @@ typedef struct onx_trace {
  * number and their kin, as far as it can be followed: to the value itself at least. False: it is no
  * float32 tensor of known rank, or one of too many dimensions. */
 bool onx_trace_back(onx_pass_ctx *ctx, onx_value *value, bool scaled, onx_trace *out);
+/* The value itself. */
+bool onx_trace_none(onx_pass_ctx *ctx, onx_value *value, onx_trace *out);
+/* A dimension in two, the first of that size; and one whose elements each come so often. */
+bool onx_trace_split(onx_trace *trace, size_t axis, int64_t size);
+bool onx_trace_repeat(onx_trace *trace, size_t axis, int64_t times);
 /* The view that has dimension which[d] of the value as its dimension d (-1: it has none). False:
  * walks or sizes are not of the form that views have. */
 bool onx_trace_view(const onx_trace *trace, const int which[ONX_VIEW_DIMS], onx_view *out);
