@@ -9,6 +9,7 @@ typedef struct sizes {
     size_t rank;
     int64_t heads[3]; /* of Q, K and V */
     int64_t column;   /* of Q */
+    int64_t hidden;   /* columns of all heads of the result */
 } sizes;
 
 static bool size_at(const onx_fact *fact, size_t d, int64_t *out) {
@@ -30,7 +31,9 @@ static bool find_sizes(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op
         if (x->rank == 4 && !size_at(x, 1, &out->heads[i])) return false;
         if (out->heads[i] < 1 || out->heads[0] % out->heads[i]) return false;
         if (x->rank == 3 && last % out->heads[i]) return false;
-        if (i == 0) out->column = x->rank == 4 ? last : last / out->heads[0];
+        int64_t column = x->rank == 4 ? last : last / out->heads[i];
+        if (i == 0) out->column = column;
+        if (i == 2 && !onx_mul_i64(column, out->heads[0], &out->hidden)) return false;
     }
     return out->column > 0;
 }
@@ -85,15 +88,16 @@ static bool find_view(onx_pass_ctx *ctx, const sizes *s, size_t which, onx_atten
 
 /* The result, in the order of the node's; of three dimensions, heads and columns become one after
  * that. */
-static onx_status finish(onx_pass_ctx *ctx, onx_node *node, size_t rank, onx_attend_parts *parts) {
-    static const int64_t flat[] = {0, 0, -1}, orders[2][4] = {{0, 2, 1, 3}, {0, 1, 2, 3}};
+static onx_status finish(onx_pass_ctx *ctx, onx_node *node, const sizes *s,
+                         onx_attend_parts *parts) {
+    static const int64_t orders[2][4] = {{0, 2, 1, 3}, {0, 1, 2, 3}};
     onx_graph *graph = node->graph;
     parts->rank = 4;
-    memcpy(parts->order, orders[rank - 3], sizeof parts->order);
-    if (rank == 4)
+    memcpy(parts->order, orders[s->rank - 3], sizeof parts->order);
+    if (s->rank == 4)
         return onx_attend_make(ctx, onx_attend_turned(ctx, node, 4, parts->order), parts);
     const char *name = onx_graph_new_name(graph, "flat");
-    const int64_t three = 3;
+    const int64_t three = 3, flat[] = {0, 0, s->hidden};
     onx_value *to =
         name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_I64, 1, &three, flat, sizeof flat)
              : NULL;
@@ -117,5 +121,5 @@ onx_status onx_lower_attention_op(onx_pass_ctx *ctx, onx_node *node) {
     parts.causal = onx_op_int(op, node, "is_causal") == 1;
     for (size_t i = 0; i < 3; i++)
         if (!find_view(ctx, &s, i, &parts)) return ONX_OK;
-    return finish(ctx, node, s.rank, &parts);
+    return finish(ctx, node, &s, &parts);
 }
