@@ -27,6 +27,10 @@ TEST(blocked) {
     check_file("blocked.txt", 8);
 }
 
+TEST(attention) {
+    check_file("attention.txt", 5);
+}
+
 TEST(unknown_rewrite) {
     onx_model *model = onx_model_new(NULL, "g", 13);
     onx_pass_ctx ctx = {.model = model};
@@ -35,4 +39,4 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
