@@ -26,6 +26,9 @@ TEST(absorb) {
 TEST(neutral) {
     check_file("neutral.txt", 3);
 }
+TEST(tied) {
+    check_file("tied.txt", 2);
+}
 TEST(casts) {
     check_file("cast.txt", 2);
 }
@@ -109,5 +112,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
               E(cycle))
