@@ -29,6 +29,9 @@ TEST(neutral) {
 TEST(tied) {
     check_file("tied.txt", 2);
 }
+TEST(transpose) {
+    check_file("transpose.txt", 6);
+}
 TEST(casts) {
     check_file("cast.txt", 2);
 }
@@ -112,5 +115,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(transpose) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
               E(cycle))
