@@ -51,6 +51,8 @@ static const struct {
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
     {"onx.internal", "Attend", "test_attend"},
     {"onx.internal", "MatMulTile", "test_matmul"},
+    {"onx.internal", "QConv", "test_qbytes"},
+    {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
 };
 
