@@ -17,7 +17,8 @@ enum {
     PART = ONX_BF16_PART,
     PAIRS = DEPTH / 2,
     LANES = 16,
-    GROUP_BYTES = 512 << 10, /* of B */
+    GROUP = 8,               /* panels, at most, */
+    GROUP_BYTES = 512 << 10, /* and bytes */
     LINE = 64,
 };
 
@@ -138,7 +139,7 @@ static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size
 
 void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
     size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t);
-    size_t group = least(ONX_GEMM_GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
+    size_t group = least(GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
     size_t parts = onx_bf16_ceil(part.row_end - part.row, PART);
     walk w = {g, kernel, least(group, part.panel_end - part.panel), 0, 0};
     if (parts) w.lines = onx_bf16_ceil(2 * DEPTH * COLS / LINE, parts);
