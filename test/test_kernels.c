@@ -49,7 +49,10 @@ static const struct {
     {"onx.internal", "MaxPoolBlocked", "test_conv"},
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
+    {"onx.internal", "Attend", "test_attend"},
     {"onx.internal", "MatMulTile", "test_matmul"},
+    {"onx.internal", "QConv", "test_qbytes"},
+    {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
 };
 
