@@ -4,7 +4,7 @@
 #include "pass_case.h"
 
 static onx_status run(onx_pass_ctx *ctx, const char *name) {
-    return strcmp(name, "all") == 0 ? onx_passes_run(ctx, ONX_LEVEL_BASIC)
+    return strcmp(name, "all") == 0 ? onx_passes_run(ctx, ONX_LEVEL_ALL)
                                     : onx_passes_run_one(ctx, name);
 }
 

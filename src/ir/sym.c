@@ -68,8 +68,37 @@ static bool is_full(const onx_syms *syms) {
     return syms->arena.total > ONX_SYM_BYTES;
 }
 
-static bool is_bare(const onx_term *terms, size_t n) {
+static bool is_name(const onx_term *terms, size_t n) {
     return n == 1 && terms[0].n == 1 && terms[0].coef == 1;
+}
+
+/* A sum in normal form that is not in the table: `owner` and `key` are where it will be found. */
+static const onx_sym *enter(onx_syms *syms, const onx_term *terms, size_t n, uint32_t depth,
+                            uint32_t size, const void *owner, onx_str key) {
+    size_t bytes = n * sizeof *terms;
+    onx_sym *sym = onx_arena_alloc(&syms->arena, sizeof *sym + bytes + sizeof(int64_t));
+    if (!sym) return out_of_memory(syms);
+    sym->n = (uint32_t)n;
+    sym->depth = depth;
+    sym->size = size;
+    sym->range = onx_terms_range(terms, n);
+    sym->id = syms->next_id++;
+    memcpy(sym->terms, terms, bytes);
+    char *name = (char *)sym->terms + (owner ? bytes : 0);
+    if (owner) memcpy(name, key.data, key.size);
+    key.data = name;
+    return onx_map_put(&syms->polys, owner, key, sym) ? sym : out_of_memory(syms);
+}
+
+/* Most expressions are numbers, which have a short key: their value, under the table itself. */
+const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
+    onx_str key = {(const char *)&value, sizeof value};
+    const onx_sym *sym = onx_map_get(&syms->polys, syms, key);
+    if (sym || value == INT64_MIN) return sym;
+    onx_term term;
+    memset(&term, 0, sizeof term);
+    term.coef = value;
+    return enter(syms, &term, value != 0, 0, 0, syms, key);
 }
 
 const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
@@ -91,32 +120,8 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym || (is_full(syms) && !is_bare(clean, n))) return sym;
-    sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
-    if (!sym) return out_of_memory(syms);
-    sym->n = (uint32_t)n;
-    sym->depth = depth;
-    sym->size = size;
-    sym->range = onx_terms_range(clean, n);
-    sym->id = syms->next_id++;
-    memcpy(sym->terms, clean, key.size);
-    key.data = (const char *)sym->terms;
-    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
-}
-
-/* Numbers are many: their key is just their value. */
-const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
-    if (value == INT64_MIN) return NULL;
-    onx_sym *sym = onx_map_get(&syms->polys, NULL, (onx_str){(const char *)&value, sizeof value});
-    if (sym) return sym;
-    sym = onx_arena_alloc(&syms->arena, sizeof *sym + sizeof *sym->terms);
-    if (!sym) return out_of_memory(syms);
-    sym->n = value != 0;
-    sym->terms[0].coef = value;
-    sym->range = onx_terms_range(sym->terms, sym->n);
-    sym->id = syms->next_id++;
-    onx_str key = {(const char *)&sym->terms[0].coef, sizeof value};
-    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
+    if (sym || (is_full(syms) && !is_name(clean, n))) return sym;
+    return enter(syms, clean, n, depth, size, NULL, key);
 }
 
 static uint32_t deeper(const onx_sym *a, const onx_sym *b) {

@@ -37,12 +37,18 @@ typedef struct onx_pass_ctx {
     bool (*pinned)(void *user, const onx_value *value);
     /* Is there a kernel for the operator of the domain onx.internal? */
     bool (*has_kernel)(void *user, const char *op);
+    /* Names, "fold, cse": left out whatever the level; run whatever the level. NULL: none. */
+    const char *disable, *enable;
+    void (*progress)(void *user, size_t round, const char *pass); /* before a pass; may be NULL */
+    size_t *counts; /* nodes and initializers changed by each pass of the list; NULL: no matter */
     size_t fold_bytes; /* results of folding may be larger than what goes in up to this (1 MiB) */
     size_t block;      /* channels of a block in blocked layouts: 4, 8 or 16; 0: no such layouts */
     /* The rest is filled by onx_pass_begin. */
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */
+    onx_map rows;     /* of operators that were asked for */
     size_t changes;   /* so far */
+    size_t touched;   /* nodes and initializers changed or removed */
     size_t growth;    /* bytes that new constants may still take */
 } onx_pass_ctx;
 
@@ -52,8 +58,11 @@ typedef struct onx_pass {
     const char *name;
     onx_pass_fn *run;
     bool inner_first; /* graphs inside go before those around them */
+    onx_level level;  /* that it begins at */
+    const char *summary;
 } onx_pass;
 
+const onx_pass *onx_passes_at(size_t index); /* in their order; NULL after the last one */
 /* The portable passes of a level, in rounds, until nothing changes any more. Sorts the nodes first:
  * INVALID when there is a cycle. */
 onx_status onx_passes_run(onx_pass_ctx *ctx, onx_level level) ONX_MUST_CHECK;
@@ -64,6 +73,12 @@ onx_status onx_passes_run_one(onx_pass_ctx *ctx, const char *name) ONX_MUST_CHEC
 
 onx_status onx_pass_begin(onx_pass_ctx *ctx) ONX_MUST_CHECK; /* sorts */
 void onx_pass_end(onx_pass_ctx *ctx);
+/* Does the level, or the caller, want it? */
+bool onx_pass_wanted(const onx_pass_ctx *ctx, const onx_pass *pass, onx_level level);
+/* Each name of a list: NOT_FOUND for the first that `is_name` does not know. */
+onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name), onx_diag *diag)
+    ONX_MUST_CHECK;
+bool onx_passes_has(onx_str name);
 /* One pass over all graphs of the model. */
 onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
 

@@ -84,7 +84,8 @@ bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *n
 }
 
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node) {
-    return is_function(ctx, node) ? NULL : onx_op_of(node);
+    onx_map *rows = (onx_map *)(uintptr_t)&ctx->rows; /* a memory of what was found */
+    return is_function(ctx, node) ? NULL : onx_op_recall(rows, node);
 }
 
 bool onx_pass_is(const onx_op *op, const char *name) {
@@ -106,7 +107,7 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node) {
 
 onx_status onx_pass_remove(onx_pass_ctx *ctx, onx_node *node) {
     ONX_TRY(onx_node_remove(node, ctx->diag));
-    ctx->changes++;
+    ctx->changes++, ctx->touched++;
     return ONX_OK;
 }
 
@@ -116,7 +117,7 @@ onx_status onx_pass_remake(onx_pass_ctx *ctx, onx_node *node, const char *op, si
     if (onx_node_set_op(node, op)) return onx_fail_nomem(ctx->diag);
     for (size_t i = 0; i < n_in; i++) ONX_TRY(onx_node_set_input(node, i, in[i], ctx->diag));
     while (node->input.n > n_in) ONX_TRY(onx_node_remove_input(node, node->input.n - 1));
-    ctx->changes++;
+    ctx->changes++, ctx->touched++;
     return ONX_OK;
 }
 

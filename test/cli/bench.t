@@ -22,8 +22,8 @@ $ onx bench linear.onnx --seconds 0 --set N=5 --json 2>/dev/null | sed 's/: .*/:
 |  "peak_rss_mb": …
 |}
 $ onx bench linear.onnx --seconds 0 --level 0 --ops 2>/dev/null | sed -n '/operator/,$s/^ *[0-9.]* *[0-9.]*%/TIME/; s/\(MatMul\|Add\) .*/\1/; /TIME/p' | sort
-|TIME       1  Add
-|TIME       1  MatMul
+|TIME       1      0.1 GB/s        3%  Add
+|TIME       1      0.1 GFLOP/s     0%  MatMul
 |TIME       2  all
 $ onx bench linear.onnx --seconds 0 --level 0 --ops --json 2>/dev/null | grep '"op"\|"calls"' | sort
 |      "calls": 1,

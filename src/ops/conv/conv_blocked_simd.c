@@ -35,7 +35,7 @@ onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     s->hi = onx_call_float(call, "hi");
     if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
     bool each = onx_conv_is_depthwise(&c), blocked = call->in[0]->layout;
-    size_t in = each ? c.groups : c.ic, out = each ? c.groups : c.oc;
+    size_t in = each ? c.groups * c.ic : c.ic, out = each ? c.groups * c.oc : c.oc;
     if (blocked ? call->in[0]->layout != VF || in % VF : out % VF) return ONX_UNSUPPORTED;
     if (call->out[0]) call->out[0]->layout = out % VF ? ONX_LAYOUT_PLAIN : VF;
     s->winograd = out % VF == 0 && wants_winograd(call, &c);

@@ -175,13 +175,13 @@ static onx_status bind_conv(onx_call *call, onx_conv_plan *p) {
 static blocks blocks_in(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->ic,
+                    .channels = each ? c->groups * c->ic : c->ic,
                     .pixels = c->ih * c->iw};
 }
 static blocks blocks_out(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->oc,
+                    .channels = each ? c->groups * c->oc : c->oc,
                     .pixels = c->oh * c->ow};
 }
 
