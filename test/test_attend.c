@@ -11,12 +11,12 @@
 
 /* Views: [batch, head, row, col]; [batch, row, head, col]; [batch, head, col, row]; [n, row, col];
  * a third of [batch, row, 3 * 2 * 5]; key heads that two query heads share. */
-#define BHSD "[0, 1,0,1,-1, 1,1,1,-1, 1,2,1,-1, 1,3,1,-1]"
-#define BSHD "[0, 1,0,1,-1, 1,2,1,-1, 1,1,1,-1, 1,3,1,-1]"
-#define BHDS "[0, 1,0,1,-1, 1,1,1,-1, 1,3,1,-1, 1,2,1,-1]"
-#define NSD "[0, 1,0,1,-1, 0, 1,1,1,-1, 1,2,1,-1]"
-#define PACKED(start) "[3, 0, 0, " start ", 1,0,1,-1, 1,2,5,2, 1,1,1,-1, 1,2,1,5]"
-#define SHARED "[0, 1,0,1,-1, 2,1,1,-1,0,0,2, 1,2,1,-1, 1,3,1,-1]"
+#define BHSD "[0, 1,0,0,1,-1, 1,1,1,1,-1, 1,2,2,1,-1, 1,3,3,1,-1]"
+#define BSHD "[0, 1,0,0,1,-1, 1,2,2,1,-1, 1,1,1,1,-1, 1,3,3,1,-1]"
+#define BHDS "[0, 1,0,0,1,-1, 1,1,1,1,-1, 1,3,3,1,-1, 1,2,2,1,-1]"
+#define NSD "[0, 1,0,0,1,-1, 0, 1,1,1,1,-1, 1,2,2,1,-1]"
+#define PACKED(start) "[3, 0, 0, " start ", 1,0,0,1,-1, 1,2,2,5,2, 1,1,1,1,-1, 1,2,2,1,5]"
+#define SHARED "[0, 1,0,0,1,-1, 2,1,1,1,-1,0,0,0,2, 1,2,2,1,-1, 1,3,3,1,-1]"
 #define VIEWS(q, k, v, y) "q = " q ", k = " k ", v = " v ", y = " y
 
 static const struct {

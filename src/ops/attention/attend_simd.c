@@ -257,7 +257,9 @@ static void finish(const job *j, float *turned, const running *r, size_t rows, i
     size_t n = (size_t)j->plan->p.v_head;
     for (int v = 0; v < nv; v++) {
         vf inverse = 1.0f / r->sum[v];
-        vi good = j->state->guard ? r->sum[v] > 0.0f : vi_set(-1);
+        vi good = j->state->guard == 1   ? r->sum[v] > 0.0f
+                  : j->state->guard == 2 ? r->sum[v] != 0.0f
+                                         : vi_set(-1);
         for (size_t i = 0; i < n; i++) {
             float *at = turned + i * LANES + v * VF;
             vf_store(at, vf_select(good, vf_load(at) * inverse, vf_zero()));
@@ -401,7 +403,7 @@ static void run_row(const job *j, int64_t b, int64_t h, float *scratch) {
         add_values(s, n, v + (size_t)key * row, row, factor, v_head, y);
     }
     float *to = j->y + onx_strides_head(&p->y, b, h);
-    bool good = !j->state->guard || sum > 0;
+    bool good = !onx_fused_guards(j->state, (double)sum);
     for (size_t i = 0; i < v_head; i++) {
         float x = good ? y[i] / sum : 0;
         memcpy(to + i * p->y.dims[ONX_VIEW_COL].fast, &x, sizeof x);
