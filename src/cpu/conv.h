@@ -4,9 +4,8 @@
  *
  *     plain    [n][c][h][w]            blocked    [n][ceil(c/b)][h][w][b]
  *
- * Lanes past the last channel exist in memory; they are read as inputs (against weights of zero, so
- * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a
- * new block.
+ * Lanes past the last channel exist in memory; as inputs they may be anything and reach no other
+ * lane, as outputs they are written. With groups, each group begins a new block.
  *
  * Three algorithms share one interface: `direct` reads a blocked input, `plain` a plain one (the
  * first layer of a network, few channels), `depthwise` has one channel per group. The work is cut
@@ -28,12 +27,13 @@ typedef struct onx_conv {
     size_t n, groups, ic, oc; /* ic, oc: channels per group */
     size_t ih, iw, oh, ow, kh, kw;
     size_t sh, sw, dh, dw, top, left;
+    size_t ic_lack, oc_lack; /* so many channels of the last group there are not: below b */
 } onx_conv;
 
 typedef struct onx_conv_args {
     const float *x;        /* as the algorithm reads it */
     const float *w;        /* packed */
-    const float *bias;     /* [groups*oc], or NULL */
+    const float *bias;     /* [groups*oc - oc_lack], or NULL */
     const float *residual; /* as y, added before the clamp; may be y itself; or NULL */
     float lo, hi;          /* y is clamped to these; NaN stays NaN */
     float *y;              /* [n][groups*ceil(oc/b)][oh][ow][b] */

@@ -17,7 +17,8 @@ static onx_status concat_init(onx_call *call) {
 static bool fits(const onx_call *call, size_t index, size_t axis) {
     const onx_operand *first = call->in[0], *in = call->in[index];
     bool same = in && in->dtype == first->dtype && in->rank == first->rank &&
-                in->layout == first->layout && (!in->layout || axis == 1);
+                in->layout == first->layout &&
+                (!in->layout || (axis == 1 && in->dims[1] % in->layout == 0));
     for (size_t i = 0; same && i < in->rank; i++) same = i == axis || in->dims[i] == first->dims[i];
     return same;
 }

@@ -22,6 +22,8 @@ typedef struct onx_conv_state {
     int64_t groups;
     size_t bias;          /* the input */
     float lo, hi;         /* the result is clamped to these, in ConvBlocked */
+    bool blocked;         /* the input is in blocks */
+    size_t merged;        /* so many groups are computed as one, with zeros between them; 0: one */
     bool winograd;        /* weights are packed for that, too (conv_blocked_simd.c) */
     const onx_tile *tile; /* the program of ConvBlocked, or NULL */
 } onx_conv_state;

@@ -6,9 +6,7 @@
  *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the
  *                         y  = FromBlocked(y')             node that made x, or from a ToBlocked
  *
- * Channels that are not whole blocks stay plain: ConvBlocked reads a plain x, or writes a plain y.
- *
- * In the end the ways back that nobody takes are removed. What follows a convolution and can be
+ * ConvBlocked reads a plain x where that has few channels and no twin yet. In the end the ways back that nobody takes are removed. What follows a convolution and can be
  * done while its result is stored goes into it:
  *
  *     Add(y, r)           ConvBlocked(x', W, B, r')         of equal shapes
@@ -20,6 +18,8 @@
 
 #include <math.h>
 #include <stdio.h>
+
+enum { MERGED_MAX = 4 }; /* groups */
 
 typedef struct blocked {
     onx_pass_ctx *ctx;
@@ -86,49 +86,42 @@ static bool is_image(const onx_pass_ctx *ctx, const onx_value *value) {
 
 /* ─ Convolution ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Can the channels be cut into blocks? `plain`: not those of the input; `whole`: those of the
- * output can. */
-static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t groups, bool *plain,
-                         bool *whole) {
-    int64_t block = (int64_t)ctx->block, out = onx_tensor_dim(w, 0), in = onx_tensor_dim(w, 1);
-    if (groups < 1 || out < 1 || in < 1 || out % groups) return false;
-    *plain = groups == 1 && in % block != 0;
-    *whole = out % block == 0;
-    if (groups == 1) return *whole || !*plain;
-    if (in == 1 && out == groups) return *whole; /* one channel to each */
-    return in % block == 0 && out / groups % block == 0;
+/* Can the groups be cut into blocks? Narrow ones are merged (`merge`: if the weights are there to be
+ * packed), at the cost of products with zero; the last block need not be full where they make one. */
+static bool groups_fit(int64_t block, int64_t groups, int64_t in, int64_t out, bool merge) {
+    int64_t m = 1, most = merge ? MERGED_MAX : 1;
+    if (groups == 1 || (in == 1 && out == 1)) return true;
+    while (m < most && (m * in % block || m * out % block)) m *= 2;
+    if (m * in % block || m * out % block) return false;
+    return groups % m == 0 || (m * in == block && m * out == block);
 }
 
-static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, bool *plain,
-                      bool *whole) {
+static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
     const onx_value *x = onx_node_input(node, 0), *bias = onx_node_input(node, 2);
     const onx_tensor *w = onx_pass_constant(ctx, onx_node_input(node, 1));
     if (!w || onx_tensor_dtype(w) != ONX_DTYPE_F32 || onx_tensor_rank(w) != 4) return false;
     if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32) return false;
+    int64_t groups = onx_op_int(op, node, "group"), out = onx_tensor_dim(w, 0);
+    int64_t channels = onx_tensor_dim(w, 1);
+    if (groups < 1 || out < 1 || channels < 1 || out % groups) return false;
     return is_image(ctx, x) && is_image(ctx, onx_node_output(node, 0)) &&
-           channels_fit(ctx, w, onx_op_int(op, node, "group"), plain, whole);
+           groups_fit((int64_t)ctx->block, groups, channels, out / groups,
+                      !onx_node_input(node, 1)->def);
 }
 
-/* The channels of the result are not whole blocks: it is plain, but a blocked input is read. */
-static onx_status read_blocked(blocked *b, onx_node *node, bool *done) {
-    onx_value *x = twin_of(b, onx_node_input(node, 0));
-    if (!x) return ONX_OK;
-    *done = true;
-    b->ctx->changes++;
-    ONX_TRY(onx_node_set_input(node, 0, x, b->ctx->diag));
-    onx_status status = onx_node_set_op(node, ONX_INTERNAL "::ConvBlocked");
-    return status ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
+/* Has the input few channels, and is it plain? Then it is read as it is. */
+static bool reads_plain(const blocked *b, const onx_node *node, const onx_op *op) {
+    const onx_tensor *w = onx_pass_constant(b->ctx, onx_node_input(node, 1));
+    return !twin_of(b, onx_node_input(node, 0)) && onx_op_int(op, node, "group") == 1 &&
+           onx_tensor_dim(w, 1) < (int64_t)b->ctx->block;
 }
 
 static onx_status visit_conv(blocked *b, onx_node *node, const onx_op *op, bool *done) {
-    bool plain, whole;
     onx_value *in[3];
-    if (!onx_pass_is(op, "Conv") || node->input.n > 3 ||
-        !conv_fits(b->ctx, node, op, &plain, &whole))
+    if (!onx_pass_is(op, "Conv") || node->input.n > 3 || !conv_fits(b->ctx, node, op))
         return ONX_OK;
-    if (!whole) return read_blocked(b, node, done);
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
-    if (!plain) ONX_TRY(need_twin(b, in[0], node, &in[0]));
+    if (!reads_plain(b, node, op)) ONX_TRY(need_twin(b, in[0], node, &in[0]));
     *done = true;
     return replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true);
 }
@@ -255,10 +248,22 @@ static int64_t size_from_end(const onx_pass_ctx *ctx, const onx_value *value, si
     return sym && onx_sym_is_int(sym, &dim) ? dim : -1;
 }
 
-/* Has it no height and width? Then its elements lie in blocks as they lie plain. */
-static bool is_flat(const onx_pass_ctx *ctx, const onx_value *value) {
-    return size_from_end(ctx, value, 0) == 1 && size_from_end(ctx, value, 1) == 1 &&
-           size_from_end(ctx, value, 4) == 1;
+/* Has it no height and width, and one number for all channels, or for each of whole blocks? Then
+ * its elements lie in blocks as they lie plain. */
+static bool is_flat(const blocked *b, const onx_value *value) {
+    int64_t channels = size_from_end(b->ctx, value, 2);
+    return size_from_end(b->ctx, value, 0) == 1 && size_from_end(b->ctx, value, 1) == 1 &&
+           size_from_end(b->ctx, value, 4) == 1 &&
+           (channels == 1 || (channels > 1 && channels % (int64_t)b->ctx->block == 0));
+}
+
+/* One number for each channel, [C, 1, 1] or [N, C, 1, 1], that can be put into blocks. */
+static bool has_channels(const blocked *b, const onx_value *value) {
+    const onx_tensor *constant = onx_pass_constant(b->ctx, value);
+    return (constant && onx_tensor_rank(constant) == 3 ? onx_tensor_dtype(constant) == ONX_DTYPE_F32
+                                                       : is_image(b->ctx, value)) &&
+           size_from_end(b->ctx, value, 0) == 1 && size_from_end(b->ctx, value, 1) == 1 &&
+           size_from_end(b->ctx, value, 2) > 1;
 }
 
 /* Can the operands of the program be used with a blocked result? At least one has its shape. */
@@ -267,10 +272,34 @@ static bool operands_fit(const blocked *b, const onx_fact *out) {
     for (size_t i = 0; i < b->group.program.n_in; i++) {
         const onx_value *value = b->group.in[i];
         bool same = onx_pass_same_shape(onx_pass_fact(b->ctx, value), out);
-        if (same ? !twin_of(b, value) : !is_flat(b->ctx, value)) return false;
+        if (same ? !twin_of(b, value) : !is_flat(b, value) && !has_channels(b, value)) return false;
         full |= same;
     }
     return full;
+}
+
+/* The constant [C, 1, 1] as [1, C, 1, 1]. */
+static onx_status with_batch(blocked *b, const onx_value *value, onx_graph *graph,
+                             onx_value **out) {
+    const onx_tensor *constant = onx_pass_constant(b->ctx, value);
+    int64_t dims[4] = {1, onx_tensor_dim(constant, 0), 1, 1};
+    size_t bytes = (size_t)dims[1] * sizeof(float);
+    float *data = onx_arena_alloc(&b->ctx->arena, bytes);
+    if (!data) return onx_fail_nomem(b->ctx->diag);
+    ONX_TRY(onx_tensor_read_as(constant, ONX_DTYPE_F32, data, bytes, b->ctx->diag));
+    return onx_pass_add_floats(b->ctx, graph, "channels", 4, dims, data, out);
+}
+
+/* The operand of a blocked node in place of `value`. */
+static onx_status operand_for(blocked *b, onx_value *value, onx_node *node, onx_value **out) {
+    const onx_tensor *constant = onx_pass_constant(b->ctx, value);
+    onx_value *twin = twin_of(b, value);
+    bool one = value && size_from_end(b->ctx, value, 2) == 1 && is_flat(b, value);
+    *out = twin && !one ? twin : value;
+    if (twin || !value || is_flat(b, value)) return ONX_OK;
+    if (!constant || onx_tensor_rank(constant) == 4) return need_twin(b, value, node, out);
+    ONX_TRY(with_batch(b, value, node->graph, out));
+    return need_twin(b, *out, node, out);
 }
 
 static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op, bool *done) {
@@ -280,10 +309,8 @@ static onx_status visit_elementwise(blocked *b, onx_node *node, const onx_op *op
     if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node) ||
         !operands_fit(b, out))
         return ONX_OK;
-    for (size_t i = 0; i < node->input.n; i++) {
-        onx_value *value = onx_node_input(node, i), *twin = twin_of(b, value);
-        in[i] = twin ? twin : value;
-    }
+    for (size_t i = 0; i < node->input.n; i++)
+        ONX_TRY(operand_for(b, onx_node_input(node, i), node, &in[i]));
     *done = true;
     return replace(b, node, op->name, node->input.n, in, true);
 }
@@ -295,7 +322,9 @@ static onx_status visit_concat(blocked *b, onx_node *node, const onx_op *op, boo
     onx_value **in = onx_arena_array(&b->ctx->arena, n, sizeof(onx_value *));
     if (!in) return onx_fail_nomem(b->ctx->diag);
     for (size_t i = 0; i < n; i++)
-        if (!(in[i] = twin_of(b, onx_node_input(node, i)))) return ONX_OK;
+        if (!(in[i] = twin_of(b, onx_node_input(node, i))) ||
+            size_from_end(b->ctx, onx_node_input(node, i), 2) % (int64_t)b->ctx->block)
+            return ONX_OK;
     *done = true;
     return replace(b, node, op->name, n, in, true);
 }
