@@ -676,6 +676,56 @@ TEST(blocked_rows) {
     }
 }
 
+/* Channels put together, taken apart and in another order: from two images of 19 and 37. */
+TEST(channels) {
+    enum { N = 2, A = 19, B = 37, PIXELS = 5 * 7 };
+    static const struct {
+        int64_t first, step, n;
+    } cases[] = {{0, 1, A + B}, {0, 1, 16},   {16, 1, 3}, {A, 1, B},
+                 {5, 1, 40},    {55, -1, 56}, {1, 2, 28}, {3, 17, 4}};
+    EACH_TIER(t) {
+        onx_operand a = filled("2,19,5,7", 1), b = filled("2,37,5,7", 2);
+        kernel_result to[2] = {0};
+        for (int i = 0; i < 2; i++) {
+            to[i] = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                               (onx_operand *[]){i ? &b : &a}, 0);
+            REQUIRE(ran(&to[i]));
+            spoil_lanes(&to[i].out[0]);
+        }
+        for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+            char node[1000];
+            int at = snprintf(node, sizeof node, "y = onx.internal.Channels<sizes=[19,37], from=[");
+            for (int64_t k = 0; k < cases[i].n; k++)
+                at += snprintf(node + at, sizeof node - (size_t)at, "%s%d", k ? "," : "",
+                               (int)(cases[i].first + k * cases[i].step));
+            (void)snprintf(node + at, sizeof node - (size_t)at, "]>(a, b)");
+            kernel_result got = kernel_run(t->name, 22, node, 2,
+                                           (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);
+            REQUIRE(ran(&got));
+            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                            (onx_operand *[]){&got.out[0]}, 0);
+            REQUIRE(ran(&back));
+            size_t wrong = 0;
+            for (size_t k = 0; k < (size_t)back.out[0].count; k++) {
+                size_t image = k / PIXELS / (size_t)cases[i].n;
+                size_t c =
+                    (size_t)(cases[i].first + (int64_t)(k / PIXELS) % cases[i].n * cases[i].step);
+                const float *from = c < A ? (float *)a.data + (image * A + c) * PIXELS
+                                          : (float *)b.data + (image * B + c - A) * PIXELS;
+                wrong += ((float *)back.out[0].data)[k] != from[k % PIXELS];
+            }
+            CHECK_EQ(wrong, 0);
+            kernel_free(&got), kernel_free(&back);
+        }
+        kernel_result bad =
+            kernel_run(t->name, 22, "y = onx.internal.Channels<sizes=[19,37], from=[56]>(a, b)", 2,
+                       (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);
+        CHECK_EQ(bad.status, ONX_INVALID);
+        kernel_free(&bad), kernel_free(&to[0]), kernel_free(&to[1]);
+        free(a.data), free(b.data);
+    }
+}
+
 /* Residual and clamp: what Conv, Add and Clip give. */
 TEST(residual_and_clamp) {
     EACH_TIER(t) {
@@ -855,5 +905,5 @@ TEST(backend) {
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
-                  E(blocked_rows) E(residual_and_clamp) E(program) E(blocked_not_finite)
+                  E(blocked_rows) E(channels) E(residual_and_clamp) E(program) E(blocked_not_finite)
                       E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

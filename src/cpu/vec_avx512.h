@@ -32,6 +32,9 @@ static inline vf vf_float(vi a) {
 static inline vf vf_select(vi m, vf a, vf b) {
     return (vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m), (__m512)b, (__m512)a);
 }
+static inline vf vf_permute(vf a, vi lanes) {
+    return (vf)_mm512_permutexvar_ps((__m512i)lanes, (__m512)a);
+}
 static inline bool vf_any(vi m) {
     return _mm512_movepi32_mask((__m512i)m) != 0;
 }
