@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum { CLI_OK = 0, CLI_BAD = 1, CLI_USAGE = 2 };
-enum { CLI_OPTIONS = 16 }; /* of one command, at most */
+enum { CLI_OPTIONS = 24 }; /* of one command, at most */
 
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -57,8 +57,8 @@ struct cli_command {
 };
 
 extern const cli_command cli_info, cli_print, cli_check, cli_infer, cli_convert, cli_extract,
-    cli_merge, cli_inline, cli_rename, cli_dims_cmd, cli_strip, cli_constants, cli_code, cli_tensor,
-    cli_run, cli_conform, cli_diff, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
+    cli_merge, cli_inline, cli_rename, cli_dims_cmd, cli_strip, cli_optimize, cli_constants,
+    cli_code, cli_tensor, cli_run, cli_conform, cli_diff, cli_bench, cli_plan, cli_ops, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 
@@ -76,6 +76,8 @@ const char *cli_next_value(const cli_args *args, size_t option, size_t *at);
 bool cli_get_number(const cli_args *args, size_t option, uint64_t *out);
 bool cli_get_real(const cli_args *args, size_t option, double *out);
 bool cli_get_format(const cli_args *args, size_t option, onx_format *out);
+/* All values of an option, as one list with commas; false, after saying so, if it does not fit. */
+bool cli_get_list(const cli_args *args, size_t option, char *out, size_t size);
 /* The one of `names` that a value is, as its place; names end with NULL. */
 bool cli_get_choice(const cli_args *args, size_t option, const char *const *names, size_t *out);
 

@@ -38,6 +38,7 @@ static const cli_option options[] = {
 typedef struct conforming {
     const cli_args *args;
     conform_how how;
+    runner_passes passes;
     double rtol, atol;
     regex_t filter;
     conform_cases cases;
@@ -62,7 +63,7 @@ static int read_filter(conforming *c) {
 
 static int read_options(conforming *c) {
     const cli_args *args = c->args;
-    if (!runner_session_options(args, CONFORM_THREADS, &c->how.session) ||
+    if (!runner_session_options(args, CONFORM_THREADS, &c->passes, &c->how.session) ||
         !cli_get_real(args, CONFORM_RTOL, &c->rtol) ||
         !cli_get_real(args, CONFORM_ATOL, &c->atol) ||
         !cli_get_format(args, CONFORM_THROUGH, &c->how.through))

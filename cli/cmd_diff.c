@@ -215,7 +215,7 @@ static int read_ways(diff *d) {
     const cli_args *args = d->r.args;
     onx_session_options base;
     d->tolerance.rtol = -1;
-    if (!runner_session_options(args, RUNNER_THREADS, &base) ||
+    if (!runner_session_options(args, RUNNER_THREADS, &d->r.passes, &base) ||
         !cli_get_real(args, DIFF_RTOL, &d->tolerance.rtol) ||
         !cli_get_real(args, DIFF_ATOL, &d->tolerance.atol))
         return CLI_USAGE;
@@ -247,7 +247,8 @@ const cli_command cli_diff = {
     "Runs a model in two ways, A and B, with the same inputs, and compares what the nodes compute, "
     "one by\n"
     "one. Each of A and B is a list of settings, or a folder of recorded values:\n"
-    "  level=0              optimization, 0 to 2\n"
+    "  level=0              optimization, 0 to 3\n"
+    "  disable=fold+cse     without these passes, 'onx optimize --list'; or enable=\n"
     "  cpu=base             at most this instruction set\n"
     "  threads=1            as many threads\n"
     "  provider=cpu         run there\n"

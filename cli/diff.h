@@ -10,7 +10,7 @@ typedef struct diff_way {
     const char *text;            /* "level=0,cpu=base", or the path of a folder */
     bool folder;                 /* of recorded values */
     onx_session_options session; /* else */
-    char cpu[16], providers[64];
+    char cpu[16], providers[64], disable[200], enable[200];
 } diff_way;
 
 /* Read what was typed: a folder that is there, or settings that change those of `base`. CLI_OK, or

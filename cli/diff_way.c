@@ -27,7 +27,7 @@ static bool set_provider(diff_way *way, const char *value) {
 }
 
 static bool set_level(diff_way *way, const char *value) {
-    if (strlen(value) != 1 || *value < '0' || *value > '2') return false;
+    if (strlen(value) != 1 || *value < '0' || *value > '3') return false;
     way->session.level = (onx_level)(ONX_LEVEL_NONE + (*value - '0'));
     return true;
 }
@@ -39,19 +39,37 @@ static bool set_threads(diff_way *way, const char *value) {
     return *value >= '0' && *value <= '9' && !*end && n < 10000;
 }
 
+/* "fold+cse", for a comma ends a setting. */
+static bool set_names(char *to, size_t size, const char *value, const char **out) {
+    if (!set_text(to, size, value, out)) return false;
+    for (char *plus; (plus = strchr(to, '+'));) *plus = ',';
+    return true;
+}
+
+static bool set_disable(diff_way *way, const char *value) {
+    return set_names(way->disable, sizeof way->disable, value, &way->session.disable);
+}
+
+static bool set_enable(diff_way *way, const char *value) {
+    return set_names(way->enable, sizeof way->enable, value, &way->session.enable);
+}
+
 static bool set_dynamic(diff_way *way, const char *value) {
     way->session.dynamic = true;
+    return !*value;
+}
+
+static bool set_fast(diff_way *way, const char *value) {
+    way->session.numerics = ONX_NUMERICS_FAST;
     return !*value;
 }
 
 static const struct {
     const char *name;
     bool (*set)(diff_way *way, const char *value);
-} settings[] = {{"cpu", set_cpu},
-                {"level", set_level},
-                {"threads", set_threads},
-                {"provider", set_provider},
-                {"dynamic", set_dynamic}};
+} settings[] = {{"cpu", set_cpu},           {"level", set_level},     {"threads", set_threads},
+                {"provider", set_provider}, {"disable", set_disable}, {"enable", set_enable},
+                {"dynamic", set_dynamic},   {"fast", set_fast}};
 
 /* One "name=value", or a name alone. */
 static bool apply(diff_way *way, char *text) {
@@ -76,7 +94,7 @@ int diff_way_read(const cli_command *command, const char *text, const onx_sessio
     return cli_usage(
         command,
         "'%s' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA "
-        "level=0..2 threads=N provider=NAME dynamic)",
+        "level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic fast)",
         text);
 }
 

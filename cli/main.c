@@ -18,6 +18,7 @@ static const cli_command *const commands[] = {
     &cli_rename,
     &cli_dims_cmd,
     &cli_strip,
+    &cli_optimize,
     &cli_constants,
     &cli_code,
     &cli_tensor,

@@ -169,6 +169,16 @@ bool cli_get_format(const cli_args *args, size_t option, onx_format *out) {
     return true;
 }
 
+bool cli_get_list(const cli_args *args, size_t option, char *out, size_t size) {
+    size_t at = 0, used = 0;
+    *out = '\0';
+    for (const char *value; (value = cli_next_value(args, option, &at)) && used < size;)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "", value);
+    if (used < size) return true;
+    cli_usage(args->command, "--%s: too many names", args->command->options[option].name);
+    return false;
+}
+
 bool cli_get_choice(const cli_args *args, size_t option, const char *const *names, size_t *out) {
     const char *text = args->values[option];
     char list[256] = "one of";

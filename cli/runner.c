@@ -27,13 +27,16 @@ int64_t runner_size(const runner *r, const char *dim) {
 
 /* ── The session ─────────────────────────────────────────────────────────────────────────────── */
 
-bool runner_session_options(const cli_args *args, size_t first, onx_session_options *out) {
-    static const char *const levels[] = {"0", "1", "2", NULL};
-    size_t level = 2;
+bool runner_session_options(const cli_args *args, size_t first, runner_passes *passes,
+                            onx_session_options *out) {
+    static const char *const levels[] = {"0", "1", "2", "3", NULL};
+    size_t level = 3;
     uint64_t threads = 0, memory = 0;
     if (!cli_get_number(args, first, &threads) ||
         !cli_get_choice(args, first + 2, levels, &level) ||
-        !cli_get_number(args, first + 3, &memory))
+        !cli_get_number(args, first + 3, &memory) ||
+        !cli_get_list(args, first + 5, passes->disable, sizeof passes->disable) ||
+        !cli_get_list(args, first + 6, passes->enable, sizeof passes->enable))
         return false;
     *out = ONX_INIT(onx_session_options);
     out->threads = (size_t)threads;
@@ -41,6 +44,9 @@ bool runner_session_options(const cli_args *args, size_t first, onx_session_opti
     out->level = (onx_level)(ONX_LEVEL_NONE + level);
     out->memory_limit = (size_t)memory;
     out->providers = args->values[first + 4];
+    out->disable = passes->disable;
+    out->enable = passes->enable;
+    if (args->values[first + 7]) out->numerics = ONX_NUMERICS_FAST;
     return true;
 }
 
@@ -53,7 +59,7 @@ int runner_open(const cli_args *args, bool pin_all, runner *out) {
     if (status == CLI_OK)
         status = cli_sizes_read(args, RUNNER_SET, onx_model_graph(out->model), &out->sizes);
     if (status != CLI_OK) return status;
-    if (!runner_session_options(args, RUNNER_THREADS, &options)) return CLI_USAGE;
+    if (!runner_session_options(args, RUNNER_THREADS, &out->passes, &options)) return CLI_USAGE;
     options.n_sizes = out->sizes.n;
     options.sizes = out->sizes.sizes;
     options.pin_all = pin_all;

@@ -16,6 +16,9 @@ enum {
     RUNNER_LEVEL,
     RUNNER_MEMORY,
     RUNNER_PROVIDER,
+    RUNNER_DISABLE,
+    RUNNER_ENABLE,
+    RUNNER_FAST,
     RUNNER_OPTIONS, /* a command's own ones begin here */
 };
 #define RUNNER_ROWS                                                                                \
@@ -28,17 +31,25 @@ enum {
     {"threads", 0, "N", "as many threads (as many as the process may use)"},                       \
         {"cpu", 0, "ISA",                                                                          \
          "at most this instruction set: base, avx2, avx512, vnni, bf16, amx, neon"},               \
-        {"level", 0, "N", "optimization: 0 none, 1 portable rewrites, 2 all (2)"},                 \
-        {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"}, {     \
-        "provider", 0, "NAME", "run there, or on the next of a list: cpu"                          \
+        {"level", 0, "N", "optimization: 0 none, 1 exact, 2 extended, 3 all (3)"},                 \
+        {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"},       \
+        {"provider", 0, "NAME", "run there, or on the next of a list: cpu"},                       \
+        {"disable", 0, "PASS", "without this pass ('onx optimize --list'); may be repeated"},      \
+        {"enable", 0, "PASS", "with this pass, whatever the level; may be repeated"}, {            \
+        "fast", 0, NULL, "products of floats may be made in bfloat16, where the machine can"       \
     }
+
+typedef struct runner_passes { /* lists of names that the options of a session refer to */
+    char disable[512], enable[512];
+} runner_passes;
 
 typedef struct runner {
     const cli_args *args;
     onx_model *model;
     onx_session *session;
     cli_sizes sizes; /* of --set */
-    double load_ms;  /* to load the model and to make the session */
+    runner_passes passes;
+    double load_ms; /* to load the model and to make the session */
 } runner;
 
 /* The model of the first file, and a session for it. CLI_OK, or an exit status, after saying why;
@@ -46,8 +57,10 @@ typedef struct runner {
 int runner_open(const cli_args *args, bool pin_all, runner *out);
 void runner_close(runner *r);
 /* Options for a session, from those of RUNNER_SESSION_ROWS, which begin at place `first` of the
- * command's table. False, after saying so, when they make no sense. */
-bool runner_session_options(const cli_args *args, size_t first, onx_session_options *out);
+ * command's table. `passes` must live as long as they. False, after saying so, when they make no
+ * sense. */
+bool runner_session_options(const cli_args *args, size_t first, runner_passes *passes,
+                            onx_session_options *out);
 /* Of --set; -1: not given. */
 int64_t runner_size(const runner *r, const char *dim);
 double runner_now(void); /* milliseconds */

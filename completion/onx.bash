@@ -19,7 +19,7 @@ _onx() {
         esac
         case $prev in
             --cpu) words='base avx2 avx512 neon' ;;
-            --level) words='0 1 2' ;;
+            --level) words='0 1 2 3' ;;
             --inputs | --output-dir) files=/ ;; # folders alone
             --input) files=$data ;;
             --set | --seed | --threads | --seconds) return ;;
@@ -35,7 +35,7 @@ _onx() {
             case ${COMP_WORDS[1]} in
                 help) words=$("$onx" help --list-options 2>/dev/null) ;;
                 tensor) files=$data ;;
-                info | print | convert | extract | merge | rename | dims | strip | constants | infer | run | bench | plan) files=$models ;;
+                info | print | convert | extract | merge | rename | dims | strip | optimize | constants | infer | run | bench | plan) files=$models ;;
             esac
         fi
         [[ $cur == -* ]] && words=$("$onx" help --list-options "${COMP_WORDS[1]}" 2>/dev/null) files=

@@ -1321,6 +1321,56 @@ typedef struct onx_dims_options {
 ONX_API onx_status onx_model_set_dims(onx_model *model, const onx_dims_options *options,
                                       onx_diag *diag);
 
+/* ─ Optimizing ───────────────────────────────────────────────────────────────────────────────── */
+
+/* What may be done to a model so that it runs faster. */
+typedef enum onx_level {
+    ONX_LEVEL_DEFAULT,  /* all of it */
+    ONX_LEVEL_NONE,     /* 0: the graph as it is, node by node */
+    ONX_LEVEL_BASIC,    /* 1: what is left computes the same bits: constants, dead nodes */
+    ONX_LEVEL_EXTENDED, /* 2: and other arithmetic with the same meaning: scales into weights */
+    ONX_LEVEL_ALL,      /* 3: and several nodes as one operator; in a session also what only the
+                           engine knows: fusion, layouts, packed weights */
+} onx_level;
+
+typedef struct onx_pass_info {
+    const char *name, *summary;
+    onx_level level; /* that it begins at */
+    bool portable;   /* ONNX in and out; else it is for sessions alone */
+} onx_pass_info;
+
+/* The passes of the optimizer, in their order; false after the last one. */
+ONX_API bool onx_pass_at(size_t index, onx_pass_info *out);
+
+typedef struct onx_optimize_options {
+    size_t size;
+    onx_level level;
+    /* Names of passes, as "fold, cse", that do not run, or run, whatever the level. NULL: none. */
+    const char *disable, *enable;
+    uint64_t fold_limit; /* a constant computed from smaller ones may have as many bytes (1 MiB) */
+    size_t n_keep;       /* values that stay, by name */
+    const char *const *keep;
+    /* Called before a pass goes through the model; NULL: nobody listens. */
+    void (*progress)(void *user, size_t round, const char *pass);
+    /* Called in the end for each pass that ran: how many nodes and initializers it changed or
+     * removed. NULL: nobody listens. */
+    void (*report)(void *user, const onx_pass_info *pass, size_t changed);
+    void *user;
+} onx_optimize_options;
+
+typedef struct onx_optimized { /* in the main graph and those inside it */
+    size_t size;
+    size_t nodes_before, nodes_after, initializers_before, initializers_after;
+    uint64_t bytes_before, bytes_after; /* of initializers */
+} onx_optimized;
+
+/* A model that computes the same with less work, in ONNX that any runtime reads: inputs, outputs and
+ * opsets stay. Results of level BASIC are the same bits; above it they may differ by rounding.
+ * Constants are computed by this library's kernels. A model with training information is only
+ * copied. Payloads are shared. `counts` may be NULL. NOT_FOUND: there is no such pass. */
+ONX_API onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options *options,
+                                      onx_model **out, onx_optimized *counts, onx_diag *diag);
+
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_language {
@@ -1361,14 +1411,11 @@ typedef struct onx_session onx_session;
 typedef struct onx_cancel onx_cancel;
 typedef struct onx_profile onx_profile;
 
-typedef enum onx_level {
-    ONX_LEVEL_DEFAULT, /* all of it */
-    ONX_LEVEL_NONE,    /* the graph as it is, node by node */
-    ONX_LEVEL_BASIC,   /* portable rewrites: constant folding, dead nodes, identities */
-    ONX_LEVEL_ALL,     /* and what only the engine knows: fusion, layouts, packed weights */
-} onx_level;
-
-/* What may be done to the numbers. Nothing in this build makes use of FAST: both are STRICT. */
+/* What may be done to the numbers. FAST: factors of the products of matrices are rounded to
+ * bfloat16 (8 bits; what is beyond its range becomes infinite), sums stay in float. That is for
+ * MatMul, Gemm and what becomes one of them, in float32, on processors with AVX512-BF16 or AMX; all
+ * else is as with STRICT. Where weights are constant, they take half the memory. Results are the
+ * same whatever the number of threads, but not on another processor. */
 typedef enum onx_numerics {
     ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
     ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
@@ -1412,6 +1459,9 @@ typedef struct onx_session_options {
     /* For tests: fresh memory is filled with this byte; then results that depend on memory which
      * nobody wrote differ. 0: it is not, unless the environment says ONX_POISON=0xA5. */
     uint8_t poison;
+    /* Names of passes, as "fold, cse", that do not run, or run, whatever the level: those of
+     * onx_pass_at, and of the engine's own. NOT_FOUND: there is none of that name. NULL: none. */
+    const char *disable, *enable;
 } onx_session_options;
 
 /* One input or output of a run. Start with zeros. */
@@ -1459,6 +1509,11 @@ ONX_API const char *onx_session_output_name(const onx_session *session, size_t i
 ONX_API const onx_type *onx_session_output_type(const onx_session *session, size_t index);
 ONX_API size_t onx_session_threads(const onx_session *session);
 ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruction set: "avx512" */
+/* Measures the machine, in about a fifth of a second: float operations in a second that the threads
+ * of the session can do at most, with vectors, and bytes that they read and write when they copy
+ * memory. */
+ONX_API onx_status onx_session_peak(const onx_session *session, double *flops, double *bytes,
+                                    onx_diag *diag);
 
 /* The C source of a table of the families of operators that the session uses. A static program that
  * links it before libonx.a has only these, and is small. */
@@ -1487,6 +1542,7 @@ typedef struct onx_profile_event {
     int64_t start_ns, ns;
     int64_t own_ns;  /* of them: without the steps of its subgraphs, which are events themselves */
     size_t bytes;    /* read and written */
+    double flops;    /* operations by definition: 2 for each product; 0: they do not matter */
     uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
 } onx_profile_event;

@@ -4,7 +4,7 @@
 #include "pass_case.h"
 
 static onx_status run(onx_pass_ctx *ctx, const char *name) {
-    return strcmp(name, "all") == 0 ? onx_passes_run(ctx, ONX_LEVEL_BASIC)
+    return strcmp(name, "all") == 0 ? onx_passes_run(ctx, ONX_LEVEL_ALL)
                                     : onx_passes_run_one(ctx, name);
 }
 
@@ -20,8 +20,23 @@ TEST(identity) {
 TEST(fold) {
     check_file("fold.txt", 9);
 }
-TEST(batchnorm) {
-    check_file("batchnorm.txt", 3);
+TEST(absorb) {
+    check_file("absorb.txt", 7);
+}
+TEST(neutral) {
+    check_file("neutral.txt", 3);
+}
+TEST(tied) {
+    check_file("tied.txt", 2);
+}
+TEST(transpose) {
+    check_file("transpose.txt", 6);
+}
+TEST(casts) {
+    check_file("cast.txt", 2);
+}
+TEST(views) {
+    check_file("views.txt", 5);
 }
 TEST(shape) {
     check_file("shape.txt", 4);
@@ -100,5 +115,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(batchnorm) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(transpose) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
               E(cycle))

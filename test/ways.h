@@ -16,6 +16,7 @@ typedef struct way {
 static const way ways[] = {
     {"optimized", ONX_LEVEL_ALL, false, false, 0},
     {"basic", ONX_LEVEL_BASIC, false, false, 0},
+    {"extended", ONX_LEVEL_EXTENDED, false, false, 0},
     {"plain", ONX_LEVEL_NONE, false, false, 0},
     {"dynamic", ONX_LEVEL_ALL, false, true, 0},
     {"plain, dynamic", ONX_LEVEL_NONE, false, true, 0},

@@ -27,13 +27,12 @@ typedef struct onx_conv {
     size_t n, groups, ic, oc; /* ic, oc: channels per group */
     size_t ih, iw, oh, ow, kh, kw;
     size_t sh, sw, dh, dw, top, left;
-    size_t ic_lack, oc_lack; /* so many channels of the last group there are not: below b */
 } onx_conv;
 
 typedef struct onx_conv_args {
     const float *x;        /* as the algorithm reads it */
     const float *w;        /* packed */
-    const float *bias;     /* [groups*oc - oc_lack], or NULL */
+    const float *bias;     /* [groups*oc], or NULL */
     const float *residual; /* as y, added before the clamp; may be y itself; or NULL */
     float lo, hi;          /* y is clamped to these; NaN stays NaN */
     float *y;              /* [n][groups*ceil(oc/b)][oh][ow][b] */

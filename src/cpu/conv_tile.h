@@ -80,16 +80,6 @@ static inline float load_any(const float *p) {
     return v;
 }
 
-/* How many lanes of block `block` of a group (of all images) are channels. */
-static inline size_t lanes_in(const onx_conv *c, size_t group, size_t block) {
-    size_t lack = (group + 1) % c->groups ? 0 : c->ic_lack;
-    return smaller(VF, c->ic - lack - block * VF);
-}
-static inline size_t lanes_out(const onx_conv *c, size_t group, size_t block) {
-    size_t lack = (group + 1) % c->groups ? 0 : c->oc_lack;
-    return smaller(VF, c->oc - lack - block * VF);
-}
-
 /* The ends of a tile of `wide` blocks from output block `block` of group `group` (of all images),
  * beginning at `pixel`. */
 static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, size_t group,
@@ -100,7 +90,7 @@ static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, 
     if (a->residual) e.add = a->residual + at;
     for (size_t j = 0; j < wide && a->bias; j++) {
         e.bias[j] = a->bias + group % c->groups * c->oc + (block + j) * VF;
-        e.lanes[j] = lanes_out(c, group, block + j);
+        e.lanes[j] = smaller(VF, c->oc - (block + j) * VF);
     }
     return e;
 }

@@ -152,7 +152,7 @@ static const onx_function *called(const onx_infer *in) {
 /* A function of the model, which hides an operator; or the operator's inference, or its body. */
 static onx_status ask_callee(onx_infer *in) {
     const onx_function *function = called(in);
-    in->op = function ? NULL : onx_op_of(in->node);
+    in->op = function ? NULL : onx_op_recall(&in->facts->rows, in->node);
     if (function) return onx_infer_call(in, function);
     if (in->op && in->op->infer) return in->op->infer(in);
     return onx_op_has_body(in->op) ? onx_infer_body(in) : ONX_OK;
@@ -321,8 +321,8 @@ onx_status onx_facts_new(const onx_model *model, const onx_facts_options *option
     if (!facts) return onx_fail_nomem(diag);
     *facts = (onx_facts){.ctx = ctx, .model = model};
     onx_arena_init(&facts->arena, ctx);
-    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown,
-                       &facts->losses};
+    onx_map *maps[] = {&facts->facts, &facts->graphs,  &facts->functions,
+                       &facts->rows,  &facts->unknown, &facts->losses};
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_init(maps[i], ctx);
     onx_status status = prepare(facts, options) ? ONX_OK : onx_fail_nomem(diag);
     if (!status && model->graph) status = onx_facts_graph(facts, model->graph, 0, NULL, diag);
@@ -336,8 +336,8 @@ onx_status onx_facts_new(const onx_model *model, const onx_facts_options *option
 
 void onx_facts_free(onx_facts *facts) {
     if (!facts) return;
-    onx_map *maps[] = {&facts->facts, &facts->graphs, &facts->functions, &facts->unknown,
-                       &facts->losses};
+    onx_map *maps[] = {&facts->facts, &facts->graphs,  &facts->functions,
+                       &facts->rows,  &facts->unknown, &facts->losses};
     for (size_t i = 0; i < ONX_COUNT(maps); i++) onx_map_fini(maps[i]);
     onx_callees_free(facts);
     onx_syms_free(facts->syms);

@@ -33,6 +33,7 @@ struct onx_facts {
     onx_map facts;     /* value to onx_fact */
     onx_map graphs;    /* graph inside to size_t: how often it was gone through */
     onx_map functions; /* of the model, by name; others of that name by it and their overload */
+    onx_map rows;      /* of operators that were met */
     onx_map unknown;   /* sizes that nothing is known about: symbol to onx_loss */
     onx_map losses;    /* values of unknown type or rank to onx_loss */
     uint32_t n_unknown;

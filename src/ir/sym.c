@@ -68,15 +68,44 @@ static bool is_full(const onx_syms *syms) {
     return syms->arena.total > ONX_SYM_BYTES;
 }
 
-/* A number, or a name alone. */
-static bool is_simple(const onx_term *terms, size_t n) {
-    return n == 0 || (n == 1 && (terms[0].n == 0 || (terms[0].n == 1 && terms[0].coef == 1)));
+static bool is_name(const onx_term *terms, size_t n) {
+    return n == 1 && terms[0].n == 1 && terms[0].coef == 1;
+}
+
+/* A sum in normal form that is not in the table: `owner` and `key` are where it will be found. */
+static const onx_sym *enter(onx_syms *syms, const onx_term *terms, size_t n, uint32_t depth,
+                            uint32_t size, const void *owner, onx_str key) {
+    size_t bytes = n * sizeof *terms;
+    onx_sym *sym = onx_arena_alloc(&syms->arena, sizeof *sym + bytes + sizeof(int64_t));
+    if (!sym) return out_of_memory(syms);
+    sym->n = (uint32_t)n;
+    sym->depth = depth;
+    sym->size = size;
+    sym->range = onx_terms_range(terms, n);
+    sym->id = syms->next_id++;
+    memcpy(sym->terms, terms, bytes);
+    char *name = (char *)sym->terms + (owner ? bytes : 0);
+    if (owner) memcpy(name, key.data, key.size);
+    key.data = name;
+    return onx_map_put(&syms->polys, owner, key, sym) ? sym : out_of_memory(syms);
+}
+
+/* Most expressions are numbers, which have a short key: their value, under the table itself. */
+const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
+    onx_str key = {(const char *)&value, sizeof value};
+    const onx_sym *sym = onx_map_get(&syms->polys, syms, key);
+    if (sym || value == INT64_MIN) return sym;
+    onx_term term;
+    memset(&term, 0, sizeof term);
+    term.coef = value;
+    return enter(syms, &term, value != 0, 0, 0, syms, key);
 }
 
 const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (!collect_terms(terms, &n) || n > ONX_SYM_TERMS) return NULL;
+    if (n == 0 || (n == 1 && terms[0].n == 0)) return onx_sym_int(syms, n ? terms[0].coef : 0);
     onx_term clean[ONX_SYM_TERMS]; /* padding and unused factors are zero: the bytes are the key */
-    memset(clean, 0, sizeof clean);
+    memset(clean, 0, n * sizeof *clean);
     uint32_t depth = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         if (terms[i].coef == INT64_MIN) return NULL;
@@ -91,22 +120,8 @@ const onx_sym *onx_sym_intern(onx_syms *syms, onx_term *terms, size_t n) {
     if (size > ONX_SYM_SIZE) return NULL;
     onx_str key = {(const char *)clean, n * sizeof *clean};
     onx_sym *sym = onx_map_get(&syms->polys, NULL, key);
-    if (sym || (is_full(syms) && !is_simple(clean, n))) return sym;
-    sym = onx_arena_alloc(&syms->arena, sizeof *sym + key.size);
-    if (!sym) return out_of_memory(syms);
-    sym->n = (uint32_t)n;
-    sym->depth = depth;
-    sym->size = size;
-    sym->range = onx_terms_range(clean, n);
-    sym->id = syms->next_id++;
-    memcpy(sym->terms, clean, key.size);
-    key.data = (const char *)sym->terms;
-    return onx_map_put(&syms->polys, NULL, key, sym) ? sym : out_of_memory(syms);
-}
-
-const onx_sym *onx_sym_int(onx_syms *syms, int64_t value) {
-    onx_term t = {.coef = value};
-    return onx_sym_intern(syms, &t, value != 0);
+    if (sym || (is_full(syms) && !is_name(clean, n))) return sym;
+    return enter(syms, clean, n, depth, size, NULL, key);
 }
 
 static uint32_t deeper(const onx_sym *a, const onx_sym *b) {

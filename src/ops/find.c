@@ -35,17 +35,30 @@ static int64_t imported(const onx_list *imports, onx_str domain, int64_t ir_vers
     return ir_version < 3 && !domain.size ? 1 : 0;
 }
 
-static int64_t seen_by(const onx_node *node, onx_str domain) {
+static const onx_list *imports_of(const onx_node *node) {
     const onx_graph *graph = node->graph;
     while (graph->outer) graph = graph->outer;
-    const onx_list *imports =
-        graph->function ? &graph->function->opset_import : &graph->model->opset_import;
-    return imported(imports, domain, graph->model->ir_version);
+    return graph->function ? &graph->function->opset_import : &graph->model->opset_import;
+}
+
+static int64_t seen_by(const onx_node *node, onx_str domain) {
+    return imported(imports_of(node), domain, node->graph->model->ir_version);
 }
 
 const onx_op *onx_op_of(const onx_node *node) {
     onx_str domain = onx_domain_plain(node->domain);
     return onx_op_lookup(node->msg.doc->ctx, domain, node->op_type, seen_by(node, domain));
+}
+
+const onx_op *onx_op_recall(onx_map *seen, const onx_node *node) {
+    if (onx_domain_plain(node->domain).size || !node->op_type.size) return onx_op_of(node);
+    const onx_list *imports = imports_of(node);
+    const onx_op *op = onx_map_get(seen, imports, node->op_type);
+    if (op) return op;
+    op = onx_op_of(node);
+    /* Without memory it is looked for again the next time. */
+    if (op && !onx_map_put(seen, imports, onx_str_of(op->name), (void *)(uintptr_t)op)) return op;
+    return op;
 }
 
 int64_t onx_op_opset(const onx_node *node) {

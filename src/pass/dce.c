@@ -19,7 +19,7 @@ static bool is_dead(const onx_pass_ctx *ctx, const onx_node *node) {
 static onx_status remove_initializer(onx_pass_ctx *ctx, onx_graph *graph, onx_tensor *values) {
     onx_value *value = values && values->ref ? values->ref->value : NULL;
     if (!value || value->input || is_wanted(ctx, value)) return ONX_OK;
-    ctx->changes++;
+    ctx->changes++, ctx->touched++;
     return onx_graph_remove_initializer(graph, value, ctx->diag);
 }
 

@@ -5,13 +5,55 @@
 
 enum { MAX_ROUNDS = 8 }; /* each takes linear time; real models need two or three */
 
-#define ONX_PASS_EXTERN(name) extern onx_pass_fn onx_pass_##name;
+#define ONX_PASS_EXTERN(name, level, summary) extern onx_pass_fn onx_pass_##name;
 ONX_PASSES(ONX_PASS_EXTERN, ONX_PASS_EXTERN)
 
 static const onx_pass passes[] = {
-#define ONX_PASS_OUTER(name) {#name, onx_pass_##name, false},
-#define ONX_PASS_INNER(name) {#name, onx_pass_##name, true},
+#define ONX_PASS_OUTER(name, level, summary)                                                       \
+    {#name, onx_pass_##name, false, ONX_LEVEL_##level, summary},
+#define ONX_PASS_INNER(name, level, summary)                                                       \
+    {#name, onx_pass_##name, true, ONX_LEVEL_##level, summary},
     ONX_PASSES(ONX_PASS_OUTER, ONX_PASS_INNER)};
+
+const onx_pass *onx_passes_at(size_t index) {
+    return index < ONX_COUNT(passes) ? &passes[index] : NULL;
+}
+
+/* ─ Names ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The next name of "fold, cse", after `*at`; an empty one in the end. */
+static onx_str next_name(const char **at) {
+    const char *p = *at + strspn(*at, ", ");
+    size_t size = strcspn(p, ", ");
+    *at = p + size;
+    return (onx_str){p, size};
+}
+
+static bool is_listed(const char *list, const char *name) {
+    for (onx_str word; list && (word = next_name(&list)).size;)
+        if (onx_str_is(word, name)) return true;
+    return false;
+}
+
+bool onx_passes_has(onx_str name) {
+    for (size_t i = 0; i < ONX_COUNT(passes); i++)
+        if (onx_str_is(name, passes[i].name)) return true;
+    return false;
+}
+
+onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name), onx_diag *diag) {
+    for (onx_str name; list && (name = next_name(&list)).size;)
+        if (!is_name(name))
+            return onx_fail(diag, ONX_NOT_FOUND, "there is no pass '%.*s'", ONX_FMT(name));
+    return ONX_OK;
+}
+
+bool onx_pass_wanted(const onx_pass_ctx *ctx, const onx_pass *pass, onx_level level) {
+    if (is_listed(ctx->disable, pass->name)) return false;
+    return pass->level <= level || is_listed(ctx->enable, pass->name);
+}
+
+/* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The graph after `graph` in the tree below `top`: graphs before those inside them. */
 static onx_graph *graph_next(const onx_graph *top, const onx_graph *graph) {
@@ -35,7 +77,8 @@ onx_status onx_pass_begin(onx_pass_ctx *ctx) {
     onx_context *memory = ctx->model->msg.doc->ctx;
     onx_arena_init(&ctx->arena, memory);
     onx_map_init(&ctx->inherits, memory);
-    ctx->changes = 0;
+    onx_map_init(&ctx->rows, memory);
+    ctx->changes = ctx->touched = 0;
     if (!ctx->fold_bytes) ctx->fold_bytes = (size_t)1 << 20;
     ctx->growth = growth_of(ctx);
     onx_graph *top = ctx->model->graph;
@@ -44,6 +87,7 @@ onx_status onx_pass_begin(onx_pass_ctx *ctx) {
 }
 
 void onx_pass_end(onx_pass_ctx *ctx) {
+    onx_map_fini(&ctx->rows);
     onx_map_fini(&ctx->inherits);
     onx_arena_fini(&ctx->arena);
 }
@@ -73,19 +117,31 @@ static onx_status refresh(onx_pass_ctx *ctx) {
     return ONX_OK;
 }
 
-static onx_status run_rounds(onx_pass_ctx *ctx) {
-    for (int round = 0; round < MAX_ROUNDS; round++) {
+static onx_status run_round(onx_pass_ctx *ctx, onx_level level, size_t round) {
+    for (size_t i = 0; i < ONX_COUNT(passes); i++) {
+        size_t before = ctx->touched;
+        if (!onx_pass_wanted(ctx, &passes[i], level)) continue;
+        if (ctx->progress) ctx->progress(ctx->user, round, passes[i].name);
+        ONX_TRY(onx_pass_apply(ctx, &passes[i]));
+        if (ctx->counts) ctx->counts[i] += ctx->touched - before;
+    }
+    return ONX_OK;
+}
+
+static onx_status run_rounds(onx_pass_ctx *ctx, onx_level level) {
+    for (size_t round = 0; round < MAX_ROUNDS; round++) {
         size_t before = ctx->changes;
-        for (size_t i = 0; i < ONX_COUNT(passes); i++) ONX_TRY(onx_pass_apply(ctx, &passes[i]));
+        ONX_TRY(run_round(ctx, level, round));
         if (ctx->changes == before) break;
         ONX_TRY(refresh(ctx));
     }
     return ONX_OK;
 }
 
-static onx_status run_one(onx_pass_ctx *ctx, const onx_pass *pass) {
+/* The one pass, or those of the level. */
+static onx_status run_some(onx_pass_ctx *ctx, const onx_pass *pass, onx_level level) {
     onx_status status = onx_pass_begin(ctx);
-    if (!status) status = pass ? onx_pass_apply(ctx, pass) : run_rounds(ctx);
+    if (!status) status = pass ? onx_pass_apply(ctx, pass) : run_rounds(ctx, level);
     onx_pass_end(ctx);
     return status;
 }
@@ -96,12 +152,13 @@ static bool is_open(const onx_pass_ctx *ctx) {
 }
 
 onx_status onx_passes_run(onx_pass_ctx *ctx, onx_level level) {
-    return level == ONX_LEVEL_NONE || !is_open(ctx) ? ONX_OK : run_one(ctx, NULL);
+    bool any = level > ONX_LEVEL_NONE || ctx->enable;
+    return any && is_open(ctx) ? run_some(ctx, NULL, level) : ONX_OK;
 }
 
 onx_status onx_passes_run_one(onx_pass_ctx *ctx, const char *name) {
     for (size_t i = 0; i < ONX_COUNT(passes); i++)
         if (strcmp(passes[i].name, name) == 0)
-            return is_open(ctx) ? run_one(ctx, &passes[i]) : ONX_OK;
+            return is_open(ctx) ? run_some(ctx, &passes[i], ONX_LEVEL_ALL) : ONX_OK;
     return onx_fail(ctx->diag, ONX_NOT_FOUND, "there is no pass '%.100s'", name);
 }

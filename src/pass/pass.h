@@ -37,12 +37,18 @@ typedef struct onx_pass_ctx {
     bool (*pinned)(void *user, const onx_value *value);
     /* Is there a kernel for the operator of the domain onx.internal? */
     bool (*has_kernel)(void *user, const char *op);
+    /* Names, "fold, cse": left out whatever the level; run whatever the level. NULL: none. */
+    const char *disable, *enable;
+    void (*progress)(void *user, size_t round, const char *pass); /* before a pass; may be NULL */
+    size_t *counts; /* nodes and initializers changed by each pass of the list; NULL: no matter */
     size_t fold_bytes; /* results of folding may be larger than what goes in up to this (1 MiB) */
     size_t block;      /* channels of a block in blocked layouts: 4, 8 or 16; 0: no such layouts */
     /* The rest is filled by onx_pass_begin. */
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */
+    onx_map rows;     /* of operators that were asked for */
     size_t changes;   /* so far */
+    size_t touched;   /* nodes and initializers changed or removed */
     size_t growth;    /* bytes that new constants may still take */
 } onx_pass_ctx;
 
@@ -52,8 +58,11 @@ typedef struct onx_pass {
     const char *name;
     onx_pass_fn *run;
     bool inner_first; /* graphs inside go before those around them */
+    onx_level level;  /* that it begins at */
+    const char *summary;
 } onx_pass;
 
+const onx_pass *onx_passes_at(size_t index); /* in their order; NULL after the last one */
 /* The portable passes of a level, in rounds, until nothing changes any more. Sorts the nodes first:
  * INVALID when there is a cycle. */
 onx_status onx_passes_run(onx_pass_ctx *ctx, onx_level level) ONX_MUST_CHECK;
@@ -64,6 +73,12 @@ onx_status onx_passes_run_one(onx_pass_ctx *ctx, const char *name) ONX_MUST_CHEC
 
 onx_status onx_pass_begin(onx_pass_ctx *ctx) ONX_MUST_CHECK; /* sorts */
 void onx_pass_end(onx_pass_ctx *ctx);
+/* Does the level, or the caller, want it? */
+bool onx_pass_wanted(const onx_pass_ctx *ctx, const onx_pass *pass, onx_level level);
+/* Each name of a list: NOT_FOUND for the first that `is_name` does not know. */
+onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name), onx_diag *diag)
+    ONX_MUST_CHECK;
+bool onx_passes_has(onx_str name);
 /* One pass over all graphs of the model. */
 onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
 
@@ -92,6 +107,9 @@ bool onx_pass_pure(const onx_op *op, const onx_node *node);
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
+/* May that be done where `to` is what `from` always is? An output keeps its name, which `to` must be
+ * free to take. */
+bool onx_pass_can_replace(const onx_pass_ctx *ctx, const onx_value *from, const onx_value *to);
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
  * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or
  * it stays, where neither can be. */
@@ -112,6 +130,22 @@ bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes);
 onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
                                const int64_t *dims, const float *data, onx_value **out)
     ONX_MUST_CHECK;
+onx_status onx_pass_add_ints(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t n,
+                             const int64_t *data, onx_value **out) ONX_MUST_CHECK;
+/* Initializers that are no inputs came with IR version 4, and functions have none. */
+bool onx_pass_takes_constants(const onx_graph *graph);
+/* A list of integers that old versions have as attribute, new ones as input `index` (0: as attribute
+ * alone): at most `max` of them. False: it is not there, not known, or longer. */
+bool onx_pass_ints(const onx_pass_ctx *ctx, const onx_node *node, const char *attribute,
+                   size_t index, size_t max, int64_t *out, size_t *n);
+/* Are all elements of the constant this number? False for large ones. */
+bool onx_pass_is_uniform(const onx_pass_ctx *ctx, const onx_value *value, double number);
+/* A new node of ai.onnx before `node`; its one output. */
+onx_status onx_pass_add_node(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
+                             onx_value *const *in, onx_value **out) ONX_MUST_CHECK;
+/* A constant of float32, of that rank and first dimension, in memory of the context; NULL: it is
+ * something else, or there is no memory. */
+float *onx_pass_floats(onx_pass_ctx *ctx, const onx_value *value, size_t rank, int64_t first);
 /* batchnorm.c: a BatchNormalization in inference with float32 constants for that many channels is
  * x * factor + offset. In memory of the context; false: it is something else. */
 bool onx_pass_batchnorm_factors(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,

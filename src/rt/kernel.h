@@ -106,7 +106,7 @@ typedef enum onx_kernel_flags {
     ONX_KERNEL_LATE = 4,
     ONX_KERNEL_OBJECTS = 8, /* understands operands that are objects (else it is never given any) */
     ONX_KERNEL_LAYOUTS =
-        16, /* element by element: any layout, and output 0 has that of the inputs */
+        16,               /* element by element: any layout, and output 0 has that of the inputs */
     ONX_KERNEL_FAST = 32, /* less precise than its types: only where numerics are FAST */
 } onx_kernel_flags;
 
@@ -187,7 +187,14 @@ onx_status onx_bind_same(onx_call *call) ONX_MUST_CHECK;
 /* bind: output 0 has the shape that all inputs broadcast to, and this type. */
 onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) ONX_MUST_CHECK;
 /* The elements of an integer tensor (int32 or int64) as int64: `at` must be below count. */
-int64_t onx_operand_int(const onx_operand *operand, int64_t at);
+static inline int64_t onx_operand_int(const onx_operand *operand, int64_t at) {
+    int64_t wide;
+    int32_t narrow;
+    const char *data = (const char *)operand->data;
+    if (operand->dtype == ONX_DTYPE_I64)
+        return memcpy(&wide, data + (size_t)at * sizeof wide, sizeof wide), wide;
+    return memcpy(&narrow, data + (size_t)at * sizeof narrow, sizeof narrow), narrow;
+}
 /* run: where an element is; of packed types, the first. */
 static inline void *onx_operand_at(const onx_operand *operand, size_t at) {
     return (char *)operand->data + at * (onx_dtype_bits((onx_dtype)operand->dtype) / 8);

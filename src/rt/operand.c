@@ -106,18 +106,6 @@ onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) {
     return onx_call_layout(call, 0, layout);
 }
 
-int64_t onx_operand_int(const onx_operand *operand, int64_t at) {
-    int64_t wide = 0;
-    int32_t narrow = 0;
-    const char *data = operand->data;
-    if (operand->dtype == ONX_DTYPE_I64) {
-        memcpy(&wide, data + (size_t)at * sizeof wide, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, data + (size_t)at * sizeof narrow, sizeof narrow);
-    return narrow;
-}
-
 void onx_operand_get(const onx_operand *operand, size_t at, size_t n, double *to) {
     (void)onx_dtype_convert((onx_dtype)operand->dtype, onx_operand_at(operand, at), ONX_DTYPE_F64,
                             to, n, false);

@@ -5,6 +5,7 @@
 #include "ir/edit.h"
 #include "pass/inline.h"
 #include "rt/eval.h"
+#include "rt/lower/lower.h"
 
 #include <stdlib.h>
 
@@ -143,6 +144,15 @@ static onx_status share_store(onx_session *s, const onx_model *model, onx_diag *
     return status;
 }
 
+/* A list of passes; NULL stays NULL. */
+static onx_status copy_list(onx_session *s, const char *list, const char **out, onx_diag *diag) {
+    onx_str copy = {NULL, 0};
+    ONX_TRY(onx_pass_check_names(list, onx_lower_knows, diag));
+    if (list && !onx_arena_str(&s->arena, onx_str_of(list), &copy)) return onx_fail_nomem(diag);
+    *out = copy.data;
+    return ONX_OK;
+}
+
 static onx_status make(onx_session *s, const onx_model *model, const onx_session_options *options,
                        const onx_provider *const *providers, size_t n, onx_diag *diag) {
     s->log = options->log;
@@ -158,6 +168,8 @@ static onx_status make(onx_session *s, const onx_model *model, const onx_session
     s->engine.poison = s->ctx->poison;
     s->numerics = options->numerics;
     s->level = options->level == ONX_LEVEL_DEFAULT ? ONX_LEVEL_ALL : options->level;
+    ONX_TRY(copy_list(s, options->disable, &s->disable, diag));
+    ONX_TRY(copy_list(s, options->enable, &s->enable, diag));
     ONX_TRY(take_model(s, model, options, diag));
     return onx_variant_new(s, options->n_pins, options->pins, options->pin_all, &s->variants, diag);
 }

@@ -55,6 +55,7 @@ struct onx_session {
     const onx_op **expanded; /* operators that were inlined in it, too */
     size_t n_expanded, cap_expanded;
     onx_level level;
+    const char *disable, *enable; /* lists of passes */
     onx_numerics numerics;
     onx_log_fn *log;
     void *log_user;

@@ -60,10 +60,12 @@ static onx_status rewrite(making *m, onx_facts **facts) {
                         .pinned = is_asked,
                         .infer = &infer,
                         .has_kernel = has_kernel,
+                        .disable = s->disable,
+                        .enable = s->enable,
                         .block = block_of(s)};
     onx_status status = onx_facts_new(m->variant->model, &infer, &ctx.facts, m->diag);
-    if (status == ONX_OK && s->level >= ONX_LEVEL_BASIC) status = onx_passes_run(&ctx, s->level);
-    if (status == ONX_OK && s->level >= ONX_LEVEL_ALL) status = onx_lower_run(&ctx);
+    if (status == ONX_OK) status = onx_passes_run(&ctx, s->level);
+    if (status == ONX_OK) status = onx_lower_run(&ctx, s->level);
     onx_facts_free(ctx.facts); /* rewriting leaves gaps: the program is built from fresh ones */
     return status == ONX_OK ? onx_facts_new(m->variant->model, &infer, facts, m->diag) : status;
 }

@@ -11,6 +11,7 @@ $ sh complete.sh onx ''
 |rename
 |dims
 |strip
+|optimize
 |constants
 |code
 |tensor
@@ -62,6 +63,7 @@ $ sh complete.sh onx run --level ''
 |0
 |1
 |2
+|3
 $ sh complete.sh onx bench --cpu = av
 |avx2
 |avx512
@@ -85,10 +87,12 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--convert
 |--cpu
 |--dims
+|--disable
 |--docs
 |--dtype
 |--dynamic
 |--emit-table
+|--enable
 |--except
 |--external
 |--external-many
@@ -96,6 +100,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--first-metadata
 |--fix
 |--fixed
+|--fold-limit
 |--free
 |--from
 |--full
@@ -161,6 +166,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--value-info
 |--values
 |--verbose
+|--verify
 |--weights
 |--why
 |--width

@@ -1,4 +1,4 @@
-$ onx diff linear.onnx level=0 level=2 --input house=house.textproto
+$ onx diff linear.onnx level=0 level=3 --input house=house.textproto
 |equal: 2 values compared
 |equal: 1 output compared
 # Against recorded values.
@@ -8,14 +8,14 @@ $ onx run linear.onnx --input house=house.textproto --all-values -o values && ls
 $ onx diff linear.onnx level=0 values --input house=house.textproto
 |equal: 2 values compared
 |equal: 1 output compared
-$ onx run linear.onnx --random --set N=2 --all-values -o values 2>/dev/null && onx diff linear.onnx values level=2 --input house=house.textproto
+$ onx run linear.onnx --random --set N=2 --all-values -o values 2>/dev/null && onx diff linear.onnx values level=3 --input house=house.textproto
 |different: 2 of 2 values; the first is sum, of node MatMul 'weigh'
 |  largest error 104.567, 0.786 of the largest magnitude
 |  at [0,0]: 28.4328 and 133.
 [1]
 # The command line.
 $ onx diff linear.onnx level=7 level=0 --input house=house.textproto
-|onx diff: 'level=7' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA level=0..2 threads=N provider=NAME dynamic); see 'onx help diff'
+|onx diff: 'level=7' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic); see 'onx help diff'
 [2]
 $ onx diff linear.onnx level=0
 |onx diff: too few arguments: onx diff [OPTIONS] MODEL A B; see 'onx help diff'

@@ -16,6 +16,7 @@ $ onx
 |  rename    new names for values, nodes, functions and dimensions of a model
 |  dims      the dimensions of a model: listed, fixed, freed
 |  strip     a model without what its results do not depend on
+|  optimize  a model that computes the same with less work, in portable ONNX
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
 |  code      a model as the program, in C or Python, that builds it
 |  tensor    tensors and other data: shown, compared, converted

@@ -155,8 +155,8 @@ $ onx run linear.onnx --random --output total
 $ onx run linear.onnx --random --output price --all-values
 |onx run: only one of --all-values and --output; see 'onx help run'
 [2]
-$ onx run linear.onnx --random --level 3
-|onx run: --level needs one of 0, 1, 2, not '3'; see 'onx help run'
+$ onx run linear.onnx --random --level 4
+|onx run: --level needs one of 0, 1, 2, 3, not '4'; see 'onx help run'
 [2]
 $ onx run linear.onnx --random --cpu z80
 |onx run: linear.onnx: there is no instruction set 'z80' on this machine

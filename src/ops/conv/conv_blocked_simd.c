@@ -32,8 +32,7 @@ static bool merge_groups(const onx_call *call, onx_conv *c) {
     size_t m = 1;
     if (c->groups == 1 || onx_conv_is_depthwise(c)) return true;
     while (m < VF && (m * c->ic % VF || m * c->oc % VF)) m *= 2;
-    bool block = m * c->ic == VF && m * c->oc == VF; /* one, which need not be full */
-    if (m * c->ic % VF || m * c->oc % VF || (c->groups % m && !block)) return false;
+    if (m * c->ic % VF || m * c->oc % VF || c->groups % m) return false;
     if (m == 1) return true;
     s->merged = m;
     return s->blocked && call->in[1]->constant && call->in[1]->data &&

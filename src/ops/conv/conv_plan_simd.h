@@ -23,8 +23,9 @@ typedef struct onx_conv_plan {
     size_t program_at;     /* its scratch, in that of a worker */
 } onx_conv_plan;
 
+/* Groups that do not leave a block: of 1 channel, or 2, 4 … */
 static inline bool onx_conv_is_depthwise(const onx_conv *c) {
-    return c->groups > 1 && c->ic == 1 && c->oc == 1;
+    return c->groups > 1 && c->ic == c->oc && c->ic < VF && VF % c->ic == 0;
 }
 
 /* What weights and attributes say: enough to choose an algorithm, and for packing. False: not for

@@ -19,13 +19,10 @@ bool ONX_TIER(onx_conv_of_weights)(const onx_call *call, onx_conv *c) {
         if (w->dims[i] < 1 || w->dims[i] > INT32_MAX) return false;
     if (w->dims[0] % s->groups || (size_t)w->count > BLOCKS_MAX / (VF * VF)) return false;
     size_t x = (size_t)w->rank - 3; /* the axis of the width; before it, of the height */
-    size_t ic = (size_t)w->dims[1], oc = (size_t)(w->dims[0] / s->groups);
-    size_t groups = (size_t)s->groups, m = s->merged ? s->merged : 1, n = ceil_div(groups, m);
-    *c = (onx_conv){.groups = n,
-                    .ic = m * ic,
-                    .oc = m * oc,
-                    .ic_lack = (n * m - groups) * ic,
-                    .oc_lack = (n * m - groups) * oc,
+    size_t merged = s->merged ? s->merged : 1;
+    *c = (onx_conv){.groups = (size_t)s->groups / merged,
+                    .ic = (size_t)w->dims[1] * merged,
+                    .oc = (size_t)(w->dims[0] / s->groups) * merged,
                     .kh = x ? (size_t)w->dims[2] : 1,
                     .kw = (size_t)w->dims[x + 2],
                     .sh = x ? (size_t)s->window.stride[0] : 1,
@@ -199,13 +196,13 @@ static onx_status bind_conv(onx_call *call, onx_conv_plan *p) {
 static blocks blocks_in(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->ic,
+                    .channels = each ? c->groups * c->ic : c->ic,
                     .pixels = c->ih * c->iw};
 }
 static blocks blocks_out(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->oc,
+                    .channels = each ? c->groups * c->oc : c->oc,
                     .pixels = c->oh * c->ow};
 }
 

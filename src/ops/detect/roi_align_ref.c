@@ -2,41 +2,18 @@
  * read between four pixels. Sums are made in double; where the regions lie is computed in the
  * precision of their type, for the number of points jumps with it. Points outside the image count
  * as 0 and cost nothing, so a region may be far larger than the image. */
-#include "ops/detect/detect_ref.h"
-#include "ops/eltwise/widen_ref.h"
+#include "ops/detect/roi_align_ref.h"
 
 #include <math.h>
 
 enum { CHANNELS = 32, RATIO_MAX = 1024 };
 
-typedef struct align_state {
-    bool max, half_pixel;
-    int64_t height, width, ratio;
-    double scale;
-} align_state;
-
-typedef struct align_plan {
-    size_t channels, height, width; /* of X */
-    size_t points[2];               /* room for those of one region, along y and x */
-} align_plan;
-
-/* A point along one axis: between the pixels `low` and `high`. */
-typedef struct point {
-    size_t low, high;
-    double to_low, to_high; /* weights */
-} point;
-
-/* The points of a bin along one axis. */
-typedef struct bin {
-    size_t first, n;
-    bool outside; /* there are others, outside the image */
-} bin;
-
-typedef struct axis {
-    double grid; /* points in a bin, with those outside */
-    bin *bins;
-    point *points;
-} axis;
+typedef onx_align_state align_state;
+typedef onx_align_plan align_plan;
+typedef onx_align_point point;
+typedef onx_align_bin bin;
+typedef onx_align_axis axis;
+typedef onx_align_job job;
 
 onx_status onx_roi_align_init(onx_call *call) {
     align_state *state = onx_call_state(call, sizeof *state);
@@ -109,14 +86,6 @@ onx_status onx_roi_align_bind(onx_call *call) {
 }
 
 /* ── One region ── */
-
-typedef struct job {
-    const align_state *state;
-    const align_plan *plan;
-    onx_wide x, rois;
-    bool is_double;
-    size_t blocks; /* of channels */
-} job;
 
 static double single(const job *j, double v) {
     return j->is_double ? v : (double)(float)v;
@@ -208,7 +177,7 @@ static double maximum(const job *j, size_t plane, const axis *y, const axis *x, 
 
 /* ── All regions ── */
 
-static void fill_axes(const job *j, size_t roi, void *scratch, axis *y, axis *x) {
+void onx_roi_align_axes(const job *j, size_t roi, void *scratch, axis *y, axis *x) {
     const align_state *state = j->state;
     size_t h = (size_t)state->height, w = (size_t)state->width;
     double at[4];
@@ -229,7 +198,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     size_t last = channels - first < CHANNELS ? channels : first + CHANNELS;
     size_t image = (size_t)onx_operand_int(call->in[2], (int64_t)roi) * channels;
     axis y, x;
-    fill_axes(j, roi, scratch, &y, &x);
+    onx_roi_align_axes(j, roi, scratch, &y, &x);
     for (size_t c = first; c < last; c++) {
         if (onx_call_stopped(call)) return ONX_CANCELLED;
         size_t plane = (image + c) * j->plan->height * j->plan->width;
@@ -242,10 +211,10 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     return ONX_OK;
 }
 
-onx_status onx_roi_align_run(onx_call *call) {
+onx_status onx_roi_align_begin(onx_call *call, job *j) {
     const onx_operand *x = call->in[0];
     char *scratch = call->scratch;
-    job j = {.state = call->state, .plan = call->plan, .is_double = x->dtype == ONX_DTYPE_F64};
+    *j = (job){.state = call->state, .plan = call->plan, .is_double = x->dtype == ONX_DTYPE_F64};
     for (int64_t i = 0; i < call->in[2]->count; i++) {
         int64_t image = onx_operand_int(call->in[2], i);
         if (image < 0 || image >= x->dims[0])
@@ -254,8 +223,15 @@ onx_status onx_roi_align_run(onx_call *call) {
                                  (long long)image, (long long)x->dims[0]);
     }
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    j.x = onx_wide_of(x, &scratch);
-    j.rois = onx_wide_of(call->in[1], &scratch);
+    j->x = onx_wide_of(x, &scratch);
+    j->rois = onx_wide_of(call->in[1], &scratch);
+    return ONX_OK;
+}
+
+onx_status onx_roi_align_run(onx_call *call) {
+    job j;
+    ONX_TRY(onx_roi_align_begin(call, &j));
+    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     j.blocks = (j.plan->channels + CHANNELS - 1) / CHANNELS;
     return onx_call_parallel(call, (size_t)call->in[1]->dims[0] * j.blocks, task, &j);
 }

@@ -1,13 +1,12 @@
 /* suppress_ref.c: NonMaxSuppression: of boxes that overlap, those with the highest scores. Equal
  * scores go by index; NaN is lower than all. Overlap is computed in float, as the boxes are.
- * Candidates come from a heap, so time is n log n for those looked at, times those kept. */
-#include "ops/detect/detect_ref.h"
+ * Candidates come from a heap, so time is n log n for those looked at, times those kept. How a box
+ * is compared with those kept is the caller's: suppress_simd.c does it with vectors. */
+#include "ops/detect/suppress_ref.h"
 
 #include <math.h>
 
-typedef struct box {
-    float x0, y0, x1, y1, area;
-} box;
+typedef onx_suppress_box box;
 
 typedef struct suppress_state {
     bool centered; /* center, width, height; else two corners */
@@ -20,9 +19,11 @@ typedef struct job {
     size_t most; /* of a class */
     float iou, score;
     bool scored;
+    onx_suppress_any *any;
     int64_t *chosen; /* [batch][class][most] */
+    float *kept;     /* [batch][class][ONX_SUPPRESS_PARTS][most] */
     int64_t *counts; /* [batch][class] */
-    int64_t *heaps;  /* [batch][class][n] */
+    uint64_t *heaps; /* [batch][class][n] */
 } job;
 
 onx_status onx_suppress_init(onx_call *call) {
@@ -52,12 +53,25 @@ static box read_box(const char *data, bool centered) {
     return b;
 }
 
-static bool overlap(const box *a, const box *b, float threshold) {
-    float w = fminf(a->x1, b->x1) - fmaxf(a->x0, b->x0);
-    float h = fminf(a->y1, b->y1) - fmaxf(a->y0, b->y0);
-    if (!(w > 0) || !(h > 0) || !(a->area > 0) || !(b->area > 0)) return false;
-    float both = w * h, all = a->area + b->area - both;
+static bool overlap(const onx_suppress_kept *kept, size_t i, const box *b, float threshold) {
+    float w = fminf(kept->part[2][i], b->x1) - fmaxf(kept->part[0][i], b->x0);
+    float h = fminf(kept->part[3][i], b->y1) - fmaxf(kept->part[1][i], b->y0);
+    float area = kept->part[4][i];
+    if (!(w > 0) || !(h > 0) || !(area > 0) || !(b->area > 0)) return false;
+    float both = w * h, all = area + b->area - both;
     return both > 0 && all > 0 && both / all > threshold;
+}
+
+static bool overlaps_any(const onx_suppress_kept *kept, const box *b, float threshold) {
+    size_t i = 0;
+    while (i < kept->n && !overlap(kept, i, b, threshold)) i++;
+    return i < kept->n;
+}
+
+static void keep(onx_suppress_kept *kept, const box *b) {
+    const float parts[ONX_SUPPRESS_PARTS] = {b->x0, b->y0, b->x1, b->y1, b->area};
+    for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++) kept->part[p][kept->n] = parts[p];
+    kept->n++;
 }
 
 /* ── One class ── */
@@ -68,42 +82,49 @@ static float score_at(const char *scores, int64_t i) {
     return f;
 }
 
-static bool before(const char *scores, int64_t a, int64_t b) {
-    float x = score_at(scores, a), y = score_at(scores, b);
-    if (isnan(x) || isnan(y)) return isnan(x) == isnan(y) ? a < b : isnan(y);
-    return x > y || (x == y && a < b);
+/* What sorts a candidate: the score, highest first and NaN last, and its index. */
+static uint64_t key_of(const char *scores, size_t i) {
+    float score = score_at(scores, (int64_t)i) + 0.0f; /* no -0 */
+    uint32_t bits;
+    memcpy(&bits, &score, sizeof bits);
+    bits = isnan(score) ? UINT32_MAX : bits >> 31 ? bits : ~bits & 0x7fffffff;
+    return (uint64_t)bits << 32 | i;
 }
 
-static void sink(const char *scores, int64_t *heap, size_t n, size_t at) {
+static void sink(uint64_t *heap, size_t n, size_t at) {
+    uint64_t key = heap[at];
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && before(scores, heap[child + 1], heap[child])) child++;
-        if (!before(scores, heap[child], heap[at])) return;
-        int64_t swap = heap[at];
+        if (child + 1 < n && heap[child + 1] < heap[child]) child++;
+        if (key < heap[child]) break;
         heap[at] = heap[child];
-        heap[child] = swap;
     }
+    heap[at] = key;
 }
 
 static onx_status class_task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
     const box *boxes = j->boxes + index / j->classes * j->n;
     const char *scores = j->scores + index * j->n * sizeof(float);
-    int64_t *chosen = j->chosen + index * j->most, *heap = j->heaps + index * j->n;
-    size_t n = 0, kept = 0;
+    int64_t *chosen = j->chosen + index * j->most;
+    uint64_t *heap = j->heaps + index * j->n;
+    onx_suppress_kept kept = {.n = 0};
+    size_t n = 0;
     (void)scratch;
+    for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++)
+        kept.part[p] = j->kept + (index * ONX_SUPPRESS_PARTS + p) * j->most;
     for (size_t i = 0; i < j->n; i++)
-        if (!j->scored || score_at(scores, (int64_t)i) > j->score) heap[n++] = (int64_t)i;
-    for (size_t i = n / 2; i-- > 0;) sink(scores, heap, n, i);
-    while (n && kept < j->most) {
-        const box *next = &boxes[heap[0]];
-        size_t i = 0;
+        if (!j->scored || score_at(scores, (int64_t)i) > j->score) heap[n++] = key_of(scores, i);
+    for (size_t i = n / 2; i-- > 0;) sink(heap, n, i);
+    for (; n && kept.n < j->most; sink(heap, n, 0)) {
+        const box *next = &boxes[(uint32_t)heap[0]];
         if (onx_call_stopped(call)) return ONX_CANCELLED;
-        while (i < kept && !overlap(next, &boxes[chosen[i]], j->iou)) i++;
-        if (i == kept) chosen[kept++] = heap[0];
+        if (!j->any(&kept, next, j->iou)) {
+            chosen[kept.n] = (uint32_t)heap[0];
+            keep(&kept, next);
+        }
         heap[0] = heap[--n];
-        sink(scores, heap, n, 0);
     }
-    j->counts[index] = (int64_t)kept;
+    j->counts[index] = (int64_t)kept.n;
     return ONX_OK;
 }
 
@@ -162,7 +183,9 @@ static onx_status run_all(onx_call *call, job *j, onx_arena *arena) {
     j->chosen = onx_arena_array(arena, classes * j->most, sizeof *j->chosen);
     j->counts = onx_arena_array(arena, classes, sizeof *j->counts);
     j->heaps = onx_arena_array(arena, classes * j->n, sizeof *j->heaps);
-    if (!all || !j->chosen || !j->counts || !j->heaps) return onx_fail_nomem(call->diag);
+    j->kept = onx_arena_array(arena, classes * j->most, ONX_SUPPRESS_PARTS * sizeof *j->kept);
+    if (!all || !j->chosen || !j->counts || !j->heaps || !j->kept)
+        return onx_fail_nomem(call->diag);
     for (size_t i = 0; i < boxes; i++)
         all[i] = read_box((const char *)call->in[0]->data + i * 4 * sizeof(float),
                           ((const suppress_state *)call->state)->centered);
@@ -171,11 +194,12 @@ static onx_status run_all(onx_call *call, job *j, onx_arena *arena) {
     return give(call, j);
 }
 
-onx_status onx_suppress_run(onx_call *call) {
+onx_status onx_suppress_run_by(onx_call *call, onx_suppress_any *any) {
     const onx_operand *scores = call->in[1];
-    job j = {.scores = scores->data};
+    job j = {.scores = scores->data, .any = any};
     ONX_TRY(check_shapes(call));
     j.n = (size_t)scores->dims[2];
+    if (j.n > UINT32_MAX) return onx_call_fail(call, ONX_LIMIT, "there are too many boxes");
     ONX_TRY(read_limits(call, &j));
     if (scores->count && j.most) {
         j.batches = (size_t)scores->dims[0];
@@ -187,4 +211,8 @@ onx_status onx_suppress_run(onx_call *call) {
     onx_status status = run_all(call, &j, &arena);
     onx_arena_fini(&arena);
     return status;
+}
+
+onx_status onx_suppress_run(onx_call *call) {
+    return onx_suppress_run_by(call, overlaps_any);
 }

@@ -99,6 +99,21 @@ onx_status onx_scatter_elements_bind(onx_call *call) {
     return onx_move_bind(call);
 }
 
+/* The updates from number `first` on, `n` that lie together: along the last dimension. */
+static onx_status put_row(const onx_call *call, target *t, const int64_t *strides, size_t axis,
+                          int64_t first, int64_t n) {
+    const onx_operand *data = call->in[0], *indices = call->in[1];
+    int64_t rest = first, at = 0, size = data->dims[axis], step = axis + 1 < data->rank;
+    for (size_t d = data->rank; d-- > 0; rest /= indices->dims[d])
+        if (d != axis) at += rest % indices->dims[d] * strides[d];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t index = onx_operand_int(indices, first + i);
+        ONX_TRY(put(call, t, at + i * step + (index < 0 ? index + size : index) * strides[axis],
+                    first + i, 1));
+    }
+    return ONX_OK;
+}
+
 onx_status onx_scatter_elements_run(onx_call *call) {
     const onx_operand *data = call->in[0], *indices = call->in[1];
     int64_t strides[ONX_RANK_MAX];
@@ -111,13 +126,9 @@ onx_status onx_scatter_elements_run(onx_call *call) {
         if (index < -size || index >= size) return bad_index(call, index, size);
     }
     onx_status status = begin(call, &t);
-    for (int64_t i = 0; i < indices->count && !status; i++) {
-        int64_t index = onx_operand_int(indices, i), rest = i, at = 0;
-        if (index < 0) index += data->dims[axis];
-        for (size_t d = data->rank; d-- > 0; rest /= indices->dims[d])
-            at += (d == axis ? index : rest % indices->dims[d]) * strides[d];
-        status = put(call, &t, at, i, 1);
-    }
+    int64_t row = indices->rank ? indices->dims[indices->rank - 1] : 1;
+    for (int64_t i = 0; i < indices->count && !status; i += row)
+        status = put_row(call, &t, strides, axis, i, row);
     return end(call, &t, status);
 }
 

@@ -1,7 +1,8 @@
 /* topk_ref.c: TopK: the k largest or smallest elements along an axis, with their indices.
  *
  * A heap of k candidates for each line: n log k. Equal elements come in the order of their indices,
- * NaN before everything else, and the result is always sorted. */
+ * NaN counts as larger than everything else, and the result is always sorted. Elements become keys,
+ * integers in the order of the result, so that all types are compared alike. */
 #include "ops/gather/topk_ref.h"
 #include "ops/view/move_ref.h"
 
@@ -10,9 +11,9 @@ typedef struct topk {
     bool largest;
 } topk;
 
-typedef struct item { /* an element: integers keep their order in `whole` */
-    double real;
-    int64_t whole, index;
+typedef struct item { /* an element; the smaller key comes first, then the smaller index */
+    uint64_t key;
+    int64_t index;
 } item;
 
 onx_status onx_topk_init(onx_call *call) {
@@ -45,33 +46,47 @@ onx_status onx_topk_bind(onx_call *call) {
     return onx_call_shape(call, 1, ONX_DTYPE_I64, in->rank, dims);
 }
 
-static item read_item(onx_dtype dtype, const char *p, int64_t index) {
-    item it = {0, 0, index};
-    bool real = ONX_T_FLOATS >> dtype & 1;
-    (void)onx_dtype_convert(dtype, p, real ? ONX_DTYPE_F64 : ONX_DTYPE_I64,
-                            real ? (void *)&it.real : &it.whole, 1, true);
-    if (dtype == ONX_DTYPE_U64) it.whole ^= INT64_MIN; /* the order of unsigned numbers */
-    return it;
+/* Bits of a double in the order of its values: -0 is 0, NaN is the largest. */
+static uint64_t order_of(double real) {
+    uint64_t bits;
+    if (real != real) return UINT64_MAX;
+    real += 0.0;
+    memcpy(&bits, &real, sizeof bits);
+    return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
-/* Does a come before b in the result? */
-static bool before(const item *a, const item *b, bool largest) {
-    bool a_nan = a->real != a->real, b_nan = b->real != b->real;
-    if (a_nan != b_nan) return a_nan == largest;
-    if (!a_nan && a->real != b->real) return (a->real > b->real) == largest;
-    if (a->whole != b->whole) return (a->whole > b->whole) == largest;
-    return a->index < b->index;
+/* What has the largest value first is counted down. */
+static item read_item(onx_dtype dtype, const char *p, int64_t index, bool largest) {
+    double real = 0;
+    int64_t whole = 0;
+    float single;
+    uint64_t key;
+    if (dtype == ONX_DTYPE_F32) {
+        memcpy(&single, p, sizeof single);
+        key = order_of((double)single);
+    } else if (ONX_T_FLOATS >> dtype & 1) {
+        (void)onx_dtype_convert(dtype, p, ONX_DTYPE_F64, &real, 1, true);
+        key = order_of(real);
+    } else {
+        (void)onx_dtype_convert(dtype, p, ONX_DTYPE_I64, &whole, 1, true);
+        key = (uint64_t)whole ^ (dtype == ONX_DTYPE_U64 ? 0 : 1ull << 63);
+    }
+    return (item){largest ? ~key : key, index};
+}
+
+static bool before(const item *a, const item *b) {
+    return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
 /* The heap has the item that comes last on top. */
-static void sift_down(item *heap, int64_t n, int64_t at, bool largest) {
+static void sift_down(item *heap, int64_t n, int64_t at) {
+    item it = heap[at];
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && before(&heap[child], &heap[child + 1], largest)) child++;
-        if (!before(&heap[at], &heap[child], largest)) return;
-        item t = heap[at];
+        if (child + 1 < n && before(&heap[child], &heap[child + 1])) child++;
+        if (!before(&it, &heap[child])) break;
         heap[at] = heap[child];
-        heap[child] = t;
     }
+    heap[at] = it;
 }
 
 enum { CHECK_EVERY = 1 << 14 }; /* items until the deadline is looked at */
@@ -85,14 +100,14 @@ static onx_status choose(const onx_call *call, item *heap, int64_t k, const char
                          int64_t step, onx_dtype dtype, bool largest) {
     for (int64_t i = 0; i < n; i++) {
         if (i % CHECK_EVERY == 0) ONX_TRY(look(call));
-        item it = read_item(dtype, line + i * step, i);
+        item it = read_item(dtype, line + i * step, i, largest);
         if (i < k) {
             heap[i] = it;
             if (i + 1 < k) continue;
-            for (int64_t j = k / 2; j-- > 0;) sift_down(heap, k, j, largest);
-        } else if (before(&it, &heap[0], largest)) {
+            for (int64_t j = k / 2; j-- > 0;) sift_down(heap, k, j);
+        } else if (before(&it, &heap[0])) {
             heap[0] = it;
-            sift_down(heap, k, 0, largest);
+            sift_down(heap, k, 0);
         }
     }
     for (int64_t end = k - 1; end > 0; end--) {
@@ -100,7 +115,7 @@ static onx_status choose(const onx_call *call, item *heap, int64_t k, const char
         item t = heap[0];
         heap[0] = heap[end];
         heap[end] = t;
-        sift_down(heap, end, 0, largest);
+        sift_down(heap, end, 0);
     }
     return ONX_OK;
 }

@@ -7,33 +7,44 @@
 ONX_LOWERS(ONX_LOWER_EXTERN)
 
 static const onx_pass rewrites[] = {
-#define ONX_LOWER_ROW(name) {#name, onx_lower_##name, false},
+#define ONX_LOWER_ROW(rewrite)                                                                     \
+    {.name = #rewrite, .run = onx_lower_##rewrite, .level = ONX_LEVEL_ALL},
     ONX_LOWERS(ONX_LOWER_ROW)};
 
-static onx_status run(onx_pass_ctx *ctx, const char *name) {
+static onx_status run(onx_pass_ctx *ctx, const char *name, onx_level level) {
     ONX_TRY(onx_pass_begin(ctx));
     for (size_t i = 0; i < ONX_COUNT(rewrites); i++)
-        if (!name || strcmp(name, rewrites[i].name) == 0)
+        if (name ? strcmp(name, rewrites[i].name) == 0 : onx_pass_wanted(ctx, &rewrites[i], level))
             ONX_TRY(onx_pass_apply(ctx, &rewrites[i]));
     if (!ctx->changes) return ONX_OK;
     return onx_model_set_opset(ctx->model, ONX_INTERNAL, 1) ? onx_fail_nomem(ctx->diag) : ONX_OK;
 }
 
-static onx_status run_all(onx_pass_ctx *ctx, const char *name) {
+static onx_status run_all(onx_pass_ctx *ctx, const char *name, onx_level level) {
     if (!ctx->model->graph || ctx->model->training_info.count) return ONX_OK;
-    onx_status status = run(ctx, name);
+    onx_status status = run(ctx, name, level);
     onx_pass_end(ctx);
     return status;
 }
 
-onx_status onx_lower_run(onx_pass_ctx *ctx) {
-    return run_all(ctx, NULL);
+onx_status onx_lower_run(onx_pass_ctx *ctx, onx_level level) {
+    return level < ONX_LEVEL_ALL && !ctx->enable ? ONX_OK : run_all(ctx, NULL, level);
 }
 
 onx_status onx_lower_run_one(onx_pass_ctx *ctx, const char *name) {
     for (size_t i = 0; i < ONX_COUNT(rewrites); i++)
-        if (strcmp(name, rewrites[i].name) == 0) return run_all(ctx, name);
+        if (strcmp(name, rewrites[i].name) == 0) return run_all(ctx, name, ONX_LEVEL_ALL);
     return onx_fail(ctx->diag, ONX_NOT_FOUND, "there is no rewrite '%.100s'", name);
+}
+
+const onx_pass *onx_lower_at(size_t index) {
+    return index < ONX_COUNT(rewrites) ? &rewrites[index] : NULL;
+}
+
+bool onx_lower_knows(onx_str name) {
+    for (size_t i = 0; i < ONX_COUNT(rewrites); i++)
+        if (onx_str_is(name, rewrites[i].name)) return true;
+    return onx_passes_has(name);
 }
 
 bool onx_lower_is(const onx_node *node, const char *op) {

@@ -15,10 +15,13 @@
 
 #define ONX_INTERNAL "onx.internal"
 
-/* All rewrites, once. */
-onx_status onx_lower_run(onx_pass_ctx *ctx) ONX_MUST_CHECK;
+/* All rewrites that the level, or the caller, wants, once. */
+onx_status onx_lower_run(onx_pass_ctx *ctx, onx_level level) ONX_MUST_CHECK;
 /* The one of that name; NOT_FOUND. For tests and tools. */
 onx_status onx_lower_run_one(onx_pass_ctx *ctx, const char *name) ONX_MUST_CHECK;
+
+const onx_pass *onx_lower_at(size_t index); /* in their order; NULL after the last one */
+bool onx_lower_knows(onx_str name); /* is it the name of one of them, or of a portable pass? */
 
 /* Is it a node of that operator of onx.internal? */
 bool onx_lower_is(const onx_node *node, const char *op);
