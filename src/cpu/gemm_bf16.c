@@ -15,7 +15,8 @@ enum {
     PART = ONX_BF16_PART,
     PAIRS = DEPTH / 2,
     LANES = 16,
-    GROUP_BYTES = 512 << 10, /* of B */
+    GROUP_BYTES = 512 << 10, /* of B, */
+    GROUP_PANELS = 8,        /* and no more panels */
 };
 
 static size_t least(size_t a, size_t b) {
@@ -125,7 +126,7 @@ static void run_panel(const onx_bf16_args *g, size_t row, size_t rows, size_t pa
 
 void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
     size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t) + 1;
-    size_t group = least(ONX_GEMM_GROUP, 1 + GROUP_BYTES / panel_bytes);
+    size_t group = least(GROUP_PANELS, 1 + GROUP_BYTES / panel_bytes);
     for (size_t p = part.panel, end; p < part.panel_end; p = end) {
         end = least(p + group, part.panel_end);
         size_t col = p * COLS, n = least(end * COLS, g->n) - col;
