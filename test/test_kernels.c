@@ -50,7 +50,9 @@ static const struct {
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
     {"onx.internal", "Attend", "test_attend"},
+    {"onx.internal", "LayerNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "MatMulTile", "test_matmul"},
+    {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "Tile", "test_tile"},
 };
 

@@ -23,6 +23,9 @@ TEST(fold) {
 TEST(batchnorm) {
     check_file("batchnorm.txt", 3);
 }
+TEST(norms) {
+    check_file("norms.txt", 5);
+}
 TEST(shape) {
     check_file("shape.txt", 4);
 }
@@ -100,5 +103,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(batchnorm) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
-              E(cycle))
+TEST_MAIN(E(identity) E(fold) E(batchnorm) E(norms) E(shape) E(cse_dce) E(unknown_pass) E(training)
+              E(growth) E(cycle))
