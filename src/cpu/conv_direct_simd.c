@@ -22,10 +22,16 @@ enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole 
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
 #define TASK_PRODUCTS ((size_t)2 << 20)  /* work worth a task */
 
+#if defined(__clang__)
+#define AS_LOOP
+#else
+#define AS_LOOP _Pragma("GCC unroll 1") /* gcc makes vectors of loops, not of what it unrolled */
+#endif
+
 static const float zeros[VF];
 
 typedef struct tap {
-    uint64_t at[SLOTS]; /* where each pixel's input is in the image, in floats, or OUTSIDE */
+    uint64_t at[SLOTS]; /* where each pixel's input is in the image, in bytes, or OUTSIDE */
     size_t index;       /* of the tap in the kernel */
 } tap;
 
@@ -50,8 +56,18 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf s
     }
 }
 
-static inline void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
-    for (size_t p = 0; p < SLOTS; p++) in[p] = tap_at->at[p] == OUTSIDE ? zeros : x + tap_at->at[p];
+typedef uint64_t addresses __attribute__((vector_size(VF_BYTES)));
+
+/* In vectors: for a loop over pixels compilers make branches. */
+TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
+    addresses image = (uintptr_t)x - (addresses){0}, zero = (uintptr_t)zeros - (addresses){0};
+    UNROLL for (size_t p = 0; p < SLOTS; p += sizeof(addresses) / sizeof(uint64_t)) {
+        addresses at;
+        memcpy(&at, tap_at->at + p, sizeof at);
+        addresses outside = (addresses)(at == OUTSIDE);
+        at = ((image + at) & ~outside) | (zero & outside);
+        memcpy(in + p, &at, sizeof at);
+    }
 }
 
 /* Addresses are written one tap ahead: those just written would be waited for. */
@@ -114,13 +130,13 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     for (size_t p = 0; p < SLOTS; p++) {
         y[p] = oy * c->sh - c->top;
         x[p] = ox * c->sw - c->left;
-        at[p] = (y[p] * c->iw + x[p]) * VF;
+        at[p] = (y[p] * c->iw + x[p]) * VF_BYTES;
         if (p + 1 < count && ++ox == c->ow) ox = 0, oy++;
     }
     for (size_t k = 0; k < c->kh * c->kw; k++) {
-        size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF;
+        size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF_BYTES;
         uint64_t any = 0;
-        for (size_t p = 0; p < SLOTS; p++) {
+        AS_LOOP for (size_t p = 0; p < SLOTS; p++) {
             uint64_t inside = -(uint64_t)((y[p] + dy < c->ih) & (x[p] + dx < c->iw));
             any |= inside;
             taps[n].at[p] = (at[p] + d) | ~inside;

@@ -11,6 +11,11 @@ typedef int32_t vi __attribute__((vector_size(64)));
 static inline vf vf_fma(vf a, vf b, vf c) {
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
+/* As an operand of the instruction: gcc would load x once for several, which takes more of them. */
+static inline vf vf_fma_at(const float *x, vf b, vf c) {
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(b), "m"(*x));
+    return c;
+}
 static inline vf vf_max(vf a, vf b) {
     return (vf)_mm512_max_ps((__m512)a, (__m512)b);
 }
