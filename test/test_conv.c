@@ -10,7 +10,7 @@
 typedef struct set {
     const char *name;
     const onx_conv_algorithm *direct, *plain, *depthwise;
-    const onx_winograd_algorithm *winograd;
+    const onx_conv_staged *winograd;
     const onx_pool_algorithm *max, *average;
     const onx_block_algorithm *block;
 } set;
@@ -296,14 +296,14 @@ TEST(nothing) {
 /* ── Winograd ── */
 
 /* All parts; do they fit? */
-static bool pack_winograd(const onx_winograd_algorithm *run, const onx_conv *c, const float *w,
+static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const float *w,
                           float *packed) {
     bool fit = true;
     for (size_t i = 0; i < run->parts(c); i++) fit &= run->pack(c, w, i, packed);
     return fit;
 }
 
-static bool run_winograd(const onx_winograd_algorithm *run, const onx_conv *c,
+static bool run_winograd(const onx_conv_staged *run, const onx_conv *c,
                          const onx_conv_args *a, bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
@@ -332,7 +332,7 @@ static double winograd_measure(const onx_conv *c, const float *x, const float *w
 }
 
 static void check_winograd(const set *t, const onx_conv *c) {
-    const onx_winograd_algorithm *run = t->winograd;
+    const onx_conv_staged *run = t->winograd;
     size_t pixels = c->oh * c->ow, wrong = 0;
     float *x = numbers(c->ic * c->ih * c->iw), *w = numbers(c->oc * c->ic * 9);
     float *bias = numbers(c->oc), *r = numbers(c->oc * pixels), *packed = room(run->weights(c));

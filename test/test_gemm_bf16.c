@@ -192,8 +192,9 @@ TEST(cuts) {
         for (size_t rows = ONX_BF16_PART; rows <= p.m; rows += ONX_BF16_PART)
             for (size_t width = 1; width <= panels; width += 2) {
                 memset(o.c, 0xff, bytes);
-                o.tiling = (onx_gemm_tiling){rows, width, (p.m + rows - 1) / rows,
-                                             (panels + width - 1) / width};
+                o.tiling = (onx_gemm_tiling){.rows = rows, .panels = width};
+                o.tiling.n_down = onx_bf16_ceil(p.m, rows);
+                o.tiling.n_across = onx_bf16_ceil(panels, width);
                 run_tiles(&o, all[t].run);
                 CHECK(memcmp(o.c, o.start, bytes) == 0);
             }

@@ -14,6 +14,7 @@
  * the last pair being a single block when their number is odd.
  */
 #include "cpu/conv_tile.h"
+#include "cpu/vec_transpose.h"
 
 #include <math.h>
 
@@ -201,19 +202,33 @@ static size_t direct_weights(const onx_conv *c) {
     return c->groups * ic * oc * c->kh * c->kw;
 }
 
+/* The [lanes][n] floats at `from`, rows of which lie `row` apart and hold `taps` of each input
+ * channel, as columns of out: [taps][VF ic][width]. */
+static void pack_lanes(const float *from, size_t row, size_t lanes, size_t n, size_t taps,
+                       size_t width, float *out) {
+    for (size_t p = 0, ic = 0, k = 0; p < n; p += VF) {
+        size_t some = smaller(VF, n - p);
+        vf v[VF];
+        for (size_t i = 0; i < VF; i++)
+            v[i] = i < lanes ? vf_load_n(from + i * row + p, some) : vf_zero();
+        vf_transpose(v);
+        for (size_t i = 0; i < some; i++) {
+            vf_store(out + (k * VF + ic) * width, v[i]);
+            if (++k == taps) k = 0, ic++;
+        }
+    }
+}
+
 /* out: [taps][VF ic][width oc], from (oc0, ic0) on; zeros where there are no such channels. Reads
  * in the order of w: what is written at a stride is small enough for the cache. */
 static void pack_block(const onx_conv *c, const float *w, size_t oc0, size_t width, size_t ic0,
                        float *out) {
-    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0),
-           n_oc = smaller(width, c->oc - oc0);
+    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0), row = c->ic * taps;
+    size_t n_oc = smaller(width, c->oc - oc0);
     if (n_ic < VF || n_oc < width) memset(out, 0, taps * VF * width * sizeof *out);
-    for (size_t oc = 0; oc < n_oc; oc++) {
-        const float *from = w + ((oc0 + oc) * c->ic + ic0) * taps;
-        for (size_t ic = 0; ic < n_ic; ic++)
-            for (size_t k = 0; k < taps; k++)
-                out[(k * VF + ic) * width + oc] = load_any(from + ic * taps + k);
-    }
+    for (size_t oc = 0; oc < n_oc; oc += VF)
+        pack_lanes(w + (oc0 + oc) * row + ic0 * taps, row, smaller(VF, n_oc - oc), n_ic * taps,
+                   taps, width, out + oc);
 }
 
 /* A part: a tile of output channels of one group. */

@@ -3,7 +3,9 @@
  *
  *     for each GROUP of panels of B            stays in the second-level cache
  *       for each 32 rows of A                  one panel after the other; then the epilogue
- */
+ *
+ * Weights come from memory, once for each tile: while a group is computed, the next one is fetched,
+ * a part of it with each 32 rows. */
 #include "cpu/gemm_bf16.h"
 
 #include <immintrin.h>
@@ -15,7 +17,9 @@ enum {
     PART = ONX_BF16_PART,
     PAIRS = DEPTH / 2,
     LANES = 16,
-    GROUP_BYTES = 512 << 10, /* of B */
+    GROUP = 8,               /* panels, at most, */
+    GROUP_BYTES = 512 << 10, /* and bytes */
+    LINE = 64,
 };
 
 static size_t least(size_t a, size_t b) {
@@ -109,29 +113,43 @@ static void add_up(const onx_bf16_args *g, size_t row, size_t rows, size_t col, 
         }
 }
 
-static void run_panel(const onx_bf16_args *g, size_t row, size_t rows, size_t panel,
-                      onx_bf16_kernel *kernel) {
+/* A group of panels at work. */
+typedef struct walk {
+    const onx_bf16_args *g;
+    onx_bf16_kernel *kernel;
+    size_t group, lines; /* panels to the next group; lines of it to fetch with each depth */
+    size_t slice;        /* bytes of a panel that are fetched with each 32 rows */
+} walk;
+
+static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size_t part) {
     float sums[PART * COLS] __attribute__((aligned(64)));
-    size_t col = panel * COLS, n = least(COLS, g->n - col);
-    const uint16_t *a = g->a + row / ROWS * onx_bf16_block_size(g->k);
-    const uint16_t *b = g->b + panel * onx_bf16_panel_size(g->k);
-    if (n == COLS && rows % ROWS == 0 && g->alpha == 1 && !g->d) {
-        kernel(g->k, rows, a, b, g->c + row * g->ldc + col, g->ldc);
-    } else {
-        kernel(g->k, rows, a, b, sums, COLS);
-        add_up(g, row, rows, col, n, sums);
-    }
+    const onx_bf16_args *g = w->g;
+    size_t col = panel * COLS, n = least(COLS, g->n - col), size = onx_bf16_panel_size(g->k);
+    bool direct = n == COLS && rows % ROWS == 0 && g->alpha == 1 && !g->d;
+    onx_bf16_block b = {.rows = rows, .depth = g->k, .b = g->b + panel * size, .lines = w->lines};
+    b.a_next = onx_bf16_block_size(g->k);
+    b.a = g->a + row / ROWS * b.a_next;
+    b.c = direct ? g->c + row * g->ldc + col : sums;
+    b.ldc = direct ? g->ldc : COLS;
+    b.ahead = (const char *)(b.b + w->group * size) + part * w->slice;
+    if (panel + w->group >= onx_bf16_ceil(g->n, COLS)) b.lines = 0;
+    w->kernel(&b);
+    if (!direct) add_up(g, row, rows, col, n, sums);
 }
 
 void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
-    size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t) + 1;
-    size_t group = least(ONX_GEMM_GROUP, 1 + GROUP_BYTES / panel_bytes);
+    size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t);
+    size_t group = least(GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
+    size_t parts = onx_bf16_ceil(part.row_end - part.row, PART);
+    walk w = {g, kernel, least(group, part.panel_end - part.panel), 0, 0};
+    if (parts) w.lines = onx_bf16_ceil(2 * DEPTH * COLS / LINE, parts);
+    w.slice = w.lines * LINE * onx_bf16_ceil(g->k, DEPTH);
     for (size_t p = part.panel, end; p < part.panel_end; p = end) {
         end = least(p + group, part.panel_end);
         size_t col = p * COLS, n = least(end * COLS, g->n) - col;
         for (size_t row = part.row; row < part.row_end; row += PART) {
             size_t rows = least(PART, part.row_end - row);
-            for (size_t i = p; i < end; i++) run_panel(g, row, rows, i, kernel);
+            for (size_t i = p; i < end; i++) run_panel(&w, row, rows, i, (row - part.row) / PART);
             if (g->epilogue)
                 g->epilogue(g->user, g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
         }
@@ -211,14 +229,13 @@ EACH_ROWS(DOTS)
 static void (*const by_rows[])(size_t, const uint16_t *, const uint16_t *, float *,
                                size_t) = {EACH_ROWS(ENTRY)};
 
-static void kernel(size_t k, size_t rows, const uint16_t *a, const uint16_t *b, float *c,
-                   size_t ldc) {
-    for (size_t i = 0; i < rows; i += KERNEL_ROWS) {
-        const uint16_t *from = a + i / ROWS * onx_bf16_block_size(k) + i % ROWS * DEPTH;
-        by_rows[least(KERNEL_ROWS, rows - i) - 1](k, from, b, c + i * ldc, ldc);
-    }
+void onx_bf16_kernel_bf16(const onx_bf16_block *b) {
+    for (size_t i = 0; i < b->rows; i += KERNEL_ROWS)
+        by_rows[least(KERNEL_ROWS, b->rows - i) - 1](b->depth,
+                                                     b->a + i / ROWS * b->a_next + i % ROWS * DEPTH,
+                                                     b->b, b->c + i * b->ldc, b->ldc);
 }
 
 void onx_gemm_run_bf16(const onx_bf16_args *args, onx_gemm_part part) {
-    onx_bf16_run_with(args, part, kernel);
+    onx_bf16_run_with(args, part, onx_bf16_kernel_bf16);
 }

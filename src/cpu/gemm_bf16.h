@@ -62,10 +62,19 @@ typedef struct onx_bf16_args {
 typedef void onx_bf16_run(const onx_bf16_args *args, onx_gemm_part part);
 onx_bf16_run onx_gemm_run_bf16, onx_gemm_run_amx;
 
-/* For the tiers: the sums of up to 32 rows of A and one panel of B to c, whose rows are ldc apart.
- * Rows up to 16 or 32 may be written. */
-typedef void onx_bf16_kernel(size_t k, size_t rows, const uint16_t *a, const uint16_t *b, float *c,
-                             size_t ldc);
+/* For the tiers: c[rows][32] = the sums of `rows` <= 32 rows of A and one panel of B. Rows of c up to
+ * 16 or 32 may be written. While it computes, memory that is needed later is fetched. */
+typedef struct onx_bf16_block {
+    size_t rows, depth;
+    const uint16_t *a, *b;
+    size_t a_next; /* elements from one block of A to the next */
+    float *c;
+    size_t ldc;
+    const char *ahead;
+    size_t lines; /* of 64 bytes, for each ONX_BF16_DEPTH */
+} onx_bf16_block;
+typedef void onx_bf16_kernel(const onx_bf16_block *block);
+onx_bf16_kernel onx_bf16_kernel_bf16, onx_bf16_kernel_amx;
 void onx_bf16_run_with(const onx_bf16_args *args, onx_gemm_part part, onx_bf16_kernel *kernel);
 
 /* As in gemm.h: how to cut C, by shape alone. */
