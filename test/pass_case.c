@@ -10,7 +10,7 @@
 
 typedef struct pass_case {
     const char *name, *run, *pins, *without;
-    size_t block;
+    size_t block, limit;
     const char *before, *after;
 } pass_case;
 
@@ -80,6 +80,7 @@ static onx_status rewrite(const pass_case *c, pass_case_runner *run, onx_model *
                         .eval = evaluate,
                         .pinned = is_pinned,
                         .has_kernel = has_kernel,
+                        .fold_bytes = c->limit,
                         .block = c->block};
     onx_status status = onx_facts_new(model, NULL, &ctx.facts, diag);
     for (const char *p = c->run; *p && !status; p += strcspn(p, " "), p += strspn(p, " ")) {
@@ -160,6 +161,7 @@ static void read_case(char *p, pass_case *c) {
         if ((value = option(line, "pins"))) c->pins = value;
         if ((value = option(line, "without"))) c->without = value;
         if ((value = option(line, "block"))) c->block = (size_t)atoi(value);
+        if ((value = option(line, "limit"))) c->limit = (size_t)atoi(value);
     }
     char *after = case_cut(p, "\n-----\n");
     c->before = p;

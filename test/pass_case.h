@@ -4,6 +4,7 @@
  *     run: fold dce               the passes or rewrites, in this order; "all"
  *     pins: a b                   values that must stay
  *     block: 8                    channels of a block
+ *     limit: 64                   bytes of a constant computed from smaller ones
  *     without: Tile               operators of onx.internal that have no kernel
  *     <model in ONNX text>
  *     -----

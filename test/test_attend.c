@@ -7,16 +7,16 @@
 
 #include <math.h>
 
-#define EACH_TIER(t) for (const char *const *t = kernel_tiers(); *t; t++)
+#define EACH_TIER(t) for (const char *const *t = kernel_tiers_fast(); *t; t++)
 
 /* Views: [batch, head, row, col]; [batch, row, head, col]; [batch, head, col, row]; [n, row, col];
  * a third of [batch, row, 3 * 2 * 5]; key heads that two query heads share. */
-#define BHSD "[0, 1,0,1,-1, 1,1,1,-1, 1,2,1,-1, 1,3,1,-1]"
-#define BSHD "[0, 1,0,1,-1, 1,2,1,-1, 1,1,1,-1, 1,3,1,-1]"
-#define BHDS "[0, 1,0,1,-1, 1,1,1,-1, 1,3,1,-1, 1,2,1,-1]"
-#define NSD "[0, 1,0,1,-1, 0, 1,1,1,-1, 1,2,1,-1]"
-#define PACKED(start) "[3, 0, 0, " start ", 1,0,1,-1, 1,2,5,2, 1,1,1,-1, 1,2,1,5]"
-#define SHARED "[0, 1,0,1,-1, 2,1,1,-1,0,0,2, 1,2,1,-1, 1,3,1,-1]"
+#define BHSD "[0, 1,0,0,1,-1, 1,1,1,1,-1, 1,2,2,1,-1, 1,3,3,1,-1]"
+#define BSHD "[0, 1,0,0,1,-1, 1,2,2,1,-1, 1,1,1,1,-1, 1,3,3,1,-1]"
+#define BHDS "[0, 1,0,0,1,-1, 1,1,1,1,-1, 1,3,3,1,-1, 1,2,2,1,-1]"
+#define NSD "[0, 1,0,0,1,-1, 0, 1,1,1,1,-1, 1,2,2,1,-1]"
+#define PACKED(start) "[3, 0, 0, " start ", 1,0,0,1,-1, 1,2,2,5,2, 1,1,1,1,-1, 1,2,2,1,5]"
+#define SHARED "[0, 1,0,0,1,-1, 2,1,1,1,-1,0,0,0,2, 1,2,2,1,-1, 1,3,3,1,-1]"
 #define VIEWS(q, k, v, y) "q = " q ", k = " k ", v = " v ", y = " y
 
 static const struct {
@@ -102,7 +102,8 @@ TEST(tiers) {
         EACH_TIER(t) {
             kernel_result got = kernel_run(*t, 18, node, n, in, 0);
             double far = got.status ? HUGE_VAL : kernel_distance(&got.out[0], &want.out[0]);
-            if (!CHECK(far <= 3e-6)) fprintf(stderr, "    case %zu on %s: %g\n", c, *t, far);
+            if (!CHECK(far <= (kernel_is_fast(*t) ? 6e-2 : 3e-6)))
+                fprintf(stderr, "    case %zu on %s: %g\n", c, *t, far);
             kernel_free(&got);
         }
         kernel_free(&want);

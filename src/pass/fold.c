@@ -1,6 +1,6 @@
-/* fold.c: nodes whose inputs are constants are computed now. Bounded: a result larger than what
- * goes in may have fold_bytes at most, all together must stay in proportion to the model, and sizes
- * must be known before. */
+/* fold.c: nodes whose inputs are constants are computed now. Bounded: a result larger than the
+ * constants that go with the node may have fold_bytes at most (in a session: than what goes in), all
+ * together must stay in proportion to the model, and sizes must be known before. */
 #include "pass/pass.h"
 
 /* Operators to keep: the engine computes with the quantized form. */
@@ -28,12 +28,18 @@ static bool fact_bytes(const onx_fact *fact, size_t *bytes) {
     return onx_dtype_bytes(fact->dtype, count, bytes);
 }
 
+/* Does the constant stay where it is needed elsewhere? A session has no better way to do without. */
+static bool stays(const onx_pass_ctx *ctx, const onx_value *value) {
+    return !ctx->has_kernel && (value->n_uses > 1 || onx_pass_held(ctx, value));
+}
+
 static bool is_small(onx_pass_ctx *ctx, const onx_node *node, const onx_tensor *const *in) {
     size_t bytes, before = 0, after = 0;
-    for (size_t i = 0; i < node->input.n; i++)
-        if (in[i] &&
-            (onx_tensor_bytes(in[i], &bytes, NULL) || !onx_add_size(before, bytes, &before)))
+    for (size_t i = 0; i < node->input.n; i++) {
+        if (!in[i] || stays(ctx, onx_node_input(node, i))) continue;
+        if (onx_tensor_bytes(in[i], &bytes, NULL) || !onx_add_size(before, bytes, &before))
             return false;
+    }
     for (size_t i = 0; i < node->output.n; i++) {
         const onx_value *out = onx_node_output(node, i);
         if (!out) continue;

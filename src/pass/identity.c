@@ -53,6 +53,27 @@ static bool drops_nothing(const onx_pass_ctx *ctx, const onx_node *node) {
            onx_tensor_read(constant, &training, 1, NULL) == ONX_OK && !training;
 }
 
+/* Not backwards, and nothing is left out. */
+static bool takes_all(const onx_pass_ctx *ctx, const onx_node *node) {
+    int64_t steps[ONX_RANK_MAX];
+    size_t n = 0;
+    if (!same_shape(ctx, node)) return false;
+    if (onx_node_input(node, 4) && !onx_pass_ints(ctx, node, "", 4, ONX_RANK_MAX, steps, &n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (steps[i] < 1) return false;
+    return true;
+}
+
+static bool pads_nothing(const onx_pass_ctx *ctx, const onx_node *node) {
+    int64_t pads[2 * ONX_RANK_MAX];
+    size_t n;
+    if (!onx_pass_ints(ctx, node, "pads", 1, ONX_COUNT(pads), pads, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (pads[i]) return false;
+    return true;
+}
+
 static const struct {
     const char *op;
     noop_test *is_noop;
@@ -61,17 +82,9 @@ static const struct {
     {"Transpose", in_order}, {"Dropout", drops_nothing}, {"Concat", one_input},
     {"Reshape", same_shape}, {"Expand", same_shape},     {"Flatten", same_shape},
     {"Squeeze", same_shape}, {"Unsqueeze", same_shape},  {"Tile", same_shape},
+    {"Slice", takes_all},    {"Pad", pads_nothing},      {"Sum", one_input},
+    {"Max", one_input},      {"Min", one_input},         {"Mean", one_input},
 };
-
-/* An output keeps its name, which what stands before the node must be free to take. */
-static bool can_bypass(const onx_pass_ctx *ctx, const onx_value *in, const onx_value *out) {
-    if (!in || !out || in == out) return false;
-    if (!onx_pass_held(ctx, out)) return true;
-    bool only_output = onx_value_is_output(out) && !(ctx->pinned && ctx->pinned(ctx->user, out));
-    for (const onx_ref *r = out->first; r; r = r->next)
-        if (r->kind == ONX_REF_OTHER) return false;
-    return only_output && in->def && in->graph == out->graph && !onx_pass_held(ctx, in);
-}
 
 extern onx_pass_fn onx_pass_identity;
 onx_status onx_pass_identity(onx_pass_ctx *ctx, onx_graph *graph) {
@@ -80,7 +93,7 @@ onx_status onx_pass_identity(onx_pass_ctx *ctx, onx_graph *graph) {
         onx_value *in = onx_node_input(node, 0), *out = onx_node_output(node, 0);
         bool done = false;
         for (size_t i = 0; i < ONX_COUNT(rules) && !done; i++)
-            if (onx_pass_named(ctx, node, rules[i].op) && can_bypass(ctx, in, out) &&
+            if (onx_pass_named(ctx, node, rules[i].op) && onx_pass_can_replace(ctx, out, in) &&
                 rules[i].is_noop(ctx, node))
                 ONX_TRY(onx_pass_replace(ctx, out, in, &done));
         if (done) ONX_TRY(onx_pass_remove(ctx, node));

@@ -81,6 +81,8 @@ onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name),
 bool onx_passes_has(onx_str name);
 /* One pass over all graphs of the model. */
 onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
+/* Facts anew, of the graph as it is now. */
+onx_status onx_pass_refresh(onx_pass_ctx *ctx) ONX_MUST_CHECK;
 
 /* ─ For passes ───────────────────────────────────────────────────────────────────────────────── */
 
@@ -104,9 +106,15 @@ const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
 bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */
 /* The same result from the same inputs, and no graphs inside. */
 bool onx_pass_pure(const onx_op *op, const onx_node *node);
+/* The operator "onx.internal::Name" for a pass to make: "Name" where the model's opset has that
+ * one, `since` a version of ai.onnx; else itself where there is a kernel for it; NULL: neither. */
+const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since);
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
+/* May that be done where `to` is what `from` always is? An output keeps its name, which `to` must be
+ * free to take. */
+bool onx_pass_can_replace(const onx_pass_ctx *ctx, const onx_value *from, const onx_value *to);
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
  * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or
  * it stays, where neither can be. */
@@ -127,6 +135,22 @@ bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes);
 onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t rank,
                                const int64_t *dims, const float *data, onx_value **out)
     ONX_MUST_CHECK;
+onx_status onx_pass_add_ints(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t n,
+                             const int64_t *data, onx_value **out) ONX_MUST_CHECK;
+/* Initializers that are no inputs came with IR version 4, and functions have none. */
+bool onx_pass_takes_constants(const onx_graph *graph);
+/* A list of integers that old versions have as attribute, new ones as input `index` (0: as attribute
+ * alone): at most `max` of them. False: it is not there, not known, or longer. */
+bool onx_pass_ints(const onx_pass_ctx *ctx, const onx_node *node, const char *attribute,
+                   size_t index, size_t max, int64_t *out, size_t *n);
+/* Are all elements of the constant this number? False for large ones. */
+bool onx_pass_is_uniform(const onx_pass_ctx *ctx, const onx_value *value, double number);
+/* A new node of ai.onnx before `node`; its one output. */
+onx_status onx_pass_add_node(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
+                             onx_value *const *in, onx_value **out) ONX_MUST_CHECK;
+/* A constant of float32, of that rank and first dimension, in memory of the context; NULL: it is
+ * something else, or there is no memory. */
+float *onx_pass_floats(onx_pass_ctx *ctx, const onx_value *value, size_t rank, int64_t first);
 /* batchnorm.c: a BatchNormalization in inference with float32 constants for that many channels is
  * x * factor + offset. In memory of the context; false: it is something else. */
 bool onx_pass_batchnorm_factors(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,

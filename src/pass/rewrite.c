@@ -70,6 +70,15 @@ onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, b
     return ONX_OK;
 }
 
+bool onx_pass_can_replace(const onx_pass_ctx *ctx, const onx_value *from, const onx_value *to) {
+    if (!from || !to || from == to) return false;
+    if (!onx_pass_held(ctx, from)) return true;
+    bool only_output = onx_value_is_output(from) && !(ctx->pinned && ctx->pinned(ctx->user, from));
+    for (const onx_ref *r = from->first; r; r = r->next)
+        if (r->kind == ONX_REF_OTHER) return false;
+    return only_output && to->def && to->graph == from->graph && !onx_pass_held(ctx, to);
+}
+
 /* ─ Nodes ────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_function(const onx_pass_ctx *ctx, const onx_node *node) {
@@ -127,6 +136,14 @@ onx_status onx_pass_copy_attrs(onx_pass_ctx *ctx, onx_node *to, const onx_node *
     return ONX_OK;
 }
 
+const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since) {
+    static const char domain[] = "onx.internal";
+    const char *name = internal + strlen(domain) + strlen("::");
+    if (onx_model_opset(ctx->model, "") >= since) return name;
+    bool has = ctx->has_kernel && ctx->has_kernel(ctx->user, name);
+    return has && onx_model_set_opset(ctx->model, domain, 1) == ONX_OK ? internal : NULL;
+}
+
 /* ─ Constants in place of nodes ──────────────────────────────────────────────────────────────── */
 
 bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {
@@ -135,8 +152,7 @@ bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {
     return true;
 }
 
-/* Initializers that are no inputs came with IR version 4. */
-static bool takes_initializers(const onx_graph *graph) {
+bool onx_pass_takes_constants(const onx_graph *graph) {
     return !graph->function && graph->model->ir_version >= 4;
 }
 
@@ -191,7 +207,7 @@ static onx_status to_initializers(onx_pass_ctx *ctx, onx_node *node,
 
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors) {
     if (any_output(ctx, node, is_tied)) return ONX_OK;
-    if (takes_initializers(node->graph) && !any_output(ctx, node, is_asked))
+    if (onx_pass_takes_constants(node->graph) && !any_output(ctx, node, is_asked))
         return to_initializers(ctx, node, tensors);
     bool is_constant = onx_str_is(node->op_type, "Constant");
     if (node->output.n != 1 || !tensors[0] || is_constant) return ONX_OK;
@@ -207,4 +223,53 @@ onx_status onx_pass_add_floats(onx_pass_ctx *ctx, onx_graph *graph, const char *
     *out = name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_F32, rank, dims, data, bytes)
                 : NULL;
     return *out ? ONX_OK : onx_fail_nomem(ctx->diag);
+}
+
+onx_status onx_pass_add_ints(onx_pass_ctx *ctx, onx_graph *graph, const char *hint, size_t n,
+                             const int64_t *data, onx_value **out) {
+    int64_t dim = (int64_t)n;
+    const char *name = onx_graph_new_name(graph, hint);
+    *out = name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_I64, 1, &dim, data,
+                                            n * sizeof *data)
+                : NULL;
+    return *out ? ONX_OK : onx_fail_nomem(ctx->diag);
+}
+
+onx_status onx_pass_add_node(onx_pass_ctx *ctx, onx_node *node, const char *op, size_t n_in,
+                             onx_value *const *in, onx_value **out) {
+    onx_node *made = onx_graph_add_node(node->graph, op, n_in, in, 1, NULL);
+    if (!made || onx_node_move(made, node)) return onx_fail_nomem(ctx->diag);
+    *out = onx_node_output(made, 0);
+    ctx->changes++;
+    return ONX_OK;
+}
+
+/* ─ Reading constants ────────────────────────────────────────────────────────────────────────── */
+
+bool onx_pass_ints(const onx_pass_ctx *ctx, const onx_node *node, const char *attribute,
+                   size_t index, size_t max, int64_t *out, size_t *n) {
+    const onx_tensor *tensor = index ? onx_pass_constant(ctx, onx_node_input(node, index)) : NULL;
+    uint64_t count;
+    if (tensor) {
+        if (onx_tensor_count(tensor, &count, NULL) || count > max) return false;
+        *n = (size_t)count;
+        return !onx_tensor_read_as(tensor, ONX_DTYPE_I64, out, *n * sizeof *out, NULL);
+    }
+    const int64_t *ints = onx_op_ints(node, attribute, n);
+    if (!ints || *n > max) return false;
+    memcpy(out, ints, *n * sizeof *out);
+    return true;
+}
+
+bool onx_pass_is_uniform(const onx_pass_ctx *ctx, const onx_value *value, double number) {
+    enum { MOST = 4096 };
+    double elems[MOST];
+    const onx_tensor *tensor = onx_pass_constant(ctx, value);
+    uint64_t count;
+    if (!tensor || onx_tensor_count(tensor, &count, NULL) || count > MOST ||
+        onx_tensor_read_as(tensor, ONX_DTYPE_F64, elems, (size_t)count * sizeof *elems, NULL))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (elems[i] != number) return false;
+    return count > 0;
 }

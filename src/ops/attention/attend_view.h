@@ -11,8 +11,9 @@
  *     keys that 4 query heads share      head: axis 1, then nowhere (step 0) 4 times
  *
  * A dimension without a walk has size 1. The biases are added to the scores, or, bools, put a
- * number in their place; they broadcast to [batch, head, row, key], and a fifth dimension before
- * these is 1 and says that the batch repeats: [1, 64, 1, 49, 49] is for batch b % 64. */
+ * number in their place. All broadcast against each other as [batch, head, row, key]; a fifth
+ * dimension of a bias before these is 1 and says that the batch repeats: [1, 64, 1, 49, 49] is for
+ * batch b % 64. */
 #ifndef ONX_ATTEND_VIEW_H
 #define ONX_ATTEND_VIEW_H
 
@@ -27,7 +28,8 @@ typedef enum onx_attend_mode {
 } onx_attend_mode;
 
 typedef struct onx_view_walk {
-    int64_t axis, step, size; /* size -1: all of the axis */
+    int64_t first, axis; /* along an axis, or several whole ones as if they were one */
+    int64_t step, size;  /* size -1: all of it */
 } onx_view_walk;
 typedef struct onx_view {
     int64_t start[ONX_VIEW_AXES]; /* along the axes of the tensor */
@@ -37,7 +39,7 @@ typedef struct onx_view {
 
 /* As a list of integers: the starts, after their number, and the walks of each dimension, after
  * theirs. */
-enum { ONX_VIEW_INTS = 1 + ONX_VIEW_AXES + ONX_VIEW_DIMS * (1 + 3 * ONX_VIEW_WALKS) };
+enum { ONX_VIEW_INTS = 1 + ONX_VIEW_AXES + ONX_VIEW_DIMS * (1 + 4 * ONX_VIEW_WALKS) };
 size_t onx_view_write(const onx_view *view, int64_t out[ONX_VIEW_INTS]);
 bool onx_view_read(const onx_node *node, const char *name, onx_view *out);
 

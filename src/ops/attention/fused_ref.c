@@ -32,44 +32,49 @@ onx_status onx_fused_init(onx_call *call) {
     if (!fits) return onx_call_fail(call, ONX_INVALID, "its attributes are not well formed");
     st->scale = onx_call_float(call, "scale");
     st->causal = onx_call_int(call, "causal");
-    st->guard = onx_call_int(call, "guard") != 0;
+    st->guard = onx_call_int(call, "guard");
     return ONX_OK;
 }
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The walks stay inside the tensor, also together; an empty view goes nowhere. */
+/* How many elements a walk goes over. */
+static bool walk_size(const onx_view_walk *walk, const onx_operand *x, int64_t *out) {
+    *out = walk->size;
+    if ((size_t)walk->axis >= x->rank) return false;
+    if (walk->size >= 0) return true;
+    *out = 1;
+    for (int64_t a = walk->first; a <= walk->axis; a++)
+        if (!onx_mul_i64(*out, x->dims[a], out)) return false;
+    return true;
+}
+
+/* The last element that is walked to is one of the tensor's; an empty view goes nowhere. */
 static bool bind_view(const onx_view *view, const onx_operand *x, onx_strides *out) {
-    size_t stride[ONX_VIEW_AXES], size = 1;
-    int64_t last[ONX_VIEW_AXES], reach;
+    int64_t stride[ONX_VIEW_AXES], size = 1, last = 0, n, far;
     if (x->rank > ONX_VIEW_AXES) return false;
     *out = (onx_strides){0};
-    for (size_t a = x->rank; a-- > 0;) {
+    for (size_t a = x->rank; a-- > 0; size *= x->count ? x->dims[a] : 1) {
         stride[a] = x->count ? size : 0;
-        if (x->count) size *= (size_t)x->dims[a];
-        last[a] = view->start[a];
-        out->start += (size_t)view->start[a] * stride[a];
+        if (!onx_mul_i64(view->start[a], stride[a], &far) || !onx_add_i64(last, far, &last))
+            return false;
     }
+    out->start = (size_t)last;
     for (size_t d = 0; d < ONX_VIEW_DIMS; d++) {
         out->dims[d].n = out->dims[d].inner = 1;
         for (size_t i = 0; i < view->n[d]; i++) {
             const onx_view_walk *walk = &view->walks[d][i];
-            if ((size_t)walk->axis >= x->rank) return false;
-            int64_t n = walk->size < 0 ? x->dims[walk->axis] : walk->size;
-            if (!onx_mul_i64(out->dims[d].n, n, &out->dims[d].n)) return false;
-            if (n > 0 && (!onx_mul_i64(n - 1, walk->step, &reach) ||
-                          !onx_add_i64(last[walk->axis], reach, &last[walk->axis])))
+            if (!walk_size(walk, x, &n) || !onx_mul_i64(out->dims[d].n, n, &out->dims[d].n) ||
+                !onx_mul_i64(stride[walk->axis], walk->step, &far))
                 return false;
-            if (i == 0) out->dims[d].slow = stride[walk->axis] * (size_t)walk->step;
-            if (i == view->n[d] - 1) {
-                out->dims[d].fast = stride[walk->axis] * (size_t)walk->step;
-                out->dims[d].inner = n > 0 ? n : 1;
-            }
+            if (i == 0) out->dims[d].slow = (size_t)far;
+            out->dims[d].fast = (size_t)far;
+            out->dims[d].inner = n > 0 ? n : 1;
+            if (!onx_mul_i64(far, out->dims[d].inner - 1, &far) || !onx_add_i64(last, far, &last))
+                return false;
         }
     }
-    for (size_t a = 0; a < x->rank; a++)
-        if (x->count && last[a] >= x->dims[a]) return false;
-    return true;
+    return !x->count || last < x->count;
 }
 
 /* Y is dense in the order of its dimensions; those that it does not have are 1. */
@@ -96,50 +101,74 @@ static onx_status bind_y(onx_call *call, const onx_fused_state *st, onx_fused_pl
     return ONX_OK;
 }
 
-static bool bind_bias(const onx_operand *x, const onx_fused_plan *p, onx_fused_bias *out) {
-    const int64_t most[] = {p->batch, p->heads, p->rows, p->keys};
-    size_t rank = x->rank, skip = rank == 5;
-    if (rank > 5 || (skip && x->dims[0] != 1)) return false;
-    for (size_t d = 0; d < 4; d++) {
-        out->n[d] = d + rank - skip >= 4 ? x->dims[d + rank - 4] : 1;
-        bool repeats = skip && d == 0 && out->n[0] > 0 && p->batch % out->n[0] == 0;
-        if (out->n[d] != 1 && out->n[d] != most[d] && !repeats) return false;
+/* Two sizes as one; false: they do not broadcast. */
+static bool meet(int64_t *size, int64_t other) {
+    bool fits = *size == other || *size == 1 || other == 1;
+    if (*size == 1) *size = other;
+    return fits;
+}
+
+/* Sizes of batch, heads, rows and keys, from all that takes part. */
+static bool meet_all(const onx_call *call, onx_fused_plan *p, int64_t sizes[4]) {
+    const onx_strides *views[] = {&p->q, &p->k, &p->v};
+    bool fits = true;
+    for (size_t d = 0; d < 3; d++) sizes[d] = p->q.dims[d].n;
+    sizes[3] = p->k.dims[ONX_VIEW_ROW].n;
+    for (size_t i = 1; i < 3; i++)
+        for (size_t d = 0; d < ONX_VIEW_ROW; d++)
+            fits = meet(&sizes[d], views[i]->dims[d].n) && fits;
+    for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
+        const onx_operand *x = onx_call_in(call, 3 + i);
+        size_t skip = x && x->rank == 5;
+        if (!x) continue;
+        if (x->rank > 5 || (skip && x->dims[0] != 1)) return false;
+        for (size_t d = 0; d < 4; d++) {
+            int64_t n = d + x->rank >= 4 ? x->dims[d + x->rank - 4] : 1;
+            p->bias[i].n[d] = n;
+            if (!(skip && d == 0)) fits = meet(&sizes[d], n) && fits;
+        }
     }
-    return true;
+    for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) { /* a batch that repeats */
+        const onx_operand *x = onx_call_in(call, 3 + i);
+        int64_t n = p->bias[i].n[0];
+        if (x && x->rank == 5) fits = fits && n > 0 && sizes[0] % n == 0;
+    }
+    return fits && sizes[3] == p->v.dims[ONX_VIEW_ROW].n &&
+           p->q.dims[ONX_VIEW_COL].n == p->k.dims[ONX_VIEW_COL].n;
+}
+
+/* What has one element along a dimension that has more stays where it is. */
+static void stay(onx_strides *view, size_t d) {
+    if (view->dims[d].n != 1) return;
+    view->dims[d].slow = view->dims[d].fast = 0;
+    view->dims[d].inner = 1;
 }
 
 onx_status onx_fused_bind(onx_call *call) {
     const onx_fused_state *st = call->state;
     onx_fused_plan *p = call->plan;
     onx_strides *views[] = {&p->q, &p->k, &p->v};
+    int64_t sizes[4];
     for (size_t i = 0; i < 3; i++)
         if (!bind_view(&st->in[i], call->in[i], views[i]))
             return onx_call_fail(call, ONX_INVALID, "input %zu does not fit its view", i);
-    p->batch = p->q.dims[ONX_VIEW_BATCH].n;
-    p->heads = p->q.dims[ONX_VIEW_HEAD].n;
-    p->rows = p->q.dims[ONX_VIEW_ROW].n;
-    p->keys = p->k.dims[ONX_VIEW_ROW].n;
-    p->head = p->q.dims[ONX_VIEW_COL].n;
-    p->v_head = p->v.dims[ONX_VIEW_COL].n;
-    bool fits = p->k.dims[ONX_VIEW_COL].n == p->head && p->v.dims[ONX_VIEW_ROW].n == p->keys;
-    for (size_t i = 1; i < 3; i++)
-        for (size_t d = ONX_VIEW_BATCH; d <= ONX_VIEW_HEAD; d++) {
-            int64_t n = views[i]->dims[d].n, most = p->q.dims[d].n;
-            fits = fits && (n == most || n == 1);
-            if (n != 1) continue;
-            views[i]->dims[d].slow = views[i]->dims[d].fast = 0;
-            views[i]->dims[d].inner = 1;
-        }
-    if (!fits) return onx_call_fail(call, ONX_INVALID, "Q, K and V do not fit together");
     for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
         const onx_operand *x = onx_call_in(call, 3 + i);
         p->bias[i].mode = st->mode[i];
         p->bias[i].fill = st->fill[i];
         if (x && (x->dtype == ONX_DTYPE_BOOL) != (st->mode[i] != ONX_ATTEND_ADD))
             return onx_call_fail(call, ONX_INVALID, "input %zu is of another type", 3 + i);
-        if (x && !bind_bias(x, p, &p->bias[i]))
-            return onx_call_fail(call, ONX_INVALID, "input %zu does not broadcast", 3 + i);
     }
+    if (!meet_all(call, p, sizes))
+        return onx_call_fail(call, ONX_INVALID, "its inputs do not fit together");
+    for (size_t i = 0; i < 3; i++)
+        for (size_t d = 0; d < ONX_VIEW_COL; d++) stay(views[i], d);
+    p->batch = sizes[0];
+    p->heads = sizes[1];
+    p->rows = sizes[2];
+    p->keys = sizes[3];
+    p->head = p->q.dims[ONX_VIEW_COL].n;
+    p->v_head = p->v.dims[ONX_VIEW_COL].n;
     return bind_y(call, st, p);
 }
 
@@ -215,7 +244,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         for (int64_t j = 0; j < n && p->keys; j++)
             y += x[j] * element(call->in[2],
                                 row_at(&p->v, b, h, j) + onx_strides_at(&p->v, ONX_VIEW_COL, i));
-        y = p->keys == 0 || (st->guard && !(sum > 0)) ? 0 : y / sum;
+        y = p->keys == 0 || onx_fused_guards(st, sum) ? 0 : y / sum;
         float rounded = (float)y;
         memcpy((float *)call->out[0]->data + row_at(&p->y, b, h, s) +
                    onx_strides_at(&p->y, ONX_VIEW_COL, i),

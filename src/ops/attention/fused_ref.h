@@ -14,7 +14,7 @@ typedef struct onx_fused_state {
     float fill[ONX_ATTEND_BIASES];
     int64_t causal; /* 1: row i sees the keys up to i; 2: the last row sees all, each one before it
                        one less */
-    bool guard;     /* a row without chances, of which each is NaN, gives 0 */
+    int64_t guard;  /* 1: a row whose chances are NaN gives 0; 2: only one that sees no key */
 } onx_fused_state;
 
 /* A view of a tensor whose sizes are known, in elements. Index i of a dimension is at
@@ -62,6 +62,10 @@ void onx_fused_biases(const onx_call *call, onx_fused_bias out[ONX_ATTEND_BIASES
  * takes the place of the score, or 0 where it stays. */
 float onx_fused_bias_at(const onx_fused_bias *bias, int64_t batch, int64_t head, int64_t row,
                         int64_t key);
+/* Is a row with that sum of chances to be 0? */
+static inline bool onx_fused_guards(const onx_fused_state *st, double sum) {
+    return st->guard == 1 ? !(sum > 0) : st->guard == 2 && sum == 0;
+}
 /* How many keys the row sees. */
 static inline int64_t onx_fused_seen(const onx_fused_plan *p, const onx_fused_state *st,
                                      int64_t row) {
