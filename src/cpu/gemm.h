@@ -91,8 +91,9 @@ static inline size_t onx_gemm_group_at(const onx_gemm *gemm, size_t m, size_t i)
     return m ? onx_gemm_cut(m, onx_gemm_groups(gemm, m), i) : 0;
 }
 
-/* How to cut C into tiles that run in parallel: by shape alone. Tiles are counted down the columns
- * of tiles, so that neighbours share panels of B; those at the end may be smaller. */
+/* How to cut C into tiles that run in parallel: by shape alone; those at the end may be smaller.
+ * Tiles are counted along the rows, so that a thread, which as a rule gets neighbours, finds rows
+ * that it made itself in its cache. */
 typedef struct onx_gemm_tiling {
     size_t rows, groups, panels; /* of a tile, at most; not 0 */
     size_t n_down, n_across;     /* tiles along m and n */
