@@ -64,6 +64,6 @@ bool onx_gemm_shares_a(const onx_gemm_tiling *t) {
 size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *g, size_t rows) {
     size_t depth = g->k < ONX_GEMM_DEPTH ? g->k : ONX_GEMM_DEPTH, floats = 0;
     if (!g->a_packed) floats += rows * depth;
-    if (g->ldb) floats += depth * gemm->nr;
+    if (g->ldb || g->b_type) floats += depth * gemm->nr;
     return floats * sizeof(float);
 }
