@@ -50,7 +50,7 @@ typedef struct tier {
     const char *name;
     double (*peak)(void);
     const onx_conv_algorithm *direct, *plain, *depthwise;
-    const onx_winograd_algorithm *winograd;
+    const onx_conv_staged *winograd;
 } tier;
 #define TIER(isa)                                                                                  \
     {#isa,                                                                                         \
@@ -168,7 +168,7 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
 /* 3x3 layers with stride 1, by Winograd's algorithm: the share is that of the products which the
  * direct sums take. */
 static void measure_winograd(const tier *t, const layer *l, double peak, int rounds) {
-    const onx_winograd_algorithm *run = t->winograd;
+    const onx_conv_staged *run = t->winograd;
     onx_conv c = conv_of(l);
     if (l->algorithm != 'd' || l->pad != 1 || !run->fits(&c)) return;
     size_t pixels = l->size * l->size;

@@ -32,11 +32,26 @@ TEST(tied) {
 TEST(transpose) {
     check_file("transpose.txt", 6);
 }
+TEST(pad) {
+    check_file("pad.txt", 2);
+}
+TEST(dedupe) {
+    check_file("dedupe.txt", 2);
+}
+TEST(branch) {
+    check_file("branch.txt", 3);
+}
+TEST(qdq) {
+    check_file("qdq.txt", 2);
+}
 TEST(casts) {
     check_file("cast.txt", 2);
 }
 TEST(views) {
     check_file("views.txt", 5);
+}
+TEST(norms) {
+    check_file("norms.txt", 5);
 }
 TEST(shape) {
     check_file("shape.txt", 4);
@@ -115,5 +130,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(transpose) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+TEST_MAIN(E(identity) E(fold) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe) E(branch) E(qdq) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
               E(cycle))

@@ -14,6 +14,7 @@
  * the last pair being a single block when their number is odd.
  */
 #include "cpu/conv_tile.h"
+#include "cpu/vec_transpose.h"
 
 #include <math.h>
 
@@ -40,13 +41,14 @@ typedef struct tile {
     const float *w; /* [blocks][w_step] */
     const tap *taps;
     size_t blocks, x_step, w_step, n_taps;
+    size_t last; /* lanes of the last block that are channels */
     tile_ends ends;
 } tile;
 
-/* w: [b][wide*b]; in: each pixel's [b]. */
-TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf sum[PIXELS][WIDE],
-                              size_t pixels, size_t wide) {
-    for (size_t i = 0; i < VF; i++, w += wide * VF) {
+/* w: [lanes][wide*b]; in: each pixel's [lanes]. */
+TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size_t lanes,
+                              vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+    for (size_t i = 0; i < lanes; i++, w += wide * VF) {
         vf weight[WIDE];
         UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
         UNROLL for (size_t p = 0; p < pixels; p++) {
@@ -79,9 +81,10 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     if (n) find_inputs(x, t->taps, in[0]);
     for (size_t i = 0; i < n; i++) {
         const float *weights = w + t->taps[k].index * VF * wide * VF;
+        size_t lanes = i < n - t->n_taps ? VF : t->last;
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
         if (i + 1 < n) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
-        add_products(weights, in[i % 2], sum, pixels, wide);
+        add_products(weights, in[i % 2], lanes, sum, pixels, wide);
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
@@ -160,6 +163,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
     size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
     tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
     t.blocks = blocks;
+    t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
     t.taps = taps;
     t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {
@@ -201,19 +205,33 @@ static size_t direct_weights(const onx_conv *c) {
     return c->groups * ic * oc * c->kh * c->kw;
 }
 
+/* The [lanes][n] floats at `from`, rows of which lie `row` apart and hold `taps` of each input
+ * channel, as columns of out: [taps][VF ic][width]. */
+static void pack_lanes(const float *from, size_t row, size_t lanes, size_t n, size_t taps,
+                       size_t width, float *out) {
+    for (size_t p = 0, ic = 0, k = 0; p < n; p += VF) {
+        size_t some = smaller(VF, n - p);
+        vf v[VF];
+        for (size_t i = 0; i < VF; i++)
+            v[i] = i < lanes ? vf_load_n(from + i * row + p, some) : vf_zero();
+        vf_transpose(v);
+        for (size_t i = 0; i < some; i++) {
+            vf_store(out + (k * VF + ic) * width, v[i]);
+            if (++k == taps) k = 0, ic++;
+        }
+    }
+}
+
 /* out: [taps][VF ic][width oc], from (oc0, ic0) on; zeros where there are no such channels. Reads
  * in the order of w: what is written at a stride is small enough for the cache. */
 static void pack_block(const onx_conv *c, const float *w, size_t oc0, size_t width, size_t ic0,
                        float *out) {
-    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0),
-           n_oc = smaller(width, c->oc - oc0);
+    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0), row = c->ic * taps;
+    size_t n_oc = smaller(width, c->oc - oc0);
     if (n_ic < VF || n_oc < width) memset(out, 0, taps * VF * width * sizeof *out);
-    for (size_t oc = 0; oc < n_oc; oc++) {
-        const float *from = w + ((oc0 + oc) * c->ic + ic0) * taps;
-        for (size_t ic = 0; ic < n_ic; ic++)
-            for (size_t k = 0; k < taps; k++)
-                out[(k * VF + ic) * width + oc] = load_any(from + ic * taps + k);
-    }
+    for (size_t oc = 0; oc < n_oc; oc += VF)
+        pack_lanes(w + (oc0 + oc) * row + ic0 * taps, row, smaller(VF, n_oc - oc), n_ic * taps,
+                   taps, width, out + oc);
 }
 
 /* A part: a tile of output channels of one group. */

@@ -35,10 +35,7 @@ static bool multiply_term(const onx_term *a, const onx_term *b, onx_term *out) {
 }
 
 const onx_sym *onx_sym_mul(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
-    int64_t x, y;
     if (!a || !b || (size_t)a->n * b->n > 2 * ONX_SYM_TERMS) return NULL;
-    if (onx_sym_is_int(a, &x) && onx_sym_is_int(b, &y))
-        return onx_mul_i64(x, y, &x) ? onx_sym_int(syms, x) : NULL;
     onx_term terms[2 * ONX_SYM_TERMS];
     size_t n = 0;
     for (uint32_t i = 0; i < a->n; i++)
