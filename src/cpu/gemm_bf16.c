@@ -167,6 +167,11 @@ static void add_up(const onx_bf16_args *g, size_t row, size_t rows, size_t col, 
         }
 }
 
+/* Panels that are computed row by row. */
+static size_t group_of(size_t k) {
+    return least(GROUP, 1 + GROUP_BYTES / (onx_bf16_panel_size(k) * sizeof(uint16_t) + 1));
+}
+
 /* A group of panels at work. */
 typedef struct walk {
     const onx_bf16_args *g;
@@ -192,9 +197,7 @@ static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size
 }
 
 void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
-    size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t);
-    size_t group = least(GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
-    size_t parts = onx_bf16_ceil(part.row_end - part.row, PART);
+    size_t group = group_of(g->k), parts = onx_bf16_ceil(part.row_end - part.row, PART);
     walk w = {g, kernel, least(group, part.panel_end - part.panel), 0, 0};
     if (parts) w.lines = onx_bf16_ceil(2 * DEPTH * COLS / LINE, parts);
     w.slice = w.lines * LINE * onx_bf16_ceil(g->k, DEPTH);
@@ -218,16 +221,22 @@ enum {
     TILE_WORK = 12 << 20,   /* products: 10 µs and more */
 };
 
+/* The even share when `count` is cut into parts of at most `most`, or of 1. */
+static size_t share(size_t count, size_t most) {
+    return count ? onx_bf16_ceil(count, onx_bf16_ceil(count, most ? most : 1)) : 1;
+}
+
+/* Wide first, for the epilogue goes along rows; then as high as it takes, and no higher than A fits
+ * the second-level cache. */
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
-    size_t most = TILE_BYTES / sizeof(uint16_t) / PART / depth;
-    size_t parts = onx_bf16_ceil(m, PART);
-    most = most < 1 ? 1 : least(most, TILE_ROWS / PART);
-    onx_gemm_tiling t = {.rows = PART, .panels = 1};
-    if (parts) t.rows = onx_bf16_ceil(parts, onx_bf16_ceil(parts, most)) * PART;
-    double work = (double)depth * (double)t.rows * COLS;
-    if (work < TILE_WORK) t.panels = (size_t)(TILE_WORK / work);
-    if (panels) t.panels = onx_bf16_ceil(panels, onx_bf16_ceil(panels, t.panels));
+    onx_gemm_tiling t = {.panels = share(panels, group_of(k))};
+    size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
+    double rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS));
+    if (rows < (double)most) most = (size_t)rows;
+    t.rows = share(onx_bf16_ceil(m, PART), onx_bf16_ceil(most, PART)) * PART;
+    rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS) * (double)t.rows);
+    if (rows > 2) t.panels = share(panels, t.panels * (size_t)rows); /* few rows: more columns */
     t.n_down = onx_bf16_ceil(m, t.rows);
     t.n_across = onx_bf16_ceil(panels, t.panels);
     return t;
