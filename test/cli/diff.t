@@ -15,7 +15,7 @@ $ onx run linear.onnx --random --set N=2 --all-values -o values 2>/dev/null && o
 [1]
 # The command line.
 $ onx diff linear.onnx level=7 level=0 --input house=house.textproto
-|onx diff: 'level=7' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic); see 'onx help diff'
+|onx diff: 'level=7' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic fast); see 'onx help diff'
 [2]
 $ onx diff linear.onnx level=0
 |onx diff: too few arguments: onx diff [OPTIONS] MODEL A B; see 'onx help diff'
