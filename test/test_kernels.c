@@ -46,6 +46,7 @@ static const struct {
     {"onx.internal", "ConvBlocked", "test_conv"},
     {"onx.internal", "ToBlocked", "test_conv"},
     {"onx.internal", "FromBlocked", "test_conv"},
+    {"onx.internal", "Channels", "test_conv"},
     {"onx.internal", "MaxPoolBlocked", "test_conv"},
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},

@@ -81,6 +81,8 @@ onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name),
 bool onx_passes_has(onx_str name);
 /* One pass over all graphs of the model. */
 onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
+/* Facts anew, of the graph as it is now. */
+onx_status onx_pass_refresh(onx_pass_ctx *ctx) ONX_MUST_CHECK;
 
 /* ─ For passes ───────────────────────────────────────────────────────────────────────────────── */
 
