@@ -58,6 +58,7 @@ static const struct {
     {"onx.internal", "LayerNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "MatMulTile", "test_matmul"},
     {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
+    {"onx.internal", "Rotate", "test_attend"},
     {"onx.internal", "QConv", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},

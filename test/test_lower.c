@@ -32,6 +32,10 @@ TEST(attention) {
     check_file("attention.txt", 5);
 }
 
+TEST(rotary) {
+    check_file("rotary.txt", 3);
+}
+
 TEST(unknown_rewrite) {
     onx_model *model = onx_model_new(NULL, "g", 13);
     onx_pass_ctx ctx = {.model = model};
@@ -40,4 +44,4 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(attention) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(rotary) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
