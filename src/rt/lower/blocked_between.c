@@ -41,20 +41,18 @@ onx_status onx_blocked_pool(onx_blocked *b, onx_node *node, const onx_op *op, bo
 
 /* Do images and channels of a Resize stay as they are, whatever their number? */
 static bool keeps_images(const onx_pass_ctx *ctx, const onx_node *node) {
-    static const float ones[] = {1, 1};
     const onx_fact *x = onx_pass_fact(ctx, onx_node_input(node, 0));
     const onx_fact *y = onx_pass_fact(ctx, onx_node_output(node, 0));
     const onx_tensor *scales = onx_pass_constant(ctx, onx_node_input(node, 2));
     float read[4];
     size_t n = 0;
     const int64_t *axes = onx_op_ints(node, "axes", &n);
-    if (n == 2) return axes[0] + axes[1] == 2 + 3 && axes[0] * axes[1] == 2 * 3;
-    if (n || !x->dims[0] || x->dims[0] != y->dims[0] || !x->dims[1] || x->dims[1] != y->dims[1])
-        return false;
-    if (!onx_node_input(node, 2) || (scales && onx_tensor_dim(scales, 0) == 0)) return true;
+    if (n) return n == 2 && axes[0] + axes[1] == 2 + 3 && axes[0] * axes[1] == 2 * 3;
+    if (!onx_node_input(node, 2) || (scales && onx_tensor_dim(scales, 0) == 0)) /* sizes */
+        return x->dims[0] && x->dims[0] == y->dims[0] && x->dims[1] && x->dims[1] == y->dims[1];
     return scales && onx_tensor_rank(scales) == 1 && onx_tensor_dim(scales, 0) == 4 &&
            onx_tensor_read_as(scales, ONX_DTYPE_F32, read, sizeof read, NULL) == ONX_OK &&
-           memcmp(read, ones, sizeof ones) == 0;
+           read[0] == 1 && read[1] == 1;
 }
 
 /* What nobody reads but the caller stays plain: it would be put into blocks for nothing. */
