@@ -7,10 +7,14 @@
 
 enum { TASK_FLOATS = 1 << 16 };
 
-/* Element o of the output is the sum of weight[o*width …] times the elements from first[o] on. */
+/* Element o of the output is the sum of the elements from first[o] on, the k-th times
+ * weight[k*room + o]. */
 typedef struct axis {
     size_t in, out, width;
+    size_t room; /* `out`, rounded up to whole vectors: past it there are zeros */
     int64_t *first;
+    int32_t *lane; /* first[o], counted from that of the vector */
+    bool near;     /* what two neighbours give for a vector of the output lies in one vector */
     float *weight;
 } axis;
 
@@ -39,15 +43,19 @@ static onx_status init(onx_call *call) {
     return x->layout == VF ? ONX_OK : ONX_UNSUPPORTED;
 }
 
+static size_t room_of(const onx_resize_axis *a) {
+    return ((size_t)a->out + VF - 1) / VF * VF;
+}
+
 /* Floats and table of an axis, in scratch. */
 static bool axis_bytes(const onx_resize_state *s, onx_resize_axis *a, size_t *table, size_t *all) {
-    size_t bytes, floats;
+    size_t bytes, each;
     onx_resize_width(s, a);
-    if (!onx_resize_table_bytes(s, a, &bytes) || !onx_mul_size((size_t)a->out, a->width, &floats) ||
-        !onx_mul_size(floats, sizeof(float), &floats) || !onx_add_size(*all, floats, all))
-        return false;
+    if (!onx_resize_table_bytes(s, a, &bytes)) return false;
     if (bytes > *table) *table = bytes;
-    return onx_mul_size((size_t)a->out, sizeof(int64_t), &bytes) && onx_add_size(*all, bytes, all);
+    return onx_mul_size(a->width, sizeof(float), &each) &&
+           onx_add_size(each, sizeof(int64_t) + sizeof(int32_t), &each) &&
+           onx_mul_size(room_of(a), each, &bytes) && onx_add_size(*all, bytes, all);
 }
 
 static onx_status bind(onx_call *call) {
@@ -68,7 +76,7 @@ static onx_status bind(onx_call *call) {
     if (!axis_bytes(call->state, &axes[2], &p->table, &bytes) ||
         !axis_bytes(call->state, &axes[3], &p->table, &bytes) ||
         !onx_add_size(bytes, p->table, &call->scratch_bytes) ||
-        !onx_mul_size((size_t)axes[3].in * p->lanes, sizeof(float), &call->scratch_each))
+        !onx_mul_size((size_t)axes[3].in * p->lanes + VF, sizeof(float), &call->scratch_each))
         return onx_fail_nomem(call->diag);
     return ONX_OK;
 }
@@ -76,55 +84,66 @@ static onx_status bind(onx_call *call) {
 /* `*memory` is for the axis; `table` for what it is made of. */
 static axis axis_make(const onx_resize_state *s, const onx_resize_axis *a, char *table,
                       char **memory) {
-    axis made = {.in = (size_t)a->in, .out = (size_t)a->out, .width = a->width};
+    axis made = {.in = (size_t)a->in, .out = (size_t)a->out, .width = a->width, .near = true};
     onx_resize_table t = {0};
+    bool one = a->same || s->mode == ONX_RESIZE_NEAREST;
+    made.room = room_of(a);
     made.first = (int64_t *)(void *)*memory;
-    made.weight = (float *)(made.first + made.out);
-    *memory = (char *)(made.weight + made.out * made.width);
+    made.weight = (float *)(made.first + made.room);
+    made.lane = (int32_t *)(made.weight + made.room * made.width);
+    memset(*memory, 0, (size_t)((char *)(made.lane + made.room) - *memory));
+    *memory = (char *)(made.lane + made.room);
     if (!a->same) t = onx_resize_table_make(s, a, table);
     for (size_t o = 0; o < made.out; o++) {
         made.first[o] = a->same ? (int64_t)o : t.first[o];
-        for (size_t i = 0; i < made.width; i++) {
-            bool one = a->same || s->mode == ONX_RESIZE_NEAREST;
-            made.weight[o * made.width + i] = one ? 1 : (float)t.weight[o * made.width + i];
-        }
+        int64_t lane = made.first[o] - made.first[o / VF * VF];
+        made.near &= lane >= 0 && lane + 1 < VF;
+        made.lane[o] = made.near ? (int32_t)lane : 0;
+        for (size_t k = 0; k < made.width; k++)
+            made.weight[k * made.room + o] = one ? 1 : (float)t.weight[o * made.width + k];
     }
     return made;
 }
 
 /* out[0 … n-1]: the weighted sum of rows of n floats. */
 static void add_rows(const axis *y, size_t o, const float *from, size_t n, float *out) {
-    const float *rows = from + (size_t)y->first[o] * n, *w = y->weight + o * y->width;
+    const float *rows = from + (size_t)y->first[o] * n;
     for (size_t i = 0; i < n; i += VF) {
         size_t lanes = n - i < VF ? n - i : VF;
         vf sum = vf_zero();
         for (size_t k = 0; k < y->width; k++)
-            if (w[k] != 0) sum = vf_fma(vf_load_n(rows + k * n + i, lanes), vf_set(w[k]), sum);
+            if (y->weight[k * y->room + o] != 0)
+                sum = vf_fma(vf_load_n(rows + k * n + i, lanes), vf_set(y->weight[k * y->room + o]),
+                             sum);
         vf_store_n(out + i, sum, lanes);
     }
 }
 
 static void add_columns(const axis *x, const float *row, float *out) {
     for (size_t o = 0; o < x->out; o++) {
-        const float *from = row + x->first[o], *w = x->weight + o * x->width;
+        const float *from = row + x->first[o], *w = x->weight + o;
         float sum = from[0] * w[0];
-        for (size_t k = 1; k < x->width; k++) sum += from[k] * w[k];
+        for (size_t k = 1; k < x->width; k++) sum += from[k] * w[k * x->room];
         memcpy(out + o, &sum, sizeof sum);
     }
 }
-static void add_columns_of_2(const axis *x, const float *row, float *out) {
-    for (size_t o = 0; o < x->out; o++) {
-        const float *from = row + x->first[o], *w = x->weight + 2 * o;
-        float sum = from[0] * w[0] + from[1] * w[1];
-        memcpy(out + o, &sum, sizeof sum);
+/* Of two elements each, near each other; a vector more than the row can be read. */
+static void add_neighbours(const axis *x, const float *row, float *out) {
+    for (size_t o = 0; o < x->out; o += VF) {
+        vf in = vf_load(row + x->first[o]);
+        vi lane;
+        memcpy(&lane, x->lane + o, sizeof lane);
+        vf sum = vf_permute(in, lane) * vf_load(x->weight + o);
+        sum = vf_fma(vf_permute(in, lane + 1), vf_load(x->weight + x->room + o), sum);
+        vf_store_n(out + o, sum, x->out - o < VF ? x->out - o : VF);
     }
 }
 static void add_columns_of_blocks(const axis *x, const float *row, float *out) {
     for (size_t o = 0; o < x->out; o++) {
-        const float *from = row + (size_t)x->first[o] * VF, *w = x->weight + o * x->width;
+        const float *from = row + (size_t)x->first[o] * VF, *w = x->weight + o;
         vf sum = vf_load(from) * w[0];
         for (size_t k = 1; k < x->width; k++)
-            sum = vf_fma(vf_load(from + k * VF), vf_set(w[k]), sum);
+            sum = vf_fma(vf_load(from + k * VF), vf_set(w[k * x->room]), sum);
         vf_store(out + o * VF, sum);
     }
 }
@@ -144,8 +163,8 @@ static void make_row(const job *j, size_t lanes, size_t o, const float *from, fl
     add_rows(&j->y, o, from, n, row);
     if (lanes > 1)
         add_columns_of_blocks(&j->x, row, to);
-    else if (j->x.width == 2)
-        add_columns_of_2(&j->x, row, to);
+    else if (j->x.width == 2 && j->x.near)
+        add_neighbours(&j->x, row, to);
     else
         add_columns(&j->x, row, to);
 }
