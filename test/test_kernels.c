@@ -51,6 +51,7 @@ static const struct {
     {"onx.internal", "ToBlocked", "test_conv"},
     {"onx.internal", "FromBlocked", "test_conv"},
     {"onx.internal", "Channels", "test_conv"},
+    {"onx.internal", "ResizeBlocked", "test_conv"},
     {"onx.internal", "MaxPoolBlocked", "test_conv"},
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
