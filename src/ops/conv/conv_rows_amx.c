@@ -31,7 +31,7 @@ extern onx_kernel_rows onx_kernels_conv_amx;
 onx_kernel_rows onx_kernels_conv_amx = {
     {.op = "ConvBlocked",
      .first = 1,
-     .types = {F32, F32, F32, F32},
+     .types = {F32, F32 | ONX_T(F16) | ONX_T(BF16), F32, F32},
      .name = "conv_blocked_f32",
      .overwrite = 1 << 3,
      .packs = 1 << 1,
