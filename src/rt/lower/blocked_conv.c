@@ -12,13 +12,12 @@
 enum { MERGED_MAX = 4 }; /* groups */
 
 /* Can the groups be cut into blocks? Narrow ones are merged (`merge`: if the weights are there to be
- * packed), at the cost of products with zero; the last block need not be full where they make one. */
+ * packed), at the cost of products with zero, unless they do not leave their block. */
 static bool groups_fit(int64_t block, int64_t groups, int64_t in, int64_t out, bool merge) {
     int64_t m = 1, most = merge ? MERGED_MAX : 1;
-    if (groups == 1 || (in == 1 && out == 1)) return true;
+    if (groups == 1 || (in == out && in < block && block % in == 0)) return true;
     while (m < most && (m * in % block || m * out % block)) m *= 2;
-    if (m * in % block || m * out % block) return false;
-    return groups % m == 0 || (m * in == block && m * out == block);
+    return m * in % block == 0 && m * out % block == 0 && groups % m == 0;
 }
 
 static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
