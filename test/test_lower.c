@@ -21,6 +21,9 @@ TEST(tile) {
 TEST(affine) {
     check_file("affine.txt", 3);
 }
+TEST(transposed) {
+    check_file("transposed.txt", 4);
+}
 TEST(epilogue) {
     check_file("epilogue.txt", 6);
 }
@@ -44,4 +47,5 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(attention) E(rotary) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(rotary) E(transposed) E(affine) E(tile) E(epilogue) E(blocked)
+              E(unknown_rewrite))
