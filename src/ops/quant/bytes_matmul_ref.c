@@ -38,7 +38,7 @@ static onx_qweights weights_of(const onx_qins *in, const onx_qstate *st, size_t 
                           .flip = in->b->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }
 
-/* Sizes of the last two dimensions of B. */
+/* Sizes of the last two dimensions of B; in init, what is not known is -1. */
 static void sizes_of(const onx_qstate *st, const onx_operand *b, size_t *k, size_t *n) {
     size_t rank = b->rank, rows = (size_t)b->dims[rank - 2], columns = (size_t)b->dims[rank - 1];
     *k = st->gemm.turn_b ? columns : rows;
@@ -62,14 +62,14 @@ onx_status onx_bytes_matmul_init(onx_call *call, const onx_qgemm *tier) {
     const onx_qins in = onx_qins_of(call);
     size_t k, n, bytes = sizeof(plan);
     st->tier = tier;
-    if (in.b->rank < 2 || in.b->rank == ONX_RANK_UNKNOWN || in.a->rank < 1 ||
-        in.b->dims[in.b->rank - 2] < 0 || in.b->dims[in.b->rank - 1] < 0)
-        return ONX_UNSUPPORTED;
+    if (in.b->rank < 2 || in.b->rank == ONX_RANK_UNKNOWN || in.a->rank < 1) return ONX_UNSUPPORTED;
     sizes_of(st, in.b, &k, &n);
     ONX_TRY(onx_bytes_fit(call, (int64_t)n));
     st->steady = st->steady && is_packed(in.b);
-    onx_qplaces places = places_of(tier, 1, n);
-    if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
+    if (st->steady) {
+        onx_qplaces places = places_of(tier, 1, n);
+        if (!onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
+    }
     call->plan_bytes = bytes;
     call->pack_format = st->gemm.turn_b;
     return ONX_OK;

@@ -94,7 +94,7 @@ static bool is_single(const onx_operand *x) {
     return !x || x->rank == 0 || (x->rank == 1 && x->dims[0] == 1);
 }
 static bool is_list(const onx_operand *x, int64_t n) {
-    return is_single(x) || (x->rank == 1 && x->dims[0] == n);
+    return is_single(x) || (x->rank == 1 && n > 0 && x->dims[0] == n);
 }
 static bool is_byte(const onx_operand *x) {
     return x->dtype == ONX_DTYPE_U8 || x->dtype == ONX_DTYPE_I8;

@@ -125,7 +125,7 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
 /* init: can these drivers do it? Weights and their parameters are constant and have the types and
- * sizes for n columns, other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
+ * sizes for n columns (not positive: not known), other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
 onx_status onx_bytes_fit(onx_call *call, int64_t n) ONX_MUST_CHECK;
 
 /* How columns lie in the lists of onx_qend: groups of n, each in `places`; or as `at` says. */
