@@ -159,6 +159,11 @@ static const struct {
      "uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}",
      "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
     {21,
+     "float[2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
+     "uint8[2,1,16] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255,1,22,3,44,5,66,7,88,9,10,11,12,13,"
+     "14,15,250}",
+     "com.microsoft.MatMulNBits<K=3, N=2, block_size=32>(a, b, s, z)"},
+    {21,
      "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
      "uint8 z = {3}, int8 w = {-3}, int32[2] c = {100,-7}",
      "com.microsoft.QGemm<alpha=2.0>(a, s, z, b, s, w, c, s, z)"},
