@@ -50,7 +50,7 @@ typedef struct tier {
     const char *name;
     double (*peak)(void);
     const onx_conv_algorithm *direct, *plain, *depthwise;
-    const onx_winograd_algorithm *winograd;
+    const onx_conv_staged *winograd;
 } tier;
 #define TIER(isa)                                                                                  \
     {#isa,                                                                                         \
@@ -65,6 +65,7 @@ typedef struct layer {
     const char *name;
     char algorithm; /* d, p (plain input) or w (depthwise) */
     size_t ic, oc, size, kernel, stride, pad;
+    size_t groups, dilation; /* 0: 1 */
 } layer;
 static const layer layers[] = {
     {"resnet 7x7 s2   3> 64 @224", 'p', 3, 64, 224, 7, 2, 3},
@@ -81,10 +82,32 @@ static const layer layers[] = {
     {"1x1            64>256 @56", 'd', 64, 256, 56, 1, 1, 0},
     {"1x1           256> 64 @56", 'd', 256, 64, 56, 1, 1, 0},
     {"1x1          512>2048 @7", 'd', 512, 2048, 7, 1, 1, 0},
+    {"1x1          2048>512 @7", 'd', 2048, 512, 7, 1, 1, 0},
+    {"1x1          1024>256 @14", 'd', 1024, 256, 14, 1, 1, 0},
+    {"1x1          512>128 @28", 'd', 512, 128, 28, 1, 1, 0},
+    {"densenet 1x1  512>128 @14", 'd', 512, 128, 14, 1, 1, 0},
+    {"densenet 3x3  128> 32 @56", 'd', 128, 32, 56, 3, 1, 1},
+    {"densenet 3x3  128> 32 @14", 'd', 128, 32, 14, 3, 1, 1},
+    {"densenet 3x3  128> 32 @7", 'd', 128, 32, 7, 3, 1, 1},
+    {"mobile 1x1     96>576 @14", 'd', 96, 576, 14, 1, 1, 0},
+    {"mobile 1x1    960>160 @7", 'd', 960, 160, 7, 1, 1, 0},
+    {"mobile 1x1     16> 96 @112", 'd', 16, 96, 112, 1, 1, 0},
+    {"alexnet 5x5    64>192 @27", 'd', 64, 192, 27, 5, 1, 2},
+    {"alexnet 11x11 s4 3>64 @224", 'p', 3, 64, 224, 11, 4, 2},
+    {"deeplab 3x3 d12 960>256 @28", 'd', 960, 256, 28, 3, 1, 12, 0, 12},
+    {"resnext 3x3 g32 512>512 @14", 'd', 512, 512, 14, 3, 1, 1, 32},
+    {"regnet 3x3 g13 208>208 @14", 'd', 208, 208, 14, 3, 1, 1, 13},
+    {"regnet 3x3 g26 208>208 @14", 'w', 208, 208, 14, 3, 1, 1, 26},
     {"mobile 3x3 s2   3> 32 @224", 'p', 3, 32, 224, 3, 2, 1},
     {"mobile dw 3x3  96     @112", 'w', 96, 96, 112, 3, 1, 1},
     {"mobile dw 3x3 576     @14", 'w', 576, 576, 14, 3, 1, 1},
     {"mobile dw 3x3 960     @7", 'w', 960, 960, 7, 3, 1, 1},
+    {"mobile dw 3x3 s2 96   @112", 'w', 96, 96, 112, 3, 2, 1},
+    {"mobile dw 5x5 240     @28", 'w', 240, 240, 28, 5, 1, 2},
+    {"mobile dw 5x5 s2 240  @28", 'w', 240, 240, 28, 5, 2, 2},
+    {"mobile dw 5x5 960     @7", 'w', 960, 960, 7, 5, 1, 2},
+    {"convnext dw 7x7 96    @56", 'w', 96, 96, 56, 7, 1, 3},
+    {"convnext dw 7x7 384   @14", 'w', 384, 384, 14, 7, 1, 3},
 };
 
 static float *room(size_t floats) {
@@ -94,32 +117,38 @@ static float *room(size_t floats) {
     return p;
 }
 
+static onx_conv conv_of(const layer *l) {
+    size_t dilation = l->dilation ? l->dilation : 1, reach = (l->kernel - 1) * dilation + 1;
+    size_t groups = l->groups ? l->groups : l->algorithm == 'w' ? l->ic : 1;
+    size_t out = (l->size + 2 * l->pad - reach) / l->stride + 1;
+    return (onx_conv){.n = 1,
+                      .groups = groups,
+                      .ic = l->ic / groups,
+                      .oc = l->oc / groups,
+                      .ih = l->size,
+                      .iw = l->size,
+                      .oh = out,
+                      .ow = out,
+                      .kh = l->kernel,
+                      .kw = l->kernel,
+                      .sh = l->stride,
+                      .sw = l->stride,
+                      .dh = dilation,
+                      .dw = dilation,
+                      .top = l->pad,
+                      .left = l->pad};
+}
+
 static void measure(const tier *t, const layer *l, double peak, int rounds) {
     const onx_conv_algorithm *run = l->algorithm == 'd'   ? t->direct
                                     : l->algorithm == 'p' ? t->plain
                                                           : t->depthwise;
     if (!run) return;
-    bool each = l->algorithm == 'w';
-    size_t out = (l->size + 2 * l->pad - l->kernel) / l->stride + 1;
-    onx_conv c = {.n = 1,
-                  .groups = each ? l->ic : 1,
-                  .ic = each ? 1 : l->ic,
-                  .oc = each ? 1 : l->oc,
-                  .ih = l->size,
-                  .iw = l->size,
-                  .oh = out,
-                  .ow = out,
-                  .kh = l->kernel,
-                  .kw = l->kernel,
-                  .sh = l->stride,
-                  .sw = l->stride,
-                  .dh = 1,
-                  .dw = 1,
-                  .top = l->pad,
-                  .left = l->pad};
+    onx_conv c = conv_of(l);
     size_t plain_weights = c.groups * c.oc * c.ic * c.kh * c.kw;
     float *w = room(plain_weights), *packed = room(run->weights(&c));
-    float *x = room((l->ic + 16) * l->size * l->size), *y = room((l->oc + 16) * out * out);
+    float *x = room((l->ic + 16 * c.groups) * l->size * l->size),
+          *y = room((l->oc + 16 * c.groups) * c.oh * c.ow);
     float *bias = room(l->oc), *scratch = room(run->scratch(&c) / sizeof(float) + 16);
     for (size_t i = 0; i < run->parts(&c); i++) run->pack(&c, w, i, packed);
     onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
@@ -130,7 +159,7 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
         double took = now() - start;
         if (took < best) best = took;
     }
-    double gflops = 2.0 * (double)plain_weights * (double)(out * out) / best / 1e9;
+    double gflops = 2.0 * (double)plain_weights * (double)(c.oh * c.ow) / best / 1e9;
     printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu tasks\n", l->name, best * 1e3, gflops,
            100 * gflops / peak, run->tasks(&c));
     free(w), free(packed), free(x), free(y), free(bias), free(scratch);
@@ -139,23 +168,8 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
 /* 3x3 layers with stride 1, by Winograd's algorithm: the share is that of the products which the
  * direct sums take. */
 static void measure_winograd(const tier *t, const layer *l, double peak, int rounds) {
-    const onx_winograd_algorithm *run = t->winograd;
-    onx_conv c = {.n = 1,
-                  .groups = 1,
-                  .ic = l->ic,
-                  .oc = l->oc,
-                  .ih = l->size,
-                  .iw = l->size,
-                  .oh = l->size,
-                  .ow = l->size,
-                  .kh = l->kernel,
-                  .kw = l->kernel,
-                  .sh = l->stride,
-                  .sw = l->stride,
-                  .dh = 1,
-                  .dw = 1,
-                  .top = l->pad,
-                  .left = l->pad};
+    const onx_conv_staged *run = t->winograd;
+    onx_conv c = conv_of(l);
     if (l->algorithm != 'd' || l->pad != 1 || !run->fits(&c)) return;
     size_t pixels = l->size * l->size;
     float *w = room(9 * l->ic * l->oc), *packed = room(run->weights(&c));

@@ -70,7 +70,7 @@ typedef struct shape {
 
 static void product(const onx_gemm *gemm, const shape *s, const float *a, const float *b,
                     float *packed, float *c, void *scratch) {
-    onx_gemm_tiling tiling = onx_gemm_tile(gemm, s->m, s->n, s->k);
+    onx_gemm_tiling tiling = onx_gemm_tile(gemm, s->m, s->n, s->k, s->batch);
     for (size_t i = 0; i < s->batch; i++) {
         const float *bi = b + i * s->k * s->n;
         if (s->b == PACK)
@@ -96,7 +96,7 @@ static void measure(const onx_gemm *gemm, const shape *s) {
     if (!onx_gemm_packed_size(gemm, s->k, s->n, &floats)) exit(1);
     float *a = make(s->batch * s->m * s->k), *b = make(s->batch * s->k * s->n);
     float *c = make(s->batch * s->m * s->n), *packed = make(floats);
-    void *scratch = make(gemm->scratch_bytes / sizeof(float));
+    void *scratch = make((s->m + gemm->nr) * ONX_GEMM_DEPTH);
     gemm->pack_b(s->k, s->n, b, s->n, 1, 0, onx_gemm_panels(gemm, s->n), packed);
     double flops = 2.0 * (double)s->batch * (double)s->m * (double)s->k * (double)s->n;
     double times[ROUNDS], before = measure_peak(), took = 0;

@@ -14,7 +14,7 @@ enum {
 static const cli_option options[] = {
     RUNNER_ROWS,
     {"seconds", 0, "S", "run it over and over for so long (3)"},
-    {"ops", 0, NULL, "also where the time goes, by operator and kernel"},
+    {"ops", 0, NULL, "also where the time goes, by operator and kernel, and how near the peak"},
     {"json", 0, NULL, "as a JSON document"},
     {NULL, 0, NULL, NULL},
 };
@@ -148,7 +148,12 @@ static void put_json(const bench *b, const figure *figures, const timing *t) {
     json_string(&j, "cpu", onx_session_cpu(b->r.session));
     json_size(&j, "threads", onx_session_threads(b->r.session));
     for (size_t i = 0; i < FIGURES; i++) json_real(&j, figures[i].key, figures[i].value);
-    if (t) timing_json(t, &j, "ops");
+    if (t) {
+        json_real(&j, "flops", t->flops / (double)t->runs);
+        json_real(&j, "peak_flops", t->peak_flops);
+        json_real(&j, "peak_bytes", t->peak_bytes);
+        timing_json(t, &j, "ops");
+    }
     json_close(&j);
 }
 
@@ -170,7 +175,9 @@ static int put_with_ops(bench *b, double rss) {
     if (status == CLI_OK && !timing_open(profile, RUNS, &t)) {
         status = cli_no_memory(b->r.args->command);
     } else if (status == CLI_OK) {
-        put(b, rss, &t);
+        if (onx_session_peak(b->r.session, &t.peak_flops, &t.peak_bytes, NULL))
+            status = cli_no_memory(b->r.args->command);
+        if (status == CLI_OK) put(b, rss, &t);
         timing_close(&t);
     }
     onx_profile_free(profile);
@@ -212,7 +219,11 @@ const cli_command cli_bench = {
     "a model, measured: time to load it, time of a run, memory",
     "Loads a model, runs it over and over with the same inputs, and tells how long that took. "
     "Inputs come\n"
-    "from files, as for 'onx run'; those that are not given are random.",
+    "from files, as for 'onx run'; those that are not given are random.\n\n"
+    "With --ops, the peak is that of this machine, measured: of float arithmetic for operators "
+    "that "
+    "multiply\nand add, else of copying memory. More than 100% means less arithmetic than the "
+    "operator's definition\nhas (Winograd, matrix tiles), or data that were still in the caches.",
     options,
     1,
     1,

@@ -59,12 +59,17 @@ static bool set_dynamic(diff_way *way, const char *value) {
     return !*value;
 }
 
+static bool set_fast(diff_way *way, const char *value) {
+    way->session.numerics = ONX_NUMERICS_FAST;
+    return !*value;
+}
+
 static const struct {
     const char *name;
     bool (*set)(diff_way *way, const char *value);
 } settings[] = {{"cpu", set_cpu},           {"level", set_level},     {"threads", set_threads},
                 {"provider", set_provider}, {"disable", set_disable}, {"enable", set_enable},
-                {"dynamic", set_dynamic}};
+                {"dynamic", set_dynamic},   {"fast", set_fast}};
 
 /* One "name=value", or a name alone. */
 static bool apply(diff_way *way, char *text) {
@@ -89,7 +94,7 @@ int diff_way_read(const cli_command *command, const char *text, const onx_sessio
     return cli_usage(
         command,
         "'%s' is neither a folder nor a list of settings such as level=0,cpu=base (cpu=ISA "
-        "level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic)",
+        "level=0..3 threads=N provider=NAME disable=PASS enable=PASS dynamic fast)",
         text);
 }
 

@@ -46,6 +46,7 @@ bool runner_session_options(const cli_args *args, size_t first, runner_passes *p
     out->providers = args->values[first + 4];
     out->disable = passes->disable;
     out->enable = passes->enable;
+    if (args->values[first + 7]) out->numerics = ONX_NUMERICS_FAST;
     return true;
 }
 

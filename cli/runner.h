@@ -18,6 +18,7 @@ enum {
     RUNNER_PROVIDER,
     RUNNER_DISABLE,
     RUNNER_ENABLE,
+    RUNNER_FAST,
     RUNNER_OPTIONS, /* a command's own ones begin here */
 };
 #define RUNNER_ROWS                                                                                \
@@ -33,8 +34,9 @@ enum {
         {"level", 0, "N", "optimization: 0 none, 1 exact, 2 extended, 3 all (3)"},                 \
         {"memory", 0, "BYTES", "all that the session may allocate, as 512M; else it fails"},       \
         {"provider", 0, "NAME", "run there, or on the next of a list: cpu"},                       \
-        {"disable", 0, "PASS", "without this pass ('onx optimize --list'); may be repeated"}, {    \
-        "enable", 0, "PASS", "with this pass, whatever the level; may be repeated"                 \
+        {"disable", 0, "PASS", "without this pass ('onx optimize --list'); may be repeated"},      \
+        {"enable", 0, "PASS", "with this pass, whatever the level; may be repeated"}, {            \
+        "fast", 0, NULL, "products of floats may be made in bfloat16, where the machine can"       \
     }
 
 typedef struct runner_passes { /* lists of names that the options of a session refer to */

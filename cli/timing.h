@@ -8,12 +8,14 @@ typedef struct timing_row {
     const char *op, *kernel; /* of the profile */
     size_t calls;
     double ms; /* without the steps inside: those of a Loop have rows of their own */
+    double flops, bytes;
 } timing_row;
 
 typedef struct timing {
     size_t runs, count;
     timing_row *rows; /* the longest first */
-    double ms;
+    double ms, flops;
+    double peak_flops, peak_bytes; /* in a second, of the machine; 0: not measured */
 } timing;
 
 bool timing_open(const onx_profile *profile, size_t runs, timing *out); /* false: no memory */

@@ -1411,7 +1411,11 @@ typedef struct onx_session onx_session;
 typedef struct onx_cancel onx_cancel;
 typedef struct onx_profile onx_profile;
 
-/* What may be done to the numbers. Nothing in this build makes use of FAST: both are STRICT. */
+/* What may be done to the numbers. FAST: factors of the products of matrices are rounded to
+ * bfloat16 (8 bits; what is beyond its range becomes infinite), sums stay in float. That is for
+ * MatMul, Gemm and what becomes one of them, in float32, on processors with AVX512-BF16 or AMX; all
+ * else is as with STRICT. Where weights are constant, they take half the memory. Results are the
+ * same whatever the number of threads, but not on another processor. */
 typedef enum onx_numerics {
     ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
     ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
@@ -1505,6 +1509,11 @@ ONX_API const char *onx_session_output_name(const onx_session *session, size_t i
 ONX_API const onx_type *onx_session_output_type(const onx_session *session, size_t index);
 ONX_API size_t onx_session_threads(const onx_session *session);
 ONX_API const char *onx_session_cpu(const onx_session *session); /* the instruction set: "avx512" */
+/* Measures the machine, in about a fifth of a second: float operations in a second that the threads
+ * of the session can do at most, with vectors, and bytes that they read and write when they copy
+ * memory. */
+ONX_API onx_status onx_session_peak(const onx_session *session, double *flops, double *bytes,
+                                    onx_diag *diag);
 
 /* The C source of a table of the families of operators that the session uses. A static program that
  * links it before libonx.a has only these, and is small. */
@@ -1533,6 +1542,7 @@ typedef struct onx_profile_event {
     int64_t start_ns, ns;
     int64_t own_ns;  /* of them: without the steps of its subgraphs, which are events themselves */
     size_t bytes;    /* read and written */
+    double flops;    /* operations by definition: 2 for each product; 0: they do not matter */
     uint32_t thread; /* of the run: 0 is the first that the profile has seen */
     uint32_t depth;  /* 0 in the main graph */
 } onx_profile_event;

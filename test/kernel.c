@@ -59,7 +59,11 @@ static void evaluate(const char *tier, const onx_node *node, size_t n_in, onx_op
     r->n_out = onx_node_output_count(node);
     for (size_t i = 0; i < r->n_out && i < KERNEL_OUTS; i++)
         if (onx_node_output(node, i)) out[i] = &r->out[i];
-    r->status = onx_cpu_init(&cpu, tier, &r->diag);
+    char isa[16] = "";
+    size_t n = strcspn(tier, "+");
+    memcpy(isa, tier, n < sizeof isa ? n : 0);
+    r->status = onx_cpu_init(&cpu, isa, &r->diag);
+    cpu.provider.fast = strcmp(tier + n, "+fast") == 0;
     if (r->status == ONX_OK)
         r->status = onx_eval_node(onx_context_or_default(NULL), &cpu.provider, node, n_in, in,
                                   r->n_out, out, &r->kernel, &r->diag);

@@ -29,7 +29,8 @@ const char *const *kernel_tiers(void);
 onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data);
 /* Compute a node given as ONNX text, "y, z = Op<axis=1>(a, b)", at opset `opset` (of ai.onnx;
  * onx.internal, com.microsoft and ai.onnx.preview.training are imported at 1). `in[i]` NULL:
- * absent. Bit i of `constant`: input i is constant. */
+ * absent. Bit i of `constant`: input i is constant. A tier such as "bf16+fast": with the rows of
+ * numerics FAST. */
 kernel_result kernel_run(const char *tier, int opset, const char *node, size_t n_in,
                          onx_operand *const *in, uint32_t constant);
 void kernel_free(kernel_result *result);

@@ -179,6 +179,9 @@ static int fake_unmap(void *address, uint64_t size) {
     test_os.mappings--;
     return error ? error : real;
 }
+static int fake_touch(const void *address, size_t size, bool write) {
+    return onx_os_host.touch(address, size, write);
+}
 static int fake_drop(const void *address, uint64_t size) {
     return onx_os_host.drop(address, size);
 }
@@ -204,6 +207,7 @@ const onx_os test_os_table = {
     .map = fake_map,
     .unmap = fake_unmap,
     .drop = fake_drop,
+    .touch = fake_touch,
 };
 
 /* ── Random numbers (splitmix64) ── */

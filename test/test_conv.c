@@ -10,7 +10,7 @@
 typedef struct set {
     const char *name;
     const onx_conv_algorithm *direct, *plain, *depthwise;
-    const onx_winograd_algorithm *winograd;
+    const onx_conv_staged *winograd;
     const onx_pool_algorithm *max, *average;
     const onx_block_algorithm *block;
 } set;
@@ -25,11 +25,11 @@ typedef struct set {
      &onx_block_##isa},
 static const set tiers[] = {ONX_ISAS(TIER)};
 
-/* The first that this processor has; those after it, it has too. */
+/* The first that this processor has; those after it, it has too, and all with one of ONX_EXTRAS. */
 static const set *first_tier(void) {
-    const set *t = tiers;
-    while (strcmp(t->name, onx_cpu_best())) t++;
-    return t;
+    for (const set *t = tiers; t < tiers + ONX_COUNT(tiers); t++)
+        if (!strcmp(t->name, onx_cpu_best())) return t;
+    return tiers;
 }
 #define EACH_TIER(t) for (const set *t = first_tier(); t < tiers + ONX_COUNT(tiers); t++)
 
@@ -265,6 +265,8 @@ TEST(depthwise) {
             onx_conv c = pick_conv(true);
             c.groups = 1 + pick(70), c.ic = 1, c.oc = 1;
             check_pair(t, t->depthwise, &c);
+            c.groups = 1 + pick(20), c.ic = c.oc = t->block->block >> (1 + pick(2));
+            check_pair(t, t->depthwise, &c);
         }
     }
 }
@@ -294,14 +296,14 @@ TEST(nothing) {
 /* ── Winograd ── */
 
 /* All parts; do they fit? */
-static bool pack_winograd(const onx_winograd_algorithm *run, const onx_conv *c, const float *w,
+static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const float *w,
                           float *packed) {
     bool fit = true;
     for (size_t i = 0; i < run->parts(c); i++) fit &= run->pack(c, w, i, packed);
     return fit;
 }
 
-static bool run_winograd(const onx_winograd_algorithm *run, const onx_conv *c,
+static bool run_winograd(const onx_conv_staged *run, const onx_conv *c,
                          const onx_conv_args *a, bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
@@ -330,7 +332,7 @@ static double winograd_measure(const onx_conv *c, const float *x, const float *w
 }
 
 static void check_winograd(const set *t, const onx_conv *c) {
-    const onx_winograd_algorithm *run = t->winograd;
+    const onx_conv_staged *run = t->winograd;
     size_t pixels = c->oh * c->ow, wrong = 0;
     float *x = numbers(c->ic * c->ih * c->iw), *w = numbers(c->oc * c->ic * 9);
     float *bias = numbers(c->oc), *r = numbers(c->oc * pixels), *packed = room(run->weights(c));

@@ -14,11 +14,11 @@ static const struct {
 #define TIER(isa) {#isa, &onx_gemm_##isa},
     ONX_ISAS(TIER)};
 
-/* The tiers of this machine: from the best one on. */
+/* The tiers of this machine: from the best one on; all, where it has more than they need. */
 static size_t first_tier(void) {
-    size_t i = 0;
-    while (strcmp(tiers[i].name, onx_cpu_best()) != 0) i++;
-    return i;
+    for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++)
+        if (strcmp(tiers[i].name, onx_cpu_best()) == 0) return i;
+    return 0;
 }
 #define EACH_TIER(t) for (size_t t = first_tier(); t < sizeof tiers / sizeof *tiers; t++)
 
@@ -39,14 +39,14 @@ static float *make(size_t count) { /* exactly so many floats, for the sanitizer;
 typedef enum d_kind { D_NONE, D_BIAS, D_MATRIX, D_IS_C, D_KINDS } d_kind;
 typedef struct product {
     size_t m, k, n;
-    bool a_turned, b_turned, in_place;
+    bool a_turned, b_turned, in_place, a_packed;
     d_kind d;
     float alpha;
     size_t pad; /* floats between the rows of C */
 } product;
 
 typedef struct operands {
-    float *a, *b, *packed, *c, *d, *start; /* start: C before the run */
+    float *a, *b, *packed, *c, *d, *start, *a_packed; /* start: C before the run */
     void *scratch;
     onx_gemm_args args;
     onx_gemm_tiling tiling;
@@ -62,8 +62,6 @@ static void operands_init(operands *o, const onx_gemm *gemm, const product *p) {
                     .d = make(p->d == D_MATRIX ? m * n : n),
                     .start = make(m * ldc)};
     memcpy(o->start, o->c, m * ldc * sizeof(float));
-    o->scratch = make(gemm->scratch_bytes / sizeof(float));
-    memset(o->scratch, 0xff, gemm->scratch_bytes); /* NaN */
     onx_gemm_args args = {.m = m, .n = n, .k = k, .a = o->a, .c = o->c, .ldc = ldc};
     args.a_row = p->a_turned ? 1 : k;
     args.a_col = p->a_turned ? m : 1;
@@ -72,8 +70,21 @@ static void operands_init(operands *o, const onx_gemm *gemm, const product *p) {
     args.alpha = p->alpha;
     args.d = p->d == D_NONE ? NULL : p->d == D_IS_C ? o->c : o->d;
     args.ldd = p->d == D_BIAS ? 0 : p->d == D_IS_C ? ldc : n;
+    o->tiling = onx_gemm_tile(gemm, m, n, k, 1);
+    args.a_packed = p->a_packed;
+    size_t bytes = onx_gemm_scratch(gemm, &args, m);
+    o->scratch = make(bytes / sizeof(float));
+    memset(o->scratch, 0xff, bytes); /* NaN */
+    if (p->a_packed) {
+        float *packed = make(m * k);
+        size_t groups = onx_gemm_groups(gemm, m);
+        size_t row = onx_gemm_group_at(gemm, m, groups / 2);
+        gemm->pack_a(&args, row, m, packed + row * k);
+        gemm->pack_a(&args, 0, row, packed);
+        o->a_packed = packed;
+        args.a = packed;
+    }
     o->args = args;
-    o->tiling = onx_gemm_tile(gemm, m, n, k);
     if (p->in_place) return;
     size_t b_row = p->b_turned ? 1 : n, b_col = p->b_turned ? k : 1, half;
     size_t panels = onx_gemm_panels(gemm, n);
@@ -83,7 +94,7 @@ static void operands_init(operands *o, const onx_gemm *gemm, const product *p) {
 }
 static void operands_fini(operands *o) {
     free(o->a), free(o->b), free(o->packed), free(o->c), free(o->d), free(o->start);
-    free(o->scratch);
+    free(o->scratch), free(o->a_packed);
 }
 static void run_tiles(operands *o, const onx_gemm *gemm) {
     for (size_t t = o->tiling.n_down * o->tiling.n_across; t-- > 0;)
@@ -96,7 +107,7 @@ static bool close_enough(const operands *o, const product *p, size_t i, size_t j
     const float *d = p->d == D_IS_C ? o->start : g->d;
     double sum = 0, size = 0, added = d ? d[i * g->ldd + j] : 0;
     for (size_t l = 0; l < p->k; l++) {
-        double x = g->a[i * g->a_row + l * g->a_col];
+        double x = o->a[i * g->a_row + l * g->a_col];
         double y = o->b[p->b_turned ? j * p->k + l : l * p->n + j];
         sum += x * y;
         size += fabs(x * y);
@@ -117,8 +128,9 @@ static void check_product(const onx_gemm *gemm, const char *tier, const product 
             wrong += memcmp(&o.c[i * ldc + j], &o.start[i * ldc + j], sizeof(float)) != 0;
     }
     if (!CHECK(wrong == 0))
-        fprintf(stderr, "    %s %zux%zux%zu turned %d %d in place %d d %d: %zu wrong\n", tier, p->m,
-                p->k, p->n, p->a_turned, p->b_turned, p->in_place, (int)p->d, wrong);
+        fprintf(stderr, "    %s %zux%zux%zu turned %d %d in place %d packed %d d %d: %zu wrong\n",
+                tier, p->m, p->k, p->n, p->a_turned, p->b_turned, p->in_place, p->a_packed,
+                (int)p->d, wrong);
     operands_fini(&o);
 }
 
@@ -132,6 +144,7 @@ TEST(sizes) {
             .m = sizes[i % SIZES], .k = sizes[i / SIZES % SIZES], .n = sizes[i / SIZES / SIZES]};
         p.a_turned = below(3) == 0;
         p.in_place = below(3) == 0;
+        p.a_packed = below(2) == 0;
         p.b_turned = !p.in_place && below(2) == 0;
         p.d = (d_kind)below(D_KINDS);
         p.alpha = alphas[below(4)];
@@ -142,15 +155,15 @@ TEST(sizes) {
 
 TEST(blocks) { /* more than one block of depth and of rows */
     static const product products[] = {
-        {230, 520, 70, false, false, false, D_BIAS, 1, 0},
-        {1, 1500, 200, false, false, false, D_MATRIX, 1, 3},
-        {1, 1500, 71, false, false, true, D_NONE, 2, 0},
-        {1, 1030, 71, true, true, false, D_IS_C, 2, 0},
-        {451, 33, 129, true, true, false, D_IS_C, 0.25f, 1},
-        {29, 1025, 33, true, false, true, D_NONE, 1, 0},
-        {3, 512, 700, false, true, false, D_BIAS, 1, 0},
-        {0, 600, 40, false, false, false, D_NONE, 1, 0},
-        {40, 600, 0, false, false, false, D_NONE, 1, 0},
+        {230, 520, 70, false, false, false, true, D_BIAS, 1, 0},
+        {1, 1500, 200, false, false, false, false, D_MATRIX, 1, 3},
+        {1, 1500, 71, false, false, true, true, D_NONE, 2, 0},
+        {1, 1030, 71, true, true, false, false, D_IS_C, 2, 0},
+        {451, 33, 129, true, true, false, true, D_IS_C, 0.25f, 1},
+        {29, 1025, 33, true, false, true, false, D_NONE, 1, 0},
+        {3, 512, 700, false, true, false, true, D_BIAS, 1, 0},
+        {0, 600, 40, false, false, false, false, D_NONE, 1, 0},
+        {40, 600, 0, false, false, false, true, D_NONE, 1, 0},
     };
     EACH_TIER(t)
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
@@ -167,11 +180,14 @@ TEST(cuts) {
         size_t panels = onx_gemm_panels(gemm, p.n), bytes = p.m * p.n * sizeof(float);
         gemm->run(&o.args, (onx_gemm_part){0, p.m, 0, panels}, o.scratch);
         memcpy(o.start, o.c, bytes);
-        for (size_t rows = 1; rows <= p.m; rows += 9)
+        size_t groups = onx_gemm_groups(gemm, p.m);
+        for (size_t high = 1; high <= groups; high += 3)
             for (size_t width = 1; width <= panels; width += 2) {
                 memset(o.c, 0xff, bytes);
-                o.tiling = (onx_gemm_tiling){rows, width, (p.m + rows - 1) / rows,
-                                             (panels + width - 1) / width};
+                o.tiling = (onx_gemm_tiling){.groups = high,
+                                             .panels = width,
+                                             .n_down = (groups + high - 1) / high,
+                                             .n_across = (panels + width - 1) / width};
                 run_tiles(&o, gemm);
                 CHECK(memcmp(o.c, o.start, bytes) == 0);
             }

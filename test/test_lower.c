@@ -5,7 +5,7 @@
 #include "rt/lower/lower.h"
 
 static onx_status run(onx_pass_ctx *ctx, const char *name) {
-    return strcmp(name, "all") == 0 ? onx_lower_run(ctx) : onx_lower_run_one(ctx, name);
+    return strcmp(name, "all") == 0 ? onx_lower_run(ctx, ONX_LEVEL_ALL) : onx_lower_run_one(ctx, name);
 }
 
 static void check_file(const char *file, size_t least) {
@@ -27,12 +27,16 @@ TEST(blocked) {
     check_file("blocked.txt", 8);
 }
 
+TEST(attention) {
+    check_file("attention.txt", 5);
+}
+
 TEST(unknown_rewrite) {
     onx_model *model = onx_model_new(NULL, "g", 13);
     onx_pass_ctx ctx = {.model = model};
     CHECK_EQ(onx_lower_run_one(&ctx, "nothing"), ONX_NOT_FOUND);
-    CHECK_EQ(onx_lower_run(&ctx), ONX_OK);
+    CHECK_EQ(onx_lower_run(&ctx, ONX_LEVEL_ALL), ONX_OK);
     onx_model_free(model);
 }
 
-TEST_MAIN(E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))

@@ -170,11 +170,25 @@ static int os_unmap(void *address, uint64_t size) {
     return munmap(address, size) ? -errno : 0;
 }
 
-static int os_drop(const void *address, uint64_t size) {
+/* For the pages that lie within that memory. */
+static int advise(const void *address, uint64_t size, int advice) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = ((uintptr_t)address + page - 1) & ~(page - 1);
     uintptr_t to = ((uintptr_t)address + size) & ~(page - 1);
-    return to > from && madvise((void *)from, to - from, MADV_DONTNEED) ? -errno : 0;
+    return to > from && madvise((void *)from, to - from, advice) ? -errno : 0;
+}
+
+static int os_drop(const void *address, uint64_t size) {
+    return advise(address, size, MADV_DONTNEED);
+}
+
+static int os_touch(const void *address, size_t size, bool write) {
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    return advise(address, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+#else
+    (void)address, (void)size, (void)write;
+    return 0;
+#endif
 }
 
 static const char *os_variable(const char *name) {
@@ -202,6 +216,7 @@ const onx_os onx_os_host = {
     .map = os_map,
     .unmap = os_unmap,
     .drop = os_drop,
+    .touch = os_touch,
     .variable = os_variable,
 };
 

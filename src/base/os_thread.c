@@ -36,8 +36,8 @@ void onx_cond_fini(onx_cond *cond) {
 void onx_cond_wait(onx_cond *cond, onx_mutex *mutex) {
     (void)pthread_cond_wait((pthread_cond_t *)cond, (pthread_mutex_t *)mutex);
 }
-void onx_cond_wake_all(onx_cond *cond) {
-    (void)pthread_cond_broadcast((pthread_cond_t *)cond);
+void onx_cond_wake_one(onx_cond *cond) {
+    (void)pthread_cond_signal((pthread_cond_t *)cond);
 }
 
 static void *enter(void *user) {

@@ -24,7 +24,7 @@ void onx_mutex_unlock(onx_mutex *mutex);
 void onx_cond_init(onx_cond *cond);
 void onx_cond_fini(onx_cond *cond);
 void onx_cond_wait(onx_cond *cond, onx_mutex *mutex);
-void onx_cond_wake_all(onx_cond *cond);
+void onx_cond_wake_one(onx_cond *cond);
 
 /* False: the system gives no more threads. */
 bool onx_thread_start(onx_thread *thread, void (*body)(void *), void *user) ONX_MUST_CHECK;

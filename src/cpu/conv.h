@@ -55,23 +55,15 @@ typedef struct onx_conv_algorithm {
     void (*run)(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch);
 } onx_conv_algorithm;
 
-/* Winograd's algorithm for kernels of 3x3 with stride 1, one image at a time, in two steps: `in`
- * makes what all tasks of `out` read. A quarter of the products, four times the weights. Outputs
- * are made in tiles of 4x4 from 6x6 inputs, and errors are relative to the largest of those:
- *
- *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
- *
- * (plus that of adding bias and residual) is certain; on data that are not made for it the error
- * stays below 8 * eps * S, about twice that of direct sums.
- *
- * Neither infinity nor NaN stays within its window: `pack` and `in` return false when weights or
- * inputs have them, or are so large that sums could overflow. Then nothing has been written to y,
- * and the caller computes the image by `direct`. */
-typedef struct onx_winograd_algorithm {
+/* Algorithms in two steps, one image at a time: `in` makes what all tasks of `out` read. They are
+ * faster where they fit and are worth it, but neither infinity nor NaN stays within its window:
+ * `pack` and `in` return false when weights or inputs have them, or are so large that sums could
+ * overflow. Then nothing has been written to y, and the caller computes the image by `direct`. */
+typedef struct onx_conv_staged {
     bool (*fits)(const onx_conv *c);
-    size_t (*tiles)(const onx_conv *c); /* in an image */
-    size_t (*weights)(const onx_conv *c);
-    size_t (*parts)(const onx_conv *c); /* of the weights: packed in any order */
+    bool (*worth)(const onx_conv *c);     /* for images of this size */
+    size_t (*weights)(const onx_conv *c); /* floats; 0: `out` reads those of `direct` */
+    size_t (*parts)(const onx_conv *c);   /* of the weights: packed in any order */
     bool (*pack)(const onx_conv *c, const float *w, size_t part, float *packed);
     size_t (*shared)(const onx_conv *c); /* floats */
     size_t (*in_tasks)(const onx_conv *c);
@@ -80,13 +72,28 @@ typedef struct onx_winograd_algorithm {
     size_t (*scratch)(const onx_conv *c); /* bytes */
     void (*out)(const onx_conv *c, const onx_conv_args *a, const float *shared, size_t task,
                 void *scratch);
-} onx_winograd_algorithm;
+} onx_conv_staged;
 
+/* Winograd's algorithm for kernels of 3x3 with stride 1. A quarter of the products, four times the
+ * weights. Outputs are made in tiles of 4x4 from 6x6 inputs, and errors are relative to the largest
+ * of those:
+ *
+ *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
+ *
+ * (plus that of adding bias and residual) is certain; on data that are not made for it the error
+ * stays below 8 * eps * S, about twice that of direct sums.
+ *
+ * Matrix tiles that multiply bfloat16 (`tiles`), with six products of parts for each product:
+ *
+ *     |y - exact| <= (6*ic*kh*kw + 4) * eps * (|bias| + |residual| + sum |x||w|)
+ *
+ * where nothing is smaller than 2^-126: that of sums of as many products. */
 #define ONX_CONV_TIER(isa)                                                                         \
     extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
         onx_conv_depthwise_##isa;                                                                  \
-    extern const onx_winograd_algorithm onx_conv_winograd_##isa;
+    extern const onx_conv_staged onx_conv_winograd_##isa;
 #include "cpu/isa.def"
 ONX_ISAS(ONX_CONV_TIER)
+extern const onx_conv_staged onx_conv_tiles_amx;
 
 #endif

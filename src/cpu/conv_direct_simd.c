@@ -14,6 +14,7 @@
  * the last pair being a single block when their number is odd.
  */
 #include "cpu/conv_tile.h"
+#include "cpu/vec_transpose.h"
 
 #include <math.h>
 
@@ -22,10 +23,16 @@ enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole 
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
 #define TASK_PRODUCTS ((size_t)2 << 20)  /* work worth a task */
 
+#if defined(__clang__)
+#define AS_LOOP
+#else
+#define AS_LOOP _Pragma("GCC unroll 1") /* gcc makes vectors of loops, not of what it unrolled */
+#endif
+
 static const float zeros[VF];
 
 typedef struct tap {
-    uint64_t at[SLOTS]; /* where each pixel's input is in the image, in floats, or OUTSIDE */
+    uint64_t at[SLOTS]; /* where each pixel's input is in the image, in bytes, or OUTSIDE */
     size_t index;       /* of the tap in the kernel */
 } tap;
 
@@ -50,8 +57,18 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf s
     }
 }
 
-static inline void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
-    for (size_t p = 0; p < SLOTS; p++) in[p] = tap_at->at[p] == OUTSIDE ? zeros : x + tap_at->at[p];
+typedef uint64_t addresses __attribute__((vector_size(VF_BYTES)));
+
+/* In vectors: for a loop over pixels compilers make branches. */
+TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
+    addresses image = (uintptr_t)x - (addresses){0}, zero = (uintptr_t)zeros - (addresses){0};
+    UNROLL for (size_t p = 0; p < SLOTS; p += sizeof(addresses) / sizeof(uint64_t)) {
+        addresses at;
+        memcpy(&at, tap_at->at + p, sizeof at);
+        addresses outside = (addresses)(at == OUTSIDE);
+        at = ((image + at) & ~outside) | (zero & outside);
+        memcpy(in + p, &at, sizeof at);
+    }
 }
 
 /* Addresses are written one tap ahead: those just written would be waited for. */
@@ -114,13 +131,13 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     for (size_t p = 0; p < SLOTS; p++) {
         y[p] = oy * c->sh - c->top;
         x[p] = ox * c->sw - c->left;
-        at[p] = (y[p] * c->iw + x[p]) * VF;
+        at[p] = (y[p] * c->iw + x[p]) * VF_BYTES;
         if (p + 1 < count && ++ox == c->ow) ox = 0, oy++;
     }
     for (size_t k = 0; k < c->kh * c->kw; k++) {
-        size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF;
+        size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF_BYTES;
         uint64_t any = 0;
-        for (size_t p = 0; p < SLOTS; p++) {
+        AS_LOOP for (size_t p = 0; p < SLOTS; p++) {
             uint64_t inside = -(uint64_t)((y[p] + dy < c->ih) & (x[p] + dx < c->iw));
             any |= inside;
             taps[n].at[p] = (at[p] + d) | ~inside;
@@ -185,19 +202,33 @@ static size_t direct_weights(const onx_conv *c) {
     return c->groups * ic * oc * c->kh * c->kw;
 }
 
+/* The [lanes][n] floats at `from`, rows of which lie `row` apart and hold `taps` of each input
+ * channel, as columns of out: [taps][VF ic][width]. */
+static void pack_lanes(const float *from, size_t row, size_t lanes, size_t n, size_t taps,
+                       size_t width, float *out) {
+    for (size_t p = 0, ic = 0, k = 0; p < n; p += VF) {
+        size_t some = smaller(VF, n - p);
+        vf v[VF];
+        for (size_t i = 0; i < VF; i++)
+            v[i] = i < lanes ? vf_load_n(from + i * row + p, some) : vf_zero();
+        vf_transpose(v);
+        for (size_t i = 0; i < some; i++) {
+            vf_store(out + (k * VF + ic) * width, v[i]);
+            if (++k == taps) k = 0, ic++;
+        }
+    }
+}
+
 /* out: [taps][VF ic][width oc], from (oc0, ic0) on; zeros where there are no such channels. Reads
  * in the order of w: what is written at a stride is small enough for the cache. */
 static void pack_block(const onx_conv *c, const float *w, size_t oc0, size_t width, size_t ic0,
                        float *out) {
-    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0),
-           n_oc = smaller(width, c->oc - oc0);
+    size_t taps = c->kh * c->kw, n_ic = smaller(VF, c->ic - ic0), row = c->ic * taps;
+    size_t n_oc = smaller(width, c->oc - oc0);
     if (n_ic < VF || n_oc < width) memset(out, 0, taps * VF * width * sizeof *out);
-    for (size_t oc = 0; oc < n_oc; oc++) {
-        const float *from = w + ((oc0 + oc) * c->ic + ic0) * taps;
-        for (size_t ic = 0; ic < n_ic; ic++)
-            for (size_t k = 0; k < taps; k++)
-                out[(k * VF + ic) * width + oc] = load_any(from + ic * taps + k);
-    }
+    for (size_t oc = 0; oc < n_oc; oc += VF)
+        pack_lanes(w + (oc0 + oc) * row + ic0 * taps, row, smaller(VF, n_oc - oc), n_ic * taps,
+                   taps, width, out + oc);
 }
 
 /* A part: a tile of output channels of one group. */

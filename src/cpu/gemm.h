@@ -1,13 +1,15 @@
 /* gemm.h: products of float matrices, C[m,n] = alpha A[m,k] B[k,n] + D, in cache-sized blocks.
  *
- * B is packed first, into panels of `nr` columns; then any number of tiles (rows × panels) of C are
- * computed, by any thread and in any order:
+ * B is packed first, into panels of `nr` columns, and A, if many tiles share it, into groups of at
+ * most `mr` rows; then any number of tiles (groups × panels) of C are computed, by any thread and
+ * in any order:
  *
  *     B[k,n] ──pack_b──▶ panel 0: [k][nr] | panel 1: [k][nr] | …   the last one padded with zeros
- *     A[m,k] ──run────▶ C[rows, panels], block by block, each followed by the epilogue
+ *     A[m,k] ──pack_a──▶ group 0: [k][rows] | group 1: …           as even as can be
+ *     run ─────────────▶ C[groups, panels], block by block, each followed by the epilogue
  *
- * Every element of C is the sum over blocks of ONX_GEMM_DEPTH products, each block added up in
- * order: it does not depend on m, n, the tiles or the threads. With eps = 2^-24,
+ * Every element of C is the sum over even blocks of at most ONX_GEMM_DEPTH products, each block
+ * added up in order: it does not depend on m, n, the tiles or the threads. With eps = 2^-24,
  *     |C - exact| <= onx_gemm_bound(k) eps (|alpha| |A||B| + |D|)
  * Operands need no alignment and may have any size, zero too. Nothing is allocated. C overlaps
  * nothing but, if it is the same matrix, D.
@@ -20,7 +22,6 @@
 
 enum {
     ONX_GEMM_DEPTH = 512, /* products in a partial sum */
-    ONX_GEMM_GROUP = 8,   /* panels that the epilogue gets at once, at most, but for one row */
 };
 
 /* Called once for each block of C when it is complete: `c` points at C[row, col]. */
@@ -29,8 +30,9 @@ typedef void onx_gemm_epilogue(void *user, float *c, size_t row, size_t n_rows, 
 
 typedef struct onx_gemm_args {
     size_t m, n, k;
-    const float *a; /* [m,k]: A[i,l] is a[i * a_row + l * a_col] */
+    const float *a; /* [m,k]: A[i,l] is a[i * a_row + l * a_col]; or all of it from pack_a */
     size_t a_row, a_col;
+    bool a_packed;
     const float *b; /* packed; or, with ldb, [k,n] with rows ldb >= n apart, for few rows of A */
     size_t ldb;     /* 0: packed */
     size_t b_first; /* the panel that a packed b begins with */
@@ -43,15 +45,16 @@ typedef struct onx_gemm_args {
     void *user;
 } onx_gemm_args;
 
-/* A part of C: rows row … row_end - 1, and panels in the same way. */
+/* A part of C: rows row … row_end - 1, whole groups, and panels in the same way. */
 typedef struct onx_gemm_part {
     size_t row, row_end, panel, panel_end;
 } onx_gemm_part;
 
 typedef struct onx_gemm {
-    size_t nr;            /* columns of a panel */
-    size_t mr;            /* rows that are computed at once */
-    size_t scratch_bytes; /* what run needs, for each thread */
+    size_t nr; /* columns of a panel */
+    size_t mr; /* rows of a group, at most */
+    /* Rows row … row_end - 1 of A, whole groups, to `packed`, where k floats are for each. */
+    void (*pack_a)(const onx_gemm_args *args, size_t row, size_t row_end, float *packed);
     /* `count` panels of B, where B[l,j] is b[l * b_row + j * b_col], from the one called `first`
      * on; each takes k * nr floats. */
     void (*pack_b)(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
@@ -73,16 +76,33 @@ static inline bool onx_gemm_packed_size(const onx_gemm *gemm, size_t k, size_t n
            onx_mul_size(*floats, k, floats) && onx_mul_size(*floats, sizeof(float), &bytes);
 }
 static inline double onx_gemm_bound(size_t k) {
-    return (k < ONX_GEMM_DEPTH ? (double)k : ONX_GEMM_DEPTH) + (double)(k / ONX_GEMM_DEPTH) + 3;
+    return (k < ONX_GEMM_DEPTH ? (double)k : ONX_GEMM_DEPTH) + (double)(k / ONX_GEMM_DEPTH) + 4;
+}
+
+/* Where part i <= n begins, when `count` is cut into n parts as even as can be. */
+static inline size_t onx_gemm_cut(size_t count, size_t n, size_t i) {
+    return count / n * i + (i < count % n ? i : count % n);
+}
+/* Groups that m rows are cut into, and where group i begins. */
+static inline size_t onx_gemm_groups(const onx_gemm *gemm, size_t m) {
+    return m / gemm->mr + (m % gemm->mr != 0);
+}
+static inline size_t onx_gemm_group_at(const onx_gemm *gemm, size_t m, size_t i) {
+    return m ? onx_gemm_cut(m, onx_gemm_groups(gemm, m), i) : 0;
 }
 
 /* How to cut C into tiles that run in parallel: by shape alone. Tiles are counted down the columns
  * of tiles, so that neighbours share panels of B; those at the end may be smaller. */
 typedef struct onx_gemm_tiling {
-    size_t rows, panels;     /* of a tile; not 0 */
-    size_t n_down, n_across; /* tiles along m and n */
+    size_t rows, groups, panels; /* of a tile, at most; not 0 */
+    size_t n_down, n_across;     /* tiles along m and n */
 } onx_gemm_tiling;
-onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k);
+/* Of each of `count` products alike. */
+onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k, size_t count);
+/* Should A be packed before, rather than by every tile for itself? */
+bool onx_gemm_shares_a(const onx_gemm_tiling *tiling);
+/* Bytes that run needs for each thread: args only for m, k, a_packed, a_col and ldb. */
+size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *args, size_t rows);
 /* Tile `index` < n_down * n_across of C[m,n]. */
 onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *tiling, size_t m,
                                size_t n, size_t index);

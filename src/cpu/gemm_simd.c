@@ -1,12 +1,13 @@
 /* gemm_simd.c: the blocked product of gemm.h, compiled once per instruction set.
  *
- *     for each DEPTH of k                      partial sums go through C
- *       for each ROWS of A: pack it            stays in the second-level cache
- *         for each panel of B                  DEPTH × NR, streams through the first level
- *           for each MR rows: kernel           MR × NR sums in registers
+ *     for a few panels of B                    then the epilogue
+ *       for each DEPTH of k                    partial sums go through C
+ *         for each panel: DEPTH × NR           comes from memory once, ahead of its use
+ *           for each group of rows: kernel     MR × NR sums in registers
  *
- * The rows of a block are shared out evenly over kernels of at most MR rows, one kernel for each
- * number of rows, so that no row is computed in vain. A single row is read in place.
+ * Rows are shared out evenly over groups of at most MR, one kernel for each number of rows, so that
+ * no row is computed in vain. While a panel is used, the next one is fetched. A single row is read
+ * in place.
  */
 #include "cpu/gemm.h"
 #include "cpu/vec.h"
@@ -23,7 +24,13 @@
 #define MR 6
 #define EACH_ROWS(X) ROWS_6(X)
 #endif
-enum { NV = 2, NR = NV * VF, ROWS = MR * 16, DEPTH = ONX_GEMM_DEPTH };
+enum {
+    NV = 2,
+    NR = NV * VF,
+    DEPTH = ONX_GEMM_DEPTH,
+    WIDE = 4,        /* panels for a single row */
+    BLOCK = 1 << 15, /* floats of C that the epilogue gets at once, about */
+};
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -39,7 +46,7 @@ static inline float load(const float *p) {
 }
 
 /* c[rows][NR] = alpha a[depth][rows]ᵀ b[depth][NR] + d[rows][NR]; the rows of b, c and d are their
- * strides apart. d may be NULL, or c. */
+ * strides apart. d may be NULL, or c. `ahead` is fetched for later, in `depth` steps. */
 typedef struct tile {
     size_t depth;
     const float *a, *b;
@@ -49,20 +56,33 @@ typedef struct tile {
     size_t ldd;
     float *c;
     size_t ldc;
+    const char *ahead;
+    size_t ahead_step;
 } tile;
+
+/* *x times b plus c. Of two rows, one takes x from memory for each product, the other once for all:
+ * so that neither the loads nor the instructions are too many, also for half a processor. */
+static inline vf fma_at(const float *x, vf b, vf c, bool from_memory) {
+#if defined(__AVX512F__)
+    if (from_memory) return vf_fma_at(x, b, c);
+#else
+    (void)from_memory;
+#endif
+    return vf_fma(vf_set(load(x)), b, c);
+}
 
 static inline __attribute__((always_inline)) void kernel(const tile *from, int rows) {
     const tile t = *from;
     vf sum[MR][NV];
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_zero();
     const float *a = t.a, *b = t.b;
-    for (size_t l = 0; l < t.depth; l++, a += rows, b += t.ldb) {
+    const char *ahead = t.ahead;
+    for (size_t l = 0; l < t.depth; l++, a += rows, b += t.ldb, ahead += t.ahead_step) {
+        __builtin_prefetch(ahead, 0, 2);
         vf row[NV];
         UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
-        UNROLL for (int i = 0; i < rows; i++) {
-            vf x = vf_set(load(a + i));
-            UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_fma(x, row[j], sum[i][j]);
-        }
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
+            fma_at(a + i, row[j], sum[i][j], i % 2);
     }
     vf alpha = vf_set(t.alpha);
     UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) {
@@ -78,6 +98,23 @@ static inline __attribute__((always_inline)) void kernel(const tile *from, int r
 #define ENTRY(rows) kernel_##rows,
 EACH_ROWS(KERNEL)
 static void (*const kernels[])(const tile *) = {EACH_ROWS(ENTRY)};
+
+/* One row times WIDE panels at once, `step` floats apart: more sums at a time, and more streams. */
+static void run_wide(const tile *from, size_t step) {
+    const tile t = *from;
+    vf sum[WIDE][NV];
+    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
+    for (size_t l = 0; l < t.depth; l++) {
+        vf x = vf_set(load(t.a + l));
+        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) sum[p][j] =
+            vf_fma(x, vf_load(t.b + p * step + l * t.ldb + j * VF), sum[p][j]);
+    }
+    vf alpha = vf_set(t.alpha);
+    UNROLL for (int i = 0; i < WIDE * NV; i++) {
+        vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
+        vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
+    }
+}
 
 /* The last columns, fewer than NR: through a buffer of whole vectors. */
 static void run_edge(tile t, size_t rows, size_t n) {
@@ -138,22 +175,26 @@ static void interleave(float *to, size_t width, const float *from, size_t row, s
     }
 }
 
-/* Cut `count` into parts of at most `most`, as even as can be: where part i begins. */
-static size_t parts(size_t count, size_t most) {
-    return count / most + (count % most != 0);
+/* Rows of the group that begins at `row`, of m rows. */
+static size_t group_rows(size_t m, size_t row) {
+    size_t n = m / MR + (m % MR != 0);
+    return m / n + (row < m % n * (m / n + 1));
 }
-static size_t part_start(size_t count, size_t n_parts, size_t i) {
-    return count / n_parts * i + least(i, count % n_parts);
+/* Blocks that k is cut into: at least one, which sets C. */
+static size_t blocks(size_t k) {
+    return k > DEPTH ? k / DEPTH + (k % DEPTH != 0) : 1;
 }
 
-/* Rows [row, row + rows) of A at depth k, in groups as the kernels take them. */
-static void pack_a(const onx_gemm_args *g, size_t row, size_t rows, size_t k, float *to) {
-    size_t depth = least(DEPTH, g->k - k), n_parts = parts(rows, MR);
-    for (size_t i = 0; i < n_parts; i++) {
-        size_t first = part_start(rows, n_parts, i), end = part_start(rows, n_parts, i + 1);
-        interleave(to + first * depth, end - first, g->a + (row + first) * g->a_row + k * g->a_col,
-                   g->a_row, g->a_col, end - first, depth);
+/* Columns k … k + depth - 1 of rows, whole groups, of A. */
+static void pack_groups(const onx_gemm_args *g, size_t row, size_t row_end, size_t k, size_t depth,
+                        float *to) {
+    for (size_t i = row, rows; i < row_end; i += rows, to += rows * depth) {
+        rows = group_rows(g->m, i);
+        interleave(to, rows, g->a + i * g->a_row + k * g->a_col, g->a_row, g->a_col, rows, depth);
     }
+}
+static void pack_a(const onx_gemm_args *g, size_t row, size_t row_end, float *packed) {
+    pack_groups(g, row, row_end, 0, g->k, packed);
 }
 
 static void pack_panel(const float *b, size_t b_row, size_t b_col, size_t n, size_t depth,
@@ -170,75 +211,115 @@ static void pack_b(size_t k, size_t n, const float *b, size_t b_row, size_t b_co
                        least(DEPTH, k - l), packed + l * NR);
 }
 
-typedef struct scratch {
-    float a[ROWS * DEPTH];
-    float b[DEPTH * NR]; /* the last panel of a B that is not packed */
-} scratch;
+/* What a part is at work on: products k … k + depth - 1. */
+typedef struct work {
+    const onx_gemm_args *g;
+    onx_gemm_part part;
+    size_t k, depth;
+    float *a; /* the part's rows at this depth; NULL: they are packed, or read in place */
+    float *b; /* room for the last panel of a B that is not packed */
+} work;
 
-/* One panel of B times packed rows of A, at depth k. */
-static void run_panel(const onx_gemm_args *g, size_t row, size_t rows, size_t k, const float *a,
-                      size_t panel, scratch *s) {
-    size_t depth = least(DEPTH, g->k - k), col = panel * NR, n = least(NR, g->n - col);
-    const float *d = k ? g->c : g->d;
-    tile t = {.depth = depth, .alpha = g->alpha, .ldc = g->ldc, .ldd = k ? g->ldc : g->ldd};
-    t.b = g->ldb ? g->b + k * g->ldb + col : g->b + ((panel - g->b_first) * g->k + k) * NR;
-    t.ldb = g->ldb ? g->ldb : NR;
+static void set_block(work *w, size_t i) {
+    size_t n = blocks(w->g->k);
+    w->k = onx_gemm_cut(w->g->k, n, i);
+    w->depth = onx_gemm_cut(w->g->k, n, i + 1) - w->k;
+}
+
+/* The group at `row` as the kernel reads it. */
+static const float *group_at(const work *w, size_t row, size_t rows) {
+    const onx_gemm_args *g = w->g;
+    if (g->a_packed) return g->a + row * g->k + w->k * rows;
+    return w->a ? w->a + (row - w->part.row) * w->depth : g->a + row * g->a_row + w->k;
+}
+
+/* Sets b of the tile, and `ahead`: what is needed next, as far as it follows in memory. */
+static void set_panel(const work *w, tile *t, size_t panel) {
+    const onx_gemm_args *g = w->g;
+    size_t col = panel * NR, n = least(NR, g->n - col);
+    t->b = g->b + (g->ldb ? w->k * g->ldb + col : ((panel - g->b_first) * g->k + w->k) * NR);
+    t->ldb = g->ldb ? g->ldb : NR;
+    bool more = panel + 1 < w->part.panel_end || (!w->a && w->k + w->depth < g->k);
+    t->ahead = (const char *)(g->ldb || !more ? t->b : t->b + (w->a ? g->k : w->depth) * NR);
     if (g->ldb && n < NR) {
-        pack_panel(t.b, g->ldb, 1, n, depth, s->b);
-        t.b = s->b;
-        t.ldb = NR;
+        pack_panel(t->b, g->ldb, 1, n, w->depth, w->b);
+        t->b = w->b;
+        t->ldb = NR;
     }
-    size_t n_parts = parts(rows, MR);
-    for (size_t i = 0; i < n_parts; i++) {
-        size_t first = part_start(rows, n_parts, i), end = part_start(rows, n_parts, i + 1);
-        t.a = a + first * depth;
-        t.c = g->c + (row + first) * g->ldc + col;
-        t.d = d ? d + (row + first) * t.ldd + col : NULL;
-        if (n == NR)
-            kernels[end - first - 1](&t);
+}
+
+/* `wide` panels of B times all rows of the part: 1, or of one row WIDE. */
+static void run_panel(const work *w, size_t panel, size_t wide) {
+    const onx_gemm_args *g = w->g;
+    size_t col = panel * NR, n = least(NR, g->n - col), all = w->part.row_end - w->part.row;
+    const float *d = w->k ? g->c : g->d;
+    tile t = {.depth = w->depth, .alpha = g->alpha, .ldc = g->ldc, .ldd = w->k ? g->ldc : g->ldd};
+    set_panel(w, &t, panel);
+    for (size_t row = w->part.row, rows; row < w->part.row_end; row += rows) {
+        rows = group_rows(g->m, row);
+        t.a = group_at(w, row, rows);
+        t.c = g->c + row * g->ldc + col;
+        t.d = d ? d + row * t.ldd + col : NULL;
+        t.ahead_step = rows * NR * sizeof(float) / all;
+        if (wide > 1)
+            run_wide(&t, g->ldb ? NR : g->k * NR);
+        else if (n == NR)
+            kernels[rows - 1](&t);
         else
-            run_edge(t, end - first, n);
+            run_edge(t, rows, n);
+        t.ahead += t.ahead_step * w->depth;
     }
 }
 
-static void finish(const onx_gemm_args *g, size_t row, size_t rows, size_t panel,
-                   size_t panel_end) {
-    size_t col = panel * NR, n = least(panel_end * NR, g->n) - col;
-    if (g->epilogue) g->epilogue(g->user, g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
+static void finish(const work *w, size_t panel, size_t panel_end) {
+    const onx_gemm_args *g = w->g;
+    size_t row = w->part.row, col = panel * NR, n = least(panel_end * NR, g->n) - col;
+    if (g->epilogue)
+        g->epilogue(g->user, g->c + row * g->ldc + col, row, w->part.row_end - row, col, n, g->ldc);
 }
 
-/* Rows of A, packed, times all panels of the part, at depth k. */
-static void run_rows(const onx_gemm_args *g, size_t row, size_t rows, size_t k, onx_gemm_part part,
-                     scratch *s) {
-    pack_a(g, row, rows, k, s->a);
-    for (size_t p = part.panel, end; p < part.panel_end; p = end) {
-        end = least(p + ONX_GEMM_GROUP, part.panel_end);
-        for (size_t i = p; i < end; i++) run_panel(g, row, rows, k, s->a, i, s);
-        if (k + DEPTH >= g->k) finish(g, row, rows, p, end);
+/* Block after block, the part's rows packed anew for each. */
+static void run_blocks(work *w, size_t few) {
+    size_t n = blocks(w->g->k);
+    for (size_t i = 0; i < n; i++) {
+        set_block(w, i);
+        pack_groups(w->g, w->part.row, w->part.row_end, w->k, w->depth, w->a);
+        for (size_t p = w->part.panel, end; p < w->part.panel_end; p = end) {
+            end = least(p + few, w->part.panel_end);
+            for (size_t j = p; j < end; j++) run_panel(w, j, 1);
+            if (i + 1 == n) finish(w, p, end);
+        }
     }
 }
 
-/* One row, read in place: nothing is gained by cutting the depth, and panels stream by whole. */
-static void run_row(const onx_gemm_args *g, onx_gemm_part part, scratch *s) {
-    const float *a = g->a + part.row * g->a_row;
-    for (size_t p = part.panel; p < part.panel_end; p++)
-        for (size_t k = 0; k == 0 || k < g->k; k += DEPTH)
-            run_panel(g, part.row, 1, k, a + k, p, s);
-    finish(g, part.row, 1, part.panel, part.panel_end);
+/* Panel after panel, each from the first row of B to the last. */
+static void run_panels(work *w, size_t few) {
+    size_t n = blocks(w->g->k), one_row = w->part.row_end - w->part.row == 1;
+    for (size_t p = w->part.panel, end; p < w->part.panel_end; p = end) {
+        end = least(p + few, w->part.panel_end);
+        for (size_t j = p, wide; j < end; j += wide) {
+            wide = one_row && j + WIDE <= end && (j + WIDE) * NR <= w->g->n ? WIDE : 1;
+            for (size_t i = 0; i < n; i++) {
+                set_block(w, i);
+                run_panel(w, j, wide);
+            }
+        }
+        finish(w, p, end);
+    }
 }
 
 static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
-    size_t rows = part.row_end - part.row, n_parts = parts(rows, ROWS);
-    if (part.panel == part.panel_end) return;
-    if (rows == 1 && g->a_col == 1) {
-        run_row(g, part, space);
+    size_t rows = part.row_end - part.row;
+    if (!rows) return;
+    work w = {.g = g, .part = part, .b = space};
+    size_t few = BLOCK / (rows * NR) + 1;
+    if (g->a_packed || (rows == 1 && g->a_col == 1)) {
+        run_panels(&w, few);
         return;
     }
-    for (size_t k = 0; k == 0 || k < g->k; k += DEPTH)
-        for (size_t i = 0; i < n_parts; i++) {
-            size_t first = part_start(rows, n_parts, i), end = part_start(rows, n_parts, i + 1);
-            run_rows(g, part.row + first, end - first, k, part, space);
-        }
+    w.a = space;
+    w.b += rows * least(DEPTH, g->k);
+    run_blocks(&w, few);
 }
 
-const onx_gemm ONX_TIER(onx_gemm) = {NR, MR, sizeof(scratch), pack_b, run};
+const onx_gemm ONX_TIER(onx_gemm) = {NR, MR, pack_a, pack_b, run};

@@ -1,20 +1,19 @@
 /* gemm_tile.c: how a product is cut into tiles for threads; the same for every instruction set.
  *
- * A tile packs its rows of A anew, which many panels must pay for; reading its panels of B anew
- * costs little from a handful of rows on. So rows are cut first. Nothing here knows how many
- * threads there are. */
+ * The more rows a tile has, the less often B is read; the more panels, the less often A is. Rows
+ * are kept together as long as they fit the second-level cache, and cut first when there are more;
+ * then panels, with A packed once for all of them. Nothing here knows how many threads there are. */
 #include "cpu/gemm.h"
 
 /* Work is counted in products of numbers. */
 enum {
-    TILE_ROWS = 168,  /* at first, or more: as many as make LEAST_WORK */
-    TILE_PANELS = 32, /* at first */
-    LEAST_WORK = 1 << 20,
-    TILE_WORK = 8 << 20, /* cut what has more, until there are PLENTY of tiles, */
-    PLENTY = 48,
-    MOST_WORK = 128 << 20, /* and what has more than this in any case; */
-    FEW_PANELS = 6,        /* but leave so many panels where there are rows to pack */
+    TILE_GROUPS = 16,      /* rows of A that stay in the cache */
+    FEW_GROUPS = 8,        /* what is cut leaves so many */
+    PLENTY = 24,           /* tiles, of all products: enough for any crew */
+    LEAST_WORK = 1 << 19,  /* a tile that is not worth cutting */
+    MOST_WORK = 128 << 20, /* cut what has more in any case */
     STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
+    MANY_PANELS = 32,      /* of a tile: packing its rows costs nothing to speak of */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -25,21 +24,20 @@ static size_t share(size_t count, size_t most) {
     return count ? ceil_div(count, ceil_div(count, most)) : 1;
 }
 
-onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k) {
-    size_t n_panels = onx_gemm_panels(gemm, n), few = m > 1 ? FEW_PANELS : 1;
-    onx_gemm_tiling t = {.panels = share(n_panels, TILE_PANELS)};
-    double depth = (double)k * (double)gemm->nr;
-    double rows = LEAST_WORK / ((depth + (double)gemm->nr) * (double)t.panels);
-    t.rows = share(m, rows > TILE_ROWS ? (size_t)rows : TILE_ROWS);
+onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k, size_t count) {
+    size_t n_groups = onx_gemm_groups(gemm, m), n_panels = onx_gemm_panels(gemm, n);
+    onx_gemm_tiling t = {.groups = share(n_groups, TILE_GROUPS), .panels = n_panels + !n_panels};
     for (;;) {
-        double work = depth * (double)t.panels * (double)(t.rows + STREAM_ROWS);
-        t.n_down = ceil_div(m, t.rows);
+        t.n_down = ceil_div(n_groups, t.groups);
         t.n_across = ceil_div(n_panels, t.panels);
-        bool plenty = (double)t.n_down * (double)t.n_across >= PLENTY;
-        if (work <= (plenty ? MOST_WORK : TILE_WORK)) return t;
-        if (t.rows >= 4 * gemm->mr)
-            t.rows = share(m, ceil_div(t.rows, 2));
-        else if (t.panels >= 2 * few)
+        t.rows = t.groups * gemm->mr < m ? t.groups * gemm->mr : m + !m;
+        double work =
+            (double)t.panels * (double)gemm->nr * ((double)k + 1) * (double)(t.rows + STREAM_ROWS);
+        bool plenty = (double)t.n_down * (double)t.n_across * (double)count >= PLENTY;
+        if (work <= (plenty ? MOST_WORK : 2 * LEAST_WORK)) return t;
+        if (t.groups >= 2 * FEW_GROUPS)
+            t.groups = share(n_groups, t.groups / 2);
+        else if (t.panels > 1)
             t.panels = share(n_panels, ceil_div(t.panels, 2));
         else
             return t;
@@ -48,12 +46,24 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
 
 onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, size_t m, size_t n,
                                size_t index) {
-    size_t row = index % t->n_down * t->rows, panel = index / t->n_down * t->panels;
-    size_t n_panels = onx_gemm_panels(gemm, n);
+    size_t group = index % t->n_down * t->groups, panel = index / t->n_down * t->panels;
+    size_t n_groups = onx_gemm_groups(gemm, m), n_panels = onx_gemm_panels(gemm, n);
+    size_t group_end = n_groups - group < t->groups ? n_groups : group + t->groups;
     return (onx_gemm_part){
-        .row = row,
-        .row_end = m - row < t->rows ? m : row + t->rows,
+        .row = onx_gemm_group_at(gemm, m, group),
+        .row_end = onx_gemm_group_at(gemm, m, group_end),
         .panel = panel,
         .panel_end = n_panels - panel < t->panels ? n_panels : panel + t->panels,
     };
+}
+
+bool onx_gemm_shares_a(const onx_gemm_tiling *t) {
+    return t->rows > 1 && t->n_across > 1 && t->panels < MANY_PANELS;
+}
+
+size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *g, size_t rows) {
+    size_t depth = g->k < ONX_GEMM_DEPTH ? g->k : ONX_GEMM_DEPTH, floats = 0;
+    if (!g->a_packed) floats += rows * depth;
+    if (g->ldb) floats += depth * gemm->nr;
+    return floats * sizeof(float);
 }

@@ -37,6 +37,7 @@
  *   vf_sqrt(a), vf_round(a)     square root; nearest integer, ties to even
  *   vf_int(a)                   to vi, nearest, ties to even; vf_float(vi) back
  *   vf_select(m, a, b)          a where m is -1, b where it is 0
+ *   vf_permute(a, index)        lane i is lane index[i] of a, 0 <= index[i] < VF
  *   vf_any(m)                   is any lane of m -1?
  *   vf_load_n(p, n), vf_store_n(p, a, n)   the first n lanes, 0 <= n <= VF; the rest reads as 0
  *   vf_load_f16(p), vf_store_f16(p, a)     from and to IEEE half

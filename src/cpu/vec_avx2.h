@@ -32,6 +32,9 @@ static inline vf vf_float(vi a) {
 static inline vf vf_select(vi m, vf a, vf b) {
     return (vf)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)m);
 }
+static inline vf vf_permute(vf a, vi index) {
+    return (vf)_mm256_permutevar8x32_ps((__m256)a, (__m256i)index);
+}
 static inline bool vf_any(vi m) {
     return _mm256_movemask_ps((__m256)m) != 0;
 }

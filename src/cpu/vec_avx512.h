@@ -11,6 +11,11 @@ typedef int32_t vi __attribute__((vector_size(64)));
 static inline vf vf_fma(vf a, vf b, vf c) {
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
+/* As an operand of the instruction: gcc would load x once for several, which takes more of them. */
+static inline vf vf_fma_at(const float *x, vf b, vf c) {
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(b), "m"(*x));
+    return c;
+}
 static inline vf vf_max(vf a, vf b) {
     return (vf)_mm512_max_ps((__m512)a, (__m512)b);
 }
@@ -31,6 +36,9 @@ static inline vf vf_float(vi a) {
 }
 static inline vf vf_select(vi m, vf a, vf b) {
     return (vf)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m), (__m512)b, (__m512)a);
+}
+static inline vf vf_permute(vf a, vi index) {
+    return (vf)_mm512_permutexvar_ps((__m512i)index, (__m512)a);
 }
 static inline bool vf_any(vi m) {
     return _mm512_movepi32_mask((__m512i)m) != 0;

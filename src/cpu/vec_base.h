@@ -40,6 +40,9 @@ static inline vf vf_round(vf a) {
 static inline vi vf_int(vf a) {
     return __builtin_convertvector(vf_round(a), vi);
 }
+static inline vf vf_permute(vf a, vi index) {
+    return (vf){a[index[0]], a[index[1]], a[index[2]], a[index[3]]};
+}
 static inline bool vf_any(vi m) {
     return (m[0] | m[1] | m[2] | m[3]) != 0;
 }

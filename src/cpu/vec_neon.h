@@ -32,6 +32,9 @@ static inline vi vf_int(vf a) {
 static inline vf vf_float(vi a) {
     return (vf)vcvtq_f32_s32((int32x4_t)a);
 }
+static inline vf vf_permute(vf a, vi index) {
+    return (vf){a[index[0]], a[index[1]], a[index[2]], a[index[3]]};
+}
 static inline bool vf_any(vi m) {
     return vmaxvq_u32((uint32x4_t)m) != 0;
 }

@@ -1,9 +1,8 @@
-/* window_simd.c: what each channel makes of a window of its own inputs: depthwise convolution and
- * pooling, in the blocked layout.
+/* window_simd.c: pooling, in the blocked layout.
  *
  * A row of the output is cut where the window leaves the image at the left and at the right.
  * Between those columns SPAN neighbouring pixels are made at once, in registers; the others one by
- * one, with the taps that they have. Weights are packed as [groups/b][kh][kw][b].
+ * one, with the taps that they have.
  */
 #include "cpu/conv_tile.h"
 #include "cpu/pool.h"
@@ -13,17 +12,14 @@
 enum { SPAN = 8 };
 #define TASK_PRODUCTS ((size_t)1 << 18)
 
-typedef enum kind { DEPTHWISE, MAXIMUM, AVERAGE } kind;
+typedef enum kind { MAXIMUM, AVERAGE } kind;
 
 /* One block of channels of one image. */
 typedef struct plane {
     const onx_conv *c;
     const onx_pool_args *pool; /* of an average */
     const float *x;            /* [ih][iw][b] */
-    const float *w;            /* [kh][kw][b] */
-    const float *add;          /* as y, or NULL */
     float *y;                  /* [oh][ow][b] */
-    vf bias, lo, hi;
 } plane;
 
 /* The taps [first, last) of `n` that fall on [0, size) from an origin `pad` before `at`. */
@@ -60,25 +56,20 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, range ky, range 
     size_t step = c->sw * VF, out = (oy * c->ow + ox) * VF;
     vf v[SPAN];
     UNROLL for (size_t p = 0; p < pixels; p++) {
-        v[p] = op == DEPTHWISE ? f->bias : op == MAXIMUM ? vf_set(-INFINITY) : vf_zero();
-        if (op == DEPTHWISE && f->add) v[p] += vf_load(f->add + out + p * VF);
+        v[p] = op == MAXIMUM ? vf_set(-INFINITY) : vf_zero();
     }
     for (size_t y = ky.first; y < ky.last; y++) {
         size_t iy = oy * c->sh + y * c->dh - c->top, ix = ox * c->sw + kx.first * c->dw - c->left;
         const float *x = f->x + (iy * c->iw + ix) * VF;
         for (size_t k = kx.first; k < kx.last; k++, x += c->dw * VF) {
-            vf w = op == DEPTHWISE ? vf_load(f->w + (y * c->kw + k) * VF) : vf_zero();
             UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf in = vf_load(x + p * step);
-                v[p] = op == DEPTHWISE ? vf_fma(in, w, v[p])
-                       : op == MAXIMUM ? larger_or_nan(v[p], in)
-                                       : v[p] + in;
+                v[p] = op == MAXIMUM ? larger_or_nan(v[p], in) : v[p] + in;
             }
         }
     }
     vf n = op == AVERAGE ? vf_set(divisor(f, oy, ox, ky, kx)) : vf_zero();
     UNROLL for (size_t p = 0; p < pixels; p++) {
-        if (op == DEPTHWISE) v[p] = vf_min(f->hi, vf_max(f->lo, v[p]));
         if (op == AVERAGE) v[p] = v[p] / n;
         vf_store(f->y + out + p * VF, v[p]);
     }
@@ -116,9 +107,6 @@ static size_t window_tasks(const onx_conv *c) {
     return c->n * ceil_div(c->groups, VF) * pieces_of(c);
 }
 
-static void run_depthwise(const plane *f, size_t oy) {
-    run_row(f, oy, DEPTHWISE);
-}
 static void run_max(const plane *f, size_t oy) {
     run_row(f, oy, MAXIMUM);
 }
@@ -129,10 +117,9 @@ static void run_average(const plane *f, size_t oy) {
 static void run_task(const onx_conv *c, plane *f, size_t task,
                      void (*run)(const plane *f, size_t oy)) {
     size_t rows = rows_of(c), pieces = pieces_of(c), block = task / pieces;
-    size_t first = task % pieces * rows, out = block * c->oh * c->ow * VF;
+    size_t first = task % pieces * rows;
     f->x += block * c->ih * c->iw * VF;
-    f->y += out;
-    if (f->add) f->add += out;
+    f->y += block * c->oh * c->ow * VF;
     for (size_t oy = first; oy < smaller(first + rows, c->oh); oy++) run(f, oy);
 }
 
@@ -142,48 +129,5 @@ static void max_run(const onx_conv *c, const onx_pool_args *a, size_t task) {
 static void average_run(const onx_conv *c, const onx_pool_args *a, size_t task) {
     run_task(c, &(plane){.c = c, .pool = a, .x = a->x, .y = a->y}, task, run_average);
 }
-static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
-    size_t channel = task / pieces_of(c) % ceil_div(c->groups, VF) * VF;
-    plane f = {.c = c,
-               .x = a->x,
-               .w = a->w + channel * c->kh * c->kw,
-               .add = a->residual,
-               .y = a->y,
-               .lo = vf_set(a->lo),
-               .hi = vf_set(a->hi)};
-    if (a->bias) f.bias = vf_load_n(a->bias + channel, smaller(VF, c->groups - channel));
-    run_task(c, &f, task, run_depthwise);
-    size_t rows = rows_of(c), first = task % pieces_of(c) * rows;
-    if (a->then)
-        a->then(a->user, f.y + first * c->ow * VF, smaller(rows, c->oh - first) * c->ow * VF);
-    (void)scratch;
-}
-
-static size_t depthwise_scratch(const onx_conv *c) {
-    (void)c;
-    return 0;
-}
-static size_t depthwise_weights(const onx_conv *c) {
-    return ceil_div(c->groups, VF) * VF * c->kh * c->kw;
-}
-
-static size_t depthwise_parts(const onx_conv *c) {
-    return c->groups;
-}
-
-/* A block is packed with its first channel. */
-static void depthwise_pack(const onx_conv *c, const float *w, size_t group, float *packed) {
-    size_t taps = c->kh * c->kw;
-    if (group % VF) return;
-    for (size_t k = 0; k < taps; k++)
-        for (size_t i = group; i < group + VF; i++)
-            packed[group * taps + k * VF + (i - group)] =
-                i < c->groups ? load_any(w + i * taps + k) : 0;
-}
-
-const onx_conv_algorithm ONX_TIER(onx_conv_depthwise) = {
-    VF,           depthwise_weights, depthwise_parts, depthwise_pack,
-    window_tasks, depthwise_scratch, depthwise_run,
-};
 const onx_pool_algorithm ONX_TIER(onx_pool_max) = {VF, window_tasks, max_run};
 const onx_pool_algorithm ONX_TIER(onx_pool_average) = {VF, window_tasks, average_run};

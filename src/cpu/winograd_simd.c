@@ -276,12 +276,12 @@ static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float 
 static size_t winograd_shared(const onx_conv *c) {
     return POINTS * sizes_of(c).point;
 }
-static size_t winograd_tiles(const onx_conv *c) {
-    return sizes_of(c).tiles;
+static bool winograd_worth(const onx_conv *c) {
+    return sizes_of(c).tiles >= 8; /* with fewer, reading four times the weights takes longer */
 }
 
-const onx_winograd_algorithm ONX_TIER(onx_conv_winograd) = {
-    winograd_fits,      winograd_tiles,   winograd_weights,  winograd_parts,
+const onx_conv_staged ONX_TIER(onx_conv_winograd) = {
+    winograd_fits,      winograd_worth,   winograd_weights,  winograd_parts,
     winograd_pack,      winograd_shared,  winograd_in_tasks, winograd_in,
     winograd_out_tasks, winograd_scratch, winograd_out,
 };

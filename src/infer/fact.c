@@ -107,13 +107,13 @@ bool onx_fact_ints(onx_facts *facts, const onx_tensor *tensor, size_t *n, const 
     return true;
 }
 
-enum { FLOATS = 16 }; /* elements of a float tensor that are followed */
+enum { FEW = 8 }; /* elements that are followed of tensors that are hardly ever sizes */
 
 static onx_status read_floats(onx_facts *facts, const onx_tensor *tensor, size_t n, onx_fact *out) {
-    double values[FLOATS];
+    double values[FEW];
     size_t known = 0;
     bool away = onx_tensor_is_external(tensor) && !tensor->external.data;
-    if (away || n > FLOATS ||
+    if (away || n > FEW ||
         onx_tensor_read_as(tensor, ONX_DTYPE_F64, values, n * sizeof *values, NULL))
         return ONX_OK;
     const onx_sym **elems = onx_arena_array(&facts->arena, n + 1, sizeof *elems);
@@ -133,6 +133,7 @@ static onx_status read_elems(onx_facts *facts, const onx_tensor *tensor, onx_fac
     if (out->dtype == ONX_DTYPE_F32 || out->dtype == ONX_DTYPE_F64 || out->dtype == ONX_DTYPE_F16 ||
         out->dtype == ONX_DTYPE_BF16)
         return read_floats(facts, tensor, (size_t)count, out);
+    if (out->dtype != ONX_DTYPE_I64 && count > FEW) return ONX_OK;
     if (!onx_fact_ints(facts, tensor, &n, &values)) return ONX_OK;
     const onx_sym **elems = onx_arena_array(&facts->arena, n + 1, sizeof *elems);
     if (!elems) return ONX_NO_MEMORY;

@@ -105,7 +105,7 @@ typedef enum onx_kernel_flags {
     ONX_KERNEL_LATE = 4,
     ONX_KERNEL_OBJECTS = 8, /* understands operands that are objects (else it is never given any) */
     ONX_KERNEL_LAYOUTS =
-        16, /* element by element: any layout, and output 0 has that of the inputs */
+        16,               /* element by element: any layout, and output 0 has that of the inputs */
     ONX_KERNEL_FAST = 32, /* less precise than its types: only where numerics are FAST */
 } onx_kernel_flags;
 

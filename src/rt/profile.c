@@ -2,6 +2,7 @@
 #include "rt/profile.h"
 
 #include "base/thread.h"
+#include "rt/work.h"
 
 #include <stdio.h>
 
@@ -100,6 +101,7 @@ static const char *copy(onx_profile *profile, const char *text) {
 
 static size_t bytes_moved(const onx_call *call) {
     size_t bytes = 0;
+    if (call->kernel->flags & ONX_KERNEL_VIEW) return 0;
     for (size_t i = 0; i < call->n_in; i++) bytes += call->in[i] ? call->in[i]->bytes : 0;
     for (size_t i = 0; i < call->n_out; i++) bytes += call->out[i] ? call->out[i]->bytes : 0;
     return bytes;
@@ -123,6 +125,7 @@ static bool describe(onx_profile *profile, const onx_frame *frame, uint32_t inde
     onx_call_shapes(&frame->calls[index], true, text, sizeof text);
     event->shapes = copy(profile, text);
     event->bytes = bytes_moved(&frame->calls[index]);
+    event->flops = onx_call_work(&frame->calls[index]);
     event->depth = (uint32_t)frame->program->depth;
     return event->node && event->op && event->kernel && event->shapes;
 }

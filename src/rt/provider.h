@@ -42,5 +42,10 @@ typedef struct onx_cpu {
     const char *tiers[128];
 } onx_cpu;
 onx_status onx_cpu_init(onx_cpu *cpu, const char *limit, onx_diag *diag) ONX_MUST_CHECK;
+/* cpu/peak_tiers.c: a function that does nothing but arithmetic with the vectors of the processor's
+ * instruction set (the best of ONX_ISAS, if it has further ones) for a while, and returns how many
+ * operations that were. */
+typedef double onx_cpu_work(void);
+onx_cpu_work *onx_cpu_work_of(const onx_cpu *cpu);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/thread.h"
 
-enum { INPUTS_MAX = 8, CHUNK_MIN = 64 << 10, CHUNK_MAX = 32 << 20 };
+enum { INPUTS_MAX = 8, CHUNK_MIN = 64 << 10, CHUNK_MAX = 32 << 20, PIECE = 1 << 20 };
 
 typedef struct chunk {
     const onx_provider *provider;
@@ -100,6 +100,34 @@ static onx_status enter_chunk(onx_store *store, const onx_provider *provider, si
     return ONX_OK;
 }
 
+typedef struct pages {
+    const char *data;
+    size_t bytes;
+    bool write;
+} pages;
+
+static onx_status touch_piece(void *user, onx_call *call, size_t index, void *scratch) {
+    const pages *p = user;
+    size_t first = index * PIECE, rest = p->bytes - first;
+    (void)scratch;
+    (void)call->ctx->os->touch(p->data + first, rest < PIECE ? rest : PIECE, p->write);
+    return ONX_OK;
+}
+
+/* Many pages, fresh or of a file, come faster together than one by one as they are needed. */
+static onx_status touch(onx_call *call, const void *data, size_t bytes, bool write) {
+    pages p = {data, bytes, write};
+    if (bytes < PIECE) return ONX_OK;
+    return onx_call_parallel(call, (bytes + PIECE - 1) / PIECE, touch_piece, &p);
+}
+
+static onx_status fill(onx_call *call, const onx_packed *packed) {
+    if (packed->provider == &host_memory) ONX_TRY(touch(call, packed->data, packed->bytes, true));
+    for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
+        if (packed->from[i]) ONX_TRY(touch(call, packed->from[i], call->in[i]->bytes, false));
+    return call->kernel->pack(call, packed->data);
+}
+
 static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, onx_packed **out) {
     onx_packed *packed = onx_mem_alloc(store->ctx, sizeof *packed);
     if (!packed) return onx_fail_nomem(call->diag);
@@ -109,7 +137,7 @@ static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, 
         enter_chunk(store, key->provider, onx_align_up(key->bytes), &packed->chunk, call->diag);
     if (status == ONX_OK) {
         packed->data = packed->chunk->data + packed->chunk->used;
-        status = call->kernel->pack(call, packed->data);
+        status = fill(call, packed);
         if (status != ONX_OK) leave_chunk(store, packed->chunk);
     }
     if (status != ONX_OK) {

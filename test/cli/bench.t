@@ -21,10 +21,11 @@ $ onx bench linear.onnx --seconds 0 --set N=5 --json 2>/dev/null | sed 's/: .*/:
 |  "runs": …
 |  "peak_rss_mb": …
 |}
-$ onx bench linear.onnx --seconds 0 --level 0 --ops 2>/dev/null | sed -n '/operator/,$s/^ *[0-9.]* *[0-9.]*%/TIME/; s/\(MatMul\|Add\) .*/\1/; /TIME/p' | sort
-|TIME       1  Add
-|TIME       1  MatMul
-|TIME       2  all
+$ onx bench linear.onnx --seconds 0 --level 0 --ops 2>/dev/null | sed -n '/operator/,$s/^ *[0-9.]* *[0-9.]*% *1 *[0-9.]* \(G[A-Z/]*s\) *[0-9]*%/TIME 1 \1/; s/\(MatMul\|Add\) .*/\1/; /TIME/p' | sort
+|TIME 1 GB/s  Add
+|TIME 1 GFLOP/s  MatMul
+$ onx bench linear.onnx --seconds 0 --level 0 --ops 2>/dev/null | tail -1 | sed 's/[0-9][0-9.e+-]*/N/g'
+|N GFLOP a run, N% of the N GFLOP/s that these threads can do; memory is copied at N GB/s
 $ onx bench linear.onnx --seconds 0 --level 0 --ops --json 2>/dev/null | grep '"op"\|"calls"' | sort
 |      "calls": 1,
 |      "calls": 1,

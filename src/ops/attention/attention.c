@@ -1,5 +1,6 @@
 /* attention.c: Attention and what goes with it (positions that turn, linear attention, convolution
  * with a state): meaning. Their bodies as functions are in the files *_body.c. */
+#include "ops/attention/attend_view.h"
 #include "ops/attention/attention.h"
 
 /* ── Attention ───────────────────────────────────────────────────────────────────────────────── */
@@ -373,5 +374,10 @@ onx_op_rows onx_ops_attention = {
      "(Q:T1, K:T1, V:T1) -> (Y:T1) {prob_mod?:graph, scale?:float, score_mod?:graph, "
      "softmax_precision?:int} [T1:f]",
      .infer = infer_flex, .body = onx_flex_attention_body, .domain = "ai.onnx.preview"},
+    {"Attend", 1,
+     "(Q:float, K:float, V:float, bias?:T, bias2?:U) -> (Y:float) {q:ints, k:ints, v:ints, y:ints, "
+     "modes?:ints, fills?:floats, scale:float=1.0, causal:int=0, guard:int=0} "
+     "[T:float|bool, U:float|bool]",
+     .infer = onx_infer_attend, .domain = "onx.internal"},
     {0},
 };

@@ -1,6 +1,7 @@
 /* attention_ref.c: Attention: plain kernel, all versions and types, by attend_ref.h. Scores and
  * chances are rounded to the type of Q, as in the body of the operator. And the rows of the
  * family. */
+#include "ops/attention/fused_ref.h"
 #include "ops/attention/linear_ref.h"
 #include "ops/attention/rotary_ref.h"
 
@@ -269,6 +270,15 @@ static onx_status run(onx_call *call) {
 
 extern onx_kernel_rows onx_kernels_attention_ref;
 onx_kernel_rows onx_kernels_attention_ref = {
+    {.op = "Attend",
+     .first = 1,
+     .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T(F32) | ONX_T(BOOL)},
+     .name = "attend",
+     .plan_bytes = sizeof(onx_fused_plan),
+     .domain = "onx.internal",
+     .init = onx_fused_init,
+     .bind = onx_fused_bind_plain,
+     .run = onx_fused_run},
     {.op = "Attention",
      .first = 23,
      .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, MASK, ONX_T_FLOATS, 0},

@@ -1,19 +1,19 @@
 /* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that
  * whose channels are not whole blocks is plain. It has a residual (of a blocked output), a clamp
- * and an elementwise program in the same step, and uses Winograd's algorithm where that is faster.
+ * and an elementwise program in the same step, and uses Winograd's algorithm, or another in two
+ * steps, where that is faster.
  * ToBlocked and FromBlocked change the layout. */
 #include "ops/conv/conv_plan_simd.h"
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)
-enum { TILES_MIN = 8 }; /* with fewer, reading four times the weights takes longer */
 
-/* Is Winograd's algorithm faster? Where sizes are not known yet, they are taken to be large for
+/* May Winograd's algorithm be faster? Where sizes are not known yet, they are taken to be large for
  * kernels with few channels. */
 static bool wants_winograd(const onx_call *call, const onx_conv *c) {
     const onx_operand *x = call->in[0], *w = call->in[1];
     if (!w->constant || !w->data || !x->layout || !WINOGRAD.fits(c) || w->rank != 4) return false;
     if (x->rank == 4 && x->dims[2] >= 0 && x->dims[3] >= 0)
-        return (x->dims[2] / 4 + 1) * (x->dims[3] / 4 + 1) >= TILES_MIN;
+        return (x->dims[2] / 4 + 1) * (x->dims[3] / 4 + 1) >= 8;
     return c->ic * c->oc <= (size_t)1 << 16;
 }
 
@@ -35,21 +35,22 @@ onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     s->hi = onx_call_float(call, "hi");
     if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
     bool each = onx_conv_is_depthwise(&c), blocked = call->in[0]->layout;
-    size_t in = each ? c.groups : c.ic, out = each ? c.groups : c.oc;
+    size_t in = each ? c.groups * c.ic : c.ic, out = each ? c.groups * c.oc : c.oc;
     if (blocked ? call->in[0]->layout != VF || in % VF : out % VF) return ONX_UNSUPPORTED;
     if (call->out[0]) call->out[0]->layout = out % VF ? ONX_LAYOUT_PLAIN : VF;
-    s->winograd = out % VF == 0 && wants_winograd(call, &c);
-    call->pack_format = call->pack_format * 2 + s->winograd;
+    if (out % VF == 0 && wants_winograd(call, &c)) s->staged = &WINOGRAD;
+    call->pack_format = call->pack_format * 2 + (s->staged != NULL);
     return init_program(call);
 }
 
-static void plan_winograd(onx_call *call) {
-    const onx_conv_state *s = call->state;
+static void plan_staged(onx_call *call) {
+    const onx_conv_staged *staged = ((const onx_conv_state *)call->state)->staged;
     onx_conv_plan *p = call->plan;
-    p->winograd = s->winograd && WINOGRAD.tiles(&p->conv) >= TILES_MIN;
-    if (!p->winograd) return;
-    size_t each = WINOGRAD.scratch(&p->conv);
-    call->scratch_bytes = WINOGRAD.shared(&p->conv) * sizeof(float) + WINOGRAD.in_tasks(&p->conv);
+    const onx_conv *c = &p->conv;
+    p->staged = staged && c->oh && c->ow && c->ih && c->iw && staged->worth(c);
+    if (!p->staged) return;
+    size_t each = staged->scratch(c);
+    call->scratch_bytes = staged->shared(c) * sizeof(float) + staged->in_tasks(c);
     if (call->scratch_each < each) call->scratch_each = each;
 }
 
@@ -68,7 +69,7 @@ onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
     onx_operand *y = call->out[0];
     bool whole = call->in[1]->dims[0] % VF == 0;
     ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, whole));
-    plan_winograd(call);
+    plan_staged(call);
     if (!y) return ONX_OK;
     y->layout = whole ? VF : ONX_LAYOUT_PLAIN;
     if (r && (r->rank != y->rank || r->layout != VF || !whole ||
@@ -77,42 +78,45 @@ onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
     return bind_program(call);
 }
 
-typedef struct winograd_job {
+typedef struct stage {
+    const onx_conv_staged *staged;
     const onx_conv_args *args; /* of one image */
     float *shared;
     unsigned char *fit; /* [in_tasks] */
-} winograd_job;
+} stage;
 
 static onx_status in_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const winograd_job *j = user;
+    const stage *g = user;
     const onx_conv_plan *p = call->plan;
-    j->fit[index] = WINOGRAD.in(&p->conv, j->args->x, j->shared, index);
+    g->fit[index] = g->staged->in(&p->conv, g->args->x, g->shared, index);
     (void)scratch;
     return ONX_OK;
 }
 static onx_status out_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const winograd_job *j = user;
+    const stage *g = user;
     const onx_conv_plan *p = call->plan;
     onx_tile_work work;
-    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, j->args, &work, scratch);
-    WINOGRAD.out(&p->conv, &a, j->shared, index, scratch);
+    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, g->args, &work, scratch);
+    g->staged->out(&p->conv, &a, g->shared, index, scratch);
     return ONX_OK;
 }
 
 /* Image by image; *done: how many were made before one with numbers that do not fit. */
-static onx_status run_winograd(onx_call *call, onx_conv_args a, size_t *done) {
+static onx_status run_staged(onx_call *call, onx_conv_args a, size_t *done) {
+    const onx_conv_staged *staged = ((const onx_conv_state *)call->state)->staged;
     const onx_conv_plan *p = call->plan;
     const onx_conv *c = &p->conv;
     const float *packed = call->packed;
-    size_t n = WINOGRAD.in_tasks(c), shared = WINOGRAD.shared(c);
+    size_t n = staged->in_tasks(c), shared = staged->shared(c);
     size_t x_step = c->ic * c->ih * c->iw, y_step = c->oc * c->oh * c->ow;
-    winograd_job j = {&a, call->scratch, (unsigned char *)((float *)call->scratch + shared)};
-    a.w += p->algorithm->weights(c);
+    unsigned char *fit = (unsigned char *)((float *)call->scratch + shared);
+    stage g = {staged, &a, call->scratch, fit};
+    if (staged->weights(c)) a.w += p->algorithm->weights(c);
     for (*done = 0; *done < c->n && *packed == 1; ++*done) {
-        ONX_TRY(onx_call_parallel(call, n, in_task, &j));
+        ONX_TRY(onx_call_parallel(call, n, in_task, &g));
         for (size_t i = 0; i < n; i++)
-            if (!j.fit[i]) return ONX_OK;
-        ONX_TRY(onx_call_parallel(call, WINOGRAD.out_tasks(c), out_task, &j));
+            if (!fit[i]) return ONX_OK;
+        ONX_TRY(onx_call_parallel(call, staged->out_tasks(c), out_task, &g));
         a.x += x_step;
         a.y += y_step;
         if (a.residual) a.residual += y_step;
@@ -122,11 +126,11 @@ static onx_status run_winograd(onx_call *call, onx_conv_args a, size_t *done) {
 
 onx_status ONX_TIER(onx_conv_blocked_run)(onx_call *call) {
     const onx_conv_plan *p = call->plan;
-    if (!p->winograd || !call->out[0] || !call->out[0]->count || !call->in[0]->count)
+    if (!p->staged || !call->out[0] || !call->out[0]->count || !call->in[0]->count)
         return ONX_TIER(onx_conv_run)(call);
     onx_conv_args a = ONX_TIER(onx_conv_args_of)(call);
     size_t done, tasks = p->algorithm->tasks(&p->conv);
-    ONX_TRY(run_winograd(call, a, &done));
+    ONX_TRY(run_staged(call, a, &done));
     if (done == p->conv.n) return ONX_OK;
     return ONX_TIER(onx_conv_run_tasks)(call, &a, done * (tasks / p->conv.n), tasks);
 }

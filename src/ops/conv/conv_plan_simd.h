@@ -1,10 +1,10 @@
 /* conv_plan_simd.h: what Conv (conv_simd.c) and ConvBlocked (conv_blocked_simd.c) share: which
  * algorithm of cpu/conv.h runs, packed weights, sizes.
  *
- * Constant weights are packed once, others in scratch. Where ConvBlocked uses Winograd's algorithm
- * they are packed as
+ * Constant weights are packed once, others in scratch. Where ConvBlocked uses an algorithm in two
+ * steps they are packed as
  *
- *     [b: 1 if they fit, or 0] [weights for direct sums] [weights for Winograd's algorithm]
+ *     [b: 1 if they fit, or 0] [weights for direct sums] [weights for that algorithm]
  */
 #ifndef ONX_CONV_PLAN_SIMD_H
 #define ONX_CONV_PLAN_SIMD_H
@@ -18,13 +18,14 @@ typedef struct onx_conv_plan {
     const onx_conv_algorithm *algorithm;
     size_t x_floats, y_floats, w_floats; /* blocked or packed in scratch, in this order; 0: not */
     size_t wide_floats;                  /* after them: tensors of half precision as floats */
-    bool winograd;
-    onx_tile_plan program; /* of ConvBlocked, where it has one */
-    size_t program_at;     /* its scratch, in that of a worker */
+    bool staged;                         /* by the algorithm of the state */
+    onx_tile_plan program;               /* of ConvBlocked, where it has one */
+    size_t program_at;                   /* its scratch, in that of a worker */
 } onx_conv_plan;
 
+/* Groups that do not leave a block: of 1 channel, or 2, 4 … */
 static inline bool onx_conv_is_depthwise(const onx_conv *c) {
-    return c->groups > 1 && c->ic == 1 && c->oc == 1;
+    return c->groups > 1 && c->ic == c->oc && c->ic < VF && VF % c->ic == 0;
 }
 
 /* What weights and attributes say: enough to choose an algorithm, and for packing. False: not for

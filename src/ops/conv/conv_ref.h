@@ -20,10 +20,10 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
-    size_t bias;          /* the input */
-    float lo, hi;         /* the result is clamped to these, in ConvBlocked */
-    bool winograd;        /* weights are packed for that, too (conv_blocked_simd.c) */
-    const onx_tile *tile; /* the program of ConvBlocked, or NULL */
+    size_t bias;                          /* the input */
+    float lo, hi;                         /* the result is clamped to these, in ConvBlocked */
+    const struct onx_conv_staged *staged; /* that of ConvBlocked where it is worth it, or NULL */
+    const onx_tile *tile;                 /* the program of ConvBlocked, or NULL */
 } onx_conv_state;
 onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;
 /* bind: checks X, W and B, gives output 0 its shape, and tells the sizes. */

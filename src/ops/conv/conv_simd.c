@@ -95,7 +95,7 @@ size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call) {
     onx_conv c;
     if (!w->constant || !w->data || !ONX_TIER(onx_conv_of_weights)(call, &c)) return 0;
     size_t floats = choose(&c)->weights(&c);
-    if (s->winograd) floats += VF + ONX_TIER(onx_conv_winograd).weights(&c);
+    if (s->staged) floats += VF + s->staged->weights(&c);
     return floats * sizeof(float);
 }
 
@@ -103,9 +103,10 @@ typedef struct packing {
     const onx_conv *conv;
     const onx_conv_algorithm *algorithm;
     const float *from;
-    float *to, *winograd; /* winograd: room for that form, too, or NULL */
-    size_t parts;         /* of `to`; those of winograd follow */
-    atomic_bool unfit;    /* weights that winograd cannot use */
+    const onx_conv_staged *staged; /* packed for that, too, or NULL */
+    float *to, *more;              /* more: for `staged` */
+    size_t parts;                  /* of `to`; those of `staged` follow */
+    atomic_bool unfit;             /* weights that `staged` cannot use */
 } packing;
 
 static onx_status pack_part(void *user, onx_call *call, size_t index, void *scratch) {
@@ -113,20 +114,20 @@ static onx_status pack_part(void *user, onx_call *call, size_t index, void *scra
     (void)call, (void)scratch;
     if (index < k->parts)
         k->algorithm->pack(k->conv, k->from, index, k->to);
-    else if (!ONX_TIER(onx_conv_winograd).pack(k->conv, k->from, index - k->parts, k->winograd))
+    else if (!k->staged->pack(k->conv, k->from, index - k->parts, k->more))
         atomic_store(&k->unfit, true);
     return ONX_OK;
 }
 
-/* Whether winograd can be used stands before all weights. */
+/* Whether `staged` can be used stands before all weights. */
 static onx_status pack_floats(onx_call *call, const onx_conv *c, const float *w, float *out) {
     const onx_conv_state *s = call->state;
-    packing k = {.conv = c, .algorithm = choose(c), .from = w, .to = out};
+    packing k = {.conv = c, .algorithm = choose(c), .from = w, .staged = s->staged, .to = out};
     k.parts = k.algorithm->parts(c);
-    if (!s->winograd) return onx_call_parallel(call, k.parts, pack_part, &k);
+    if (!s->staged) return onx_call_parallel(call, k.parts, pack_part, &k);
     k.to = out + VF;
-    k.winograd = k.to + k.algorithm->weights(c);
-    size_t more = ONX_TIER(onx_conv_winograd).parts(c);
+    k.more = k.to + k.algorithm->weights(c);
+    size_t more = s->staged->parts(c);
     ONX_TRY(onx_call_parallel(call, k.parts + more, pack_part, &k));
     vf_store(out, vf_set(!atomic_load(&k.unfit)));
     return ONX_OK;
@@ -175,13 +176,13 @@ static onx_status bind_conv(onx_call *call, onx_conv_plan *p) {
 static blocks blocks_in(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->ic,
+                    .channels = each ? c->groups * c->ic : c->ic,
                     .pixels = c->ih * c->iw};
 }
 static blocks blocks_out(const onx_conv *c) {
     bool each = onx_conv_is_depthwise(c);
     return (blocks){.images = each ? c->n : c->n * c->groups,
-                    .channels = each ? c->groups : c->oc,
+                    .channels = each ? c->groups * c->oc : c->oc,
                     .pixels = c->oh * c->ow};
 }
 
@@ -270,7 +271,7 @@ onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
     onx_conv_args a = {.x = call->in[0]->data, .y = call->out[0]->data, .lo = s->lo, .hi = s->hi};
     if (onx_call_in(call, 2)) a.bias = call->in[2]->data;
     if (onx_call_in(call, 3)) a.residual = call->in[3]->data;
-    if (call->packed) a.w = (const float *)call->packed + (s->winograd ? VF : 0);
+    if (call->packed) a.w = (const float *)call->packed + (s->staged ? VF : 0);
     return a;
 }
 

@@ -1,5 +1,5 @@
-/* detect_simd.c: NonMaxSuppression and RoiAlign of floats with vectors. A box is compared with VF of
- * those kept at a time, by the arithmetic of the plain kernel: the results are the same. */
+/* detect_simd.c: NonMaxSuppression and RoiAlign of floats with vectors. A box is compared with VF
+ * of those kept at a time, by the arithmetic of the plain kernel: the results are the same. */
 #include "cpu/vec.h"
 #include "ops/detect/roi_align_simd.h"
 #include "ops/detect/suppress_ref.h"

@@ -13,8 +13,9 @@ enum {
     IN_PLACE_ROWS = 8,         /* up to so many rows of A, packing B costs more than it gains */
     TILE_FLOATS_MAX = 1 << 19, /* of B, packed by a task for itself */
     PACK_TASK_FLOATS = 1 << 16,
-    TASK_PRODUCTS = 1 << 19, /* small tiles go together into one task */
-    CONVERT_TASK = 1 << 16,  /* elements */
+    SHARED_FLOATS_MAX = 1 << 22, /* of A, packed for all */
+    TASK_PRODUCTS = 1 << 19,     /* small tiles go together into one task */
+    CONVERT_TASK = 1 << 16,      /* elements */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
@@ -29,6 +30,9 @@ typedef struct simd_plan {
     size_t b_count;     /* matrices in B */
     size_t b_floats;    /* in one of them, packed */
     size_t pack_panels; /* of a task of packing */
+    size_t pack_groups;
+    size_t a_count;     /* matrices in A that are packed for all tasks; 0: they are not */
+    size_t a_at;        /* in the shared scratch: A, packed */
     size_t tile_at;     /* in a worker's scratch: its own panels of B */
     size_t program_at;  /* in a worker's scratch: for the program */
     size_t float_at[4]; /* in the shared scratch: A, B, C and Y, where they are not float */
@@ -124,12 +128,43 @@ static onx_status pack_task(void *user, onx_call *call, size_t index, void *scra
     return ONX_OK;
 }
 
+static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)scratch;
+    const operands *o = user;
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    size_t groups = onx_gemm_groups(gemm, p->m), tasks = (groups - 1) / plan->pack_groups + 1;
+    size_t i = index / tasks, first = index % tasks * plan->pack_groups;
+    size_t end = groups - first < plan->pack_groups ? groups : first + plan->pack_groups;
+    size_t row = onx_gemm_group_at(gemm, p->m, first), row_end = onx_gemm_group_at(gemm, p->m, end);
+    onx_gemm_args args = {.m = p->m, .k = p->k, .a_row = p->a_row, .a_col = p->a_col};
+    args.a = o->in[0] + i * p->m * p->k;
+    float *to = (float *)((char *)call->scratch + plan->a_at) + (i * p->m + row) * p->k;
+    gemm->pack_a(&args, row, row_end, to);
+    return ONX_OK;
+}
+
 /* ─ Binding ──────────────────────────────────────────────────────────────────────────────────── */
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
     if (plan->shape.b_col == 1 && plan->shape.m <= IN_PLACE_ROWS) return B_IN_PLACE;
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
+}
+
+/* Packs A once when several tiles want the same rows. */
+static void share_a(const onx_call *call, simd_plan *plan) {
+    const onx_matmul_plan *p = &plan->shape;
+    size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
+    bool shared = matrix && floats <= SHARED_FLOATS_MAX && onx_gemm_shares_a(&plan->tiling);
+    plan->a_count = shared ? floats / matrix : 0;
+    plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
+}
+static bool place_a(onx_call *call, simd_plan *plan) {
+    size_t bytes = plan->a_count * plan->shape.m * plan->shape.k * sizeof(float);
+    plan->a_at = align_up(call->scratch_bytes);
+    return plan->a_at >= call->scratch_bytes &&
+           onx_add_size(plan->a_at, align_up(bytes), &call->scratch_bytes);
 }
 
 /* Room for operands that are not float, after what is taken already. */
@@ -156,7 +191,7 @@ static onx_status bind_product(onx_call *call) {
     const onx_matmul_plan *p = &plan->shape;
     size_t matrix = p->k * p->n, tile_floats;
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK; /* nothing will run */
-    plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k);
+    plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k, p->batches);
     double tile_products =
         (double)(plan->tiling.rows * plan->tiling.panels * gemm->nr) * ((double)p->k + 1);
     plan->n_tiles = p->batches * plan->tiling.n_down * plan->tiling.n_across;
@@ -166,14 +201,17 @@ static onx_status bind_product(onx_call *call) {
     tile_floats = plan->tiling.panels * p->k * gemm->nr;
     plan->b = choose_form(call, plan, tile_floats);
     plan->pack_panels = 1 + PACK_TASK_FLOATS / (p->k * gemm->nr + 1);
-    plan->tile_at = align_up(gemm->scratch_bytes);
+    share_a(call, plan);
+    onx_gemm_args args = {.m = p->m, .k = p->k, .a_packed = plan->a_count != 0};
+    args.ldb = plan->b == B_IN_PLACE;
+    plan->tile_at = align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
     plan->program_at = plan->tile_at;
     if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
     call->scratch_each = plan->program_at + (state->tile ? state->tile->scratch : 0);
     if (plan->b == B_PACK_ALL &&
         !onx_mul_size(plan->b_floats * sizeof(float), plan->b_count, &call->scratch_bytes))
         return onx_fail_nomem(call->diag);
-    return place_floats(call, plan) ? ONX_OK : onx_fail_nomem(call->diag);
+    return place_a(call, plan) && place_floats(call, plan) ? ONX_OK : onx_fail_nomem(call->diag);
 }
 
 static onx_status bind_matmul(onx_call *call) {
@@ -253,7 +291,9 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
     onx_gemm_part part = onx_gemm_tile_at(gemm, &plan->tiling, p->m, p->n, index % tiles);
     onx_matmul_at(p, batch, &a, &b);
     onx_gemm_args args = {.m = p->m, .n = p->n, .k = p->k, .alpha = state->alpha, .ldc = p->n};
-    args.a = o->in[0] + a * p->m * p->k;
+    args.a_packed = plan->a_count != 0;
+    args.a = args.a_packed ? (float *)((char *)call->scratch + plan->a_at) : o->in[0];
+    args.a += a * p->m * p->k;
     args.a_row = p->a_row;
     args.a_col = p->a_col;
     args.c = o->y + batch * p->m * p->n;
@@ -330,6 +370,10 @@ static onx_status run(onx_call *call) {
     if (plan->b == B_PACK_ALL) {
         size_t groups = (onx_gemm_panels(gemm, plan->shape.n) - 1) / plan->pack_panels + 1;
         ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, &o));
+    }
+    if (plan->a_count) {
+        size_t tasks = (onx_gemm_groups(gemm, plan->shape.m) - 1) / plan->pack_groups + 1;
+        ONX_TRY(onx_call_parallel(call, plan->a_count * tasks, pack_a_task, &o));
     }
     ONX_TRY(onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, &o));
     if (!small) return ONX_OK;

@@ -23,8 +23,11 @@ typedef struct onx_qroles {
 typedef struct onx_qstate {
     onx_qroles roles;
     onx_conv_state *conv;
-    onx_matmul_state gemm; /* turn_a, turn_b, alpha */
-    bool is_gemm, dynamic; /* QGemm; a is quantized first */
+    onx_matmul_state gemm;        /* turn_a, turn_b, alpha */
+    bool is_gemm, dynamic;        /* QGemm; a is quantized first */
+    bool channels_last;           /* of the images of a convolution */
+    bool steady;                  /* bytes_ref.h: all parameters are constant */
+    const struct onx_qgemm *tier; /* bytes_ref.h: NULL: none */
 } onx_qstate;
 
 /* The inputs by their roles; NULL: absent. */
@@ -87,6 +90,7 @@ onx_status onx_qmatmul_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qmatmul_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qmatmul_run_with(onx_call *call, onx_dots_fn *dots) ONX_MUST_CHECK;
 onx_status onx_qconv_init(onx_call *call) ONX_MUST_CHECK;
+/* The plan is an onx_images, as if the channels were not last. */
 onx_status onx_qconv_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconv_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconv_run_with(onx_call *call, onx_dots_fn *dots) ONX_MUST_CHECK;

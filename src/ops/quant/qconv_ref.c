@@ -1,5 +1,5 @@
-/* qconv_ref.c: convolutions of quantized tensors: ConvInteger and QLinearConv: plain kernels, for
- * any number of dimensions.
+/* qconv_ref.c: convolutions of quantized tensors: ConvInteger, QLinearConv, and QConv, whose images
+ * have their channels last: plain kernels, for any number of dimensions.
  *
  * Terms of the weights are made first, channel after channel. Then each task takes some pixels of
  * one image: what their windows see becomes rows of terms, zero in the padding, and each output is
@@ -15,6 +15,7 @@ onx_status onx_qconv_init(onx_call *call) {
     onx_qstate *st = onx_qstate_new(call);
     onx_qview view;
     if (!st) return onx_fail_nomem(call->diag);
+    st->channels_last = strcmp(call->op->name, "QConv") == 0;
     onx_qview_of(call, &view);
     view.call.state = NULL;
     ONX_TRY(onx_conv_init(&view.call));
@@ -51,18 +52,32 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m, const onx_op
     return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
 }
 
+/* Channels that are last go before the pixels, and the other way round. */
+static void move_channels(onx_operand *x, bool back) {
+    int64_t *dims = x->dims, channels = dims[back ? 1 : x->rank - 1];
+    size_t n = (x->rank - 2u) * sizeof *dims;
+    memmove(dims + (back ? 1 : 2), dims + (back ? 2 : 1), n);
+    dims[back ? x->rank - 1 : 1] = channels;
+}
+
 onx_status onx_qconv_bind(onx_call *call) {
     const onx_qstate *st = call->state;
     const onx_qins in = onx_qins_of(call);
-    const onx_operand *y = call->out[0];
+    bool moves = st->channels_last && in.a->rank > 2;
+    onx_operand x = *in.a, y = *call->out[0], *out = &y;
     onx_qview view;
     onx_qview_of(call, &view);
+    view.in[0] = &x;
+    view.call.out = &out;
+    view.call.n_out = 1;
     view.call.state = st->conv;
+    if (moves) move_channels(&x, false);
     ONX_TRY(onx_conv_bind(&view.call, call->plan));
+    if (moves) move_channels(&y, true);
     ONX_TRY(check_params(call, &in));
     ONX_TRY(bind_scratch(call, call->plan, in.b));
     onx_dtype dtype = in.y_zero ? (onx_dtype)in.y_zero->dtype : ONX_DTYPE_I32;
-    return onx_call_shape(call, 0, dtype, y->rank, y->dims);
+    return onx_call_shape(call, 0, dtype, y.rank, y.dims);
 }
 
 /* ── Products ────────────────────────────────────────────────────────────────────────────────── */
@@ -70,11 +85,13 @@ onx_status onx_qconv_bind(onx_call *call) {
 typedef struct job {
     onx_product product;
     const onx_images *images;
-    size_t depth;    /* elements of a row: ic * taps */
-    size_t channels; /* of the output */
-    size_t tiles;    /* of one image */
-    size_t each;     /* channels of weights in a task */
-    double *factors; /* of the channels */
+    size_t depth;              /* elements of a row: ic * taps */
+    size_t channels;           /* of the output */
+    size_t tiles;              /* of one image */
+    size_t each;               /* channels of weights in a task */
+    size_t x_channel, x_pixel; /* from one to the next */
+    bool last;                 /* channels are last; the result is of bytes */
+    double *factors;           /* of the channels */
     int16_t *weights;
 } job;
 
@@ -104,13 +121,15 @@ static void make_rows(const job *j, const uint8_t *x, size_t n, const int64_t *a
     const onx_images *m = j->images;
     bool is_signed = j->product.in.a->dtype == ONX_DTYPE_I8;
     int flip = is_signed ? 128 : 0, zero = j->product.a_zero ? (int)j->product.a_zero[0] : 0;
-    for (size_t c = 0; c < m->ic; c++, x += m->in_pixels)
+    for (size_t c = 0; c < m->ic; c++, x += j->x_channel)
         for (size_t tap = 0; tap < m->taps; tap++) {
             const int64_t *from = at + tap * n;
             int16_t *to = rows + c * m->taps + tap;
             for (size_t i = 0; i < n; i++)
                 to[i * j->depth] =
-                    from[i] == OUTSIDE ? 0 : (int16_t)((x[from[i]] ^ flip) - flip - zero);
+                    from[i] == OUTSIDE
+                        ? 0
+                        : (int16_t)((x[(size_t)from[i] * j->x_pixel] ^ flip) - flip - zero);
         }
 }
 
@@ -143,11 +162,14 @@ static onx_status task_pixels(void *user, onx_call *call, size_t index, void *sc
     char *y = call->out[0]->data;
     place_taps(m, first, n, at);
     for (size_t g = 0; g < m->groups; g++) {
-        make_rows(j, x + (image * m->groups + g) * m->ic * m->in_pixels, n, at, rows);
+        make_rows(j, x + image * m->groups * m->ic * m->in_pixels + g * m->ic * j->x_channel, n, at,
+                  rows);
         for (size_t c = g * m->oc; c < (g + 1) * m->oc; c++) {
             if (onx_call_stopped(call)) return ONX_CANCELLED;
-            make_channel(j, c, n, rows,
-                         y + ((image * j->channels + c) * m->out_pixels + first) * bytes);
+            char *to = y + ((image * j->channels + c) * m->out_pixels + first) * bytes, few[PIXELS];
+            make_channel(j, c, n, rows, j->last ? few : to);
+            for (size_t i = 0; j->last && i < n; i++)
+                y[(image * m->out_pixels + first + i) * j->channels + c] = few[i];
         }
     }
     return ONX_OK;
@@ -157,6 +179,9 @@ onx_status onx_qconv_run_with(onx_call *call, onx_dots_fn *dots) {
     const onx_images *m = call->plan;
     char *scratch = call->scratch;
     job j = {.images = m, .depth = m->ic * m->taps, .channels = m->groups * m->oc};
+    j.last = ((const onx_qstate *)call->state)->channels_last;
+    j.x_channel = j.last ? 1 : m->in_pixels;
+    j.x_pixel = j.last ? m->groups * m->ic : 1;
     if (!call->out[0]->count) return ONX_OK;
     onx_product_begin(call, dots, &j.product, &scratch);
     j.factors = (double *)(void *)scratch;

@@ -1,6 +1,7 @@
 /* quant.c: numbers of few bits for real numbers: QuantizeLinear, DequantizeLinear,
  * DynamicQuantizeLinear, and the products of quantized tensors: meaning. */
 #include "ops/conv/conv_infer.h"
+#include "ops/conv/window.h"
 #include "ops/matmul/matmul.h"
 
 /* ─ Scales and zero points ───────────────────────────────────────────────────────────────────── */
@@ -163,6 +164,42 @@ static onx_status infer_qlinear_conv(onx_infer *in) {
     return onx_infer_conv(in, 0, 3, 8, onx_infer_in(in, 7)->dtype);
 }
 
+/* ─ Channels last ────────────────────────────────────────────────────────────────────────────── */
+
+/* A window over images with their channels last. `w`: weights, or NULL. */
+static onx_status infer_last(onx_infer *in, const onx_fact *w, const onx_sym *channels,
+                             onx_dtype dtype) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    onx_diag diag = ONX_INIT(onx_diag);
+    const onx_sym *dims[4];
+    onx_window window;
+    int64_t size;
+    if (!x->ranked || x->rank != 4) return onx_infer_unranked(in, 0, dtype);
+    if (onx_window_read(onx_infer_op(in), onx_infer_node(in), &window, &diag) ||
+        onx_window_fit(&window, x->rank, &diag))
+        return onx_infer_fail(in, "%s", diag.message);
+    dims[0] = x->dims[0];
+    dims[3] = channels;
+    for (size_t i = 0; i < 2; i++) {
+        const onx_sym *kernel = w && w->ranked && w->rank == 4 ? w->dims[i + 2] : NULL;
+        if (kernel && onx_sym_is_int(kernel, &size) && onx_window_size(&window, i, size, &diag))
+            return onx_infer_fail(in, "%s", diag.message);
+        if (!kernel && window.sized) kernel = onx_sym_int(onx_infer_syms(in), window.kernel[i]);
+        dims[i + 1] = onx_window_out(&window, i, onx_infer_syms(in), x->dims[i + 1], kernel);
+    }
+    return onx_infer_tensor(in, 0, dtype, 4, dims);
+}
+
+static onx_status infer_q_conv(onx_infer *in) {
+    const onx_fact *w = onx_infer_in(in, 3);
+    return infer_last(in, w, w->ranked && w->rank ? w->dims[0] : NULL, onx_infer_in(in, 7)->dtype);
+}
+
+static onx_status infer_q_max_pool(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    return infer_last(in, NULL, x->ranked && x->rank == 4 ? x->dims[3] : NULL, x->dtype);
+}
+
 /* ─ Signatures ───────────────────────────────────────────────────────────────────────────────── */
 
 #define REAL "float16|bfloat16|float"
@@ -210,6 +247,9 @@ static onx_status infer_qlinear_conv(onx_infer *in) {
     "(x:T1, x_scale:float, x_zero_point:T1, w:T2, w_scale:float, w_zero_point:T2, "                \
     "y_scale:float, y_zero_point:T3, B?:T4) -> (y:T3)" CONV_ATTRS "[T1:" INT8 ", T2:" INT8         \
     ", T3:" INT8 ", T4:int32]"
+#define POOL                                                                                       \
+    "(x:T) -> (y:T) {auto_pad:string=\"NOTSET\", ceil_mode:int=0, dilations?:ints, "               \
+    "kernel_shape:ints, pads?:ints, storage_order:int=0, strides?:ints} [T:" INT8 "]"
 
 extern onx_op_rows onx_ops_quant;
 onx_op_rows onx_ops_quant = {
@@ -247,5 +287,7 @@ onx_op_rows onx_ops_quant = {
      QLINEAR_MATMUL("TS") "[TS:" REAL ", T1:" INT8 "|f8, T2:" INT8 "|f8, T3:" INT8 "|f8]",
      .infer = infer_qlinear_matmul},
     {"QLinearConv", 10, QLINEAR_CONV, .infer = infer_qlinear_conv},
+    {"QConv", 1, QLINEAR_CONV, .infer = infer_q_conv, .domain = "onx.internal"},
+    {"QMaxPool", 1, POOL, .infer = infer_q_max_pool, .domain = "onx.internal"},
     {0},
 };

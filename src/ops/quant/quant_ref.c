@@ -8,6 +8,7 @@
 #include "ir/dtype.h"
 #include "ops/quant/dynamic_ref.h"
 #include "ops/quant/product_ref.h"
+#include "ops/quant/qmaxpool_ref.h"
 
 enum {
     SPAN = 256, /* elements that are widened at a time; whole bytes of every type */
@@ -217,5 +218,23 @@ onx_kernel_rows onx_kernels_quant_ref = {
      .init = onx_qconv_init,
      .bind = onx_qconv_bind,
      .run = onx_qconv_run},
+    {.op = "QConv",
+     .first = 1,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "q_conv",
+     .domain = "onx.internal",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qconv_init,
+     .bind = onx_qconv_bind,
+     .run = onx_qconv_run},
+    {.op = "QMaxPool",
+     .first = 1,
+     .types = {BYTES},
+     .name = "q_max_pool",
+     .domain = "onx.internal",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qmaxpool_init,
+     .bind = onx_qmaxpool_bind,
+     .run = onx_qmaxpool_run},
     {0},
 };

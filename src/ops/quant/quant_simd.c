@@ -1,7 +1,8 @@
 /* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes, and products of
  * bytes: vectors. The same bits as the plain kernels. */
+#include "cpu/qgemm.h"
 #include "cpu/vec.h"
-#include "ops/quant/product_ref.h"
+#include "ops/quant/qmaxpool_ref.h"
 #include "ops/quant/quant_ref.h"
 
 enum { TASK = 1 << 15 };
@@ -135,6 +136,23 @@ static onx_status run_conv(onx_call *call) {
     return onx_qconv_run_with(call, VF > 4 ? onx_dots : onx_dots_plain);
 }
 
+static onx_status init_bytes_conv(onx_call *call) {
+    return onx_bytes_conv_init(call, &ONX_TIER(onx_qgemm));
+}
+
+/* ── QMaxPool: channels lie together ─────────────────────────────────────────────────────────── */
+
+/* The compiler makes vectors of this. */
+static void larger(uint8_t *restrict to, const uint8_t *restrict x, size_t n, uint8_t flip) {
+    for (size_t i = 0; i < n; i++) {
+        uint8_t a = to[i] ^ flip, b = x[i] ^ flip;
+        to[i] = (uint8_t)((a > b ? a : b) ^ flip);
+    }
+}
+static onx_status run_max_pool(onx_call *call) {
+    return onx_qmaxpool_run_with(call, larger);
+}
+
 #define BYTES (ONX_T(U8) | ONX_T(I8))
 #define FLOATS (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
 #define MATMUL                                                                                     \
@@ -182,5 +200,20 @@ onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
      .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
      .name = "qlinear_conv_i16",
      CONV},
+    {.op = "QConv",
+     .first = 1,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "q_conv_bytes",
+     .domain = "onx.internal",
+     ONX_BYTES_CONV(init_bytes_conv)},
+    {.op = "QMaxPool",
+     .first = 1,
+     .types = {BYTES},
+     .name = "q_max_pool_bytes",
+     .domain = "onx.internal",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qmaxpool_init,
+     .bind = onx_qmaxpool_bind,
+     .run = run_max_pool},
     {0},
 };

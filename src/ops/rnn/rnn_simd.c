@@ -266,10 +266,13 @@ static onx_status bind(onx_call *call) {
                 onx_mul_size(total, sizeof(float), &call->scratch_bytes);
     if (!fits)
         return onx_call_fail(call, ONX_LIMIT, "the sequences are too large for this machine");
-    call->scratch_each = GEMM.scratch_bytes;
-    for (size_t i = 0; i < N_MATRICES; i++)
-        p->tiles[i] =
-            onx_gemm_tile(&GEMM, i == MATRIX_W ? rows : batch, p->matrices[i].n, p->matrices[i].k);
+    for (size_t i = 0; i < N_MATRICES; i++) {
+        const matrix *b = &p->matrices[i];
+        onx_gemm_args args = {.m = i == MATRIX_W ? rows : batch, .k = b->k};
+        p->tiles[i] = onx_gemm_tile(&GEMM, args.m, b->n, b->k, 1);
+        size_t bytes = onx_gemm_scratch(&GEMM, &args, p->tiles[i].rows);
+        if (bytes > call->scratch_each) call->scratch_each = bytes;
+    }
     p->rows = hidden && hidden < 4096 ? 4096 / hidden : 1;
     return ONX_OK;
 }

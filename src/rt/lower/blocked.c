@@ -95,7 +95,8 @@ static bool channels_fit(const onx_pass_ctx *ctx, const onx_tensor *w, int64_t g
     *plain = groups == 1 && in % block != 0;
     *whole = out % block == 0;
     if (groups == 1) return *whole || !*plain;
-    if (in == 1 && out == groups) return *whole; /* one channel to each */
+    if (in < block && block % in == 0 && out == groups * in)
+        return *whole; /* groups do not leave their block */
     return in % block == 0 && out / groups % block == 0;
 }
 

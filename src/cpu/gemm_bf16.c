@@ -1,0 +1,241 @@
+/* gemm_bf16.c: what the tiers of gemm_bf16.h share, packing and the walk over C; and the kernel for
+ * dot products of pairs (AVX512-BF16).
+ *
+ *     for each GROUP of panels of B            stays in the second-level cache
+ *       for each 32 rows of A                  one panel after the other; then the epilogue
+ *
+ * Weights come from memory, once for each tile: while a group is computed, the next one is fetched,
+ * a part of it with each 32 rows. */
+#include "cpu/gemm_bf16.h"
+
+#include <immintrin.h>
+
+enum {
+    ROWS = ONX_BF16_ROWS,
+    COLS = ONX_BF16_COLS,
+    DEPTH = ONX_BF16_DEPTH,
+    PART = ONX_BF16_PART,
+    PAIRS = DEPTH / 2,
+    LANES = 16,
+    GROUP = 8,               /* panels, at most, */
+    GROUP_BYTES = 512 << 10, /* and bytes */
+    LINE = 64,
+};
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
+
+static __m512i pairs_of(const void *from, size_t n, bool rounded) {
+    uint32_t mask = n < 32 ? (1u << n) - 1 : ~0u;
+    if (rounded) return _mm512_maskz_loadu_epi16(mask, from);
+    __m512 low = _mm512_maskz_loadu_ps((__mmask16)mask, from);
+    __m512 high = _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), (const char *)from + 64);
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/* Elements [i, j … j+31] as bfloat16; zeros where there are none. */
+static __m512i fetch(const onx_bf16_source *s, size_t i, size_t j) {
+    size_t n = i < s->rows && j < s->cols ? least(DEPTH, s->cols - j) : 0;
+    size_t each = s->rounded ? sizeof(uint16_t) : sizeof(float);
+    if (!n) return _mm512_setzero_si512();
+    const char *from = (const char *)s->data + (i * s->row + j * s->col) * each;
+    char line[DEPTH * sizeof(float)];
+    if (s->col == 1) return pairs_of(from, n, s->rounded);
+    for (size_t l = 0; l < n; l++) memcpy(line + l * each, from + l * s->col * each, each);
+    return pairs_of(line, n, s->rounded);
+}
+
+void onx_bf16_pack_a(const onx_bf16_source *a, size_t first, size_t count, uint16_t *packed) {
+    for (size_t row = first * ROWS; row < (first + count) * ROWS; row += ROWS)
+        for (size_t l = 0; l < a->cols; l += DEPTH)
+            for (size_t i = 0; i < ROWS; i++, packed += DEPTH)
+                _mm512_storeu_si512(packed, fetch(a, row + i, l));
+}
+
+/* to[i] = { low[i], high[i] } for 16 columns. */
+static void interleave(uint16_t *to, __m256i low, __m256i high) {
+    __m512i pair = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
+    _mm512_storeu_si512(to, _mm512_or_si512(pair, _mm512_cvtepu16_epi32(low)));
+}
+
+/* 32 rows of B from l on: rows as they lie. */
+static void pack_rows(const onx_bf16_source *b, size_t l, size_t col, uint16_t *to) {
+    for (size_t i = 0; i < DEPTH; i += 2, to += 2 * COLS) {
+        __m512i low = fetch(b, l + i, col), high = fetch(b, l + i + 1, col);
+        interleave(to, _mm512_castsi512_si256(low), _mm512_castsi512_si256(high));
+        interleave(to + COLS, _mm512_extracti64x4_epi64(low, 1),
+                   _mm512_extracti64x4_epi64(high, 1));
+    }
+}
+
+/* The same where columns are what lies in a row: pairs are there, and lines become columns. */
+static void pack_cols(const onx_bf16_source *turned, size_t l, size_t col, uint16_t *to) {
+    uint32_t lines[LANES][PAIRS];
+    const __m512i step =
+        _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                           _mm512_set1_epi32(PAIRS));
+    for (size_t half = 0; half < COLS; half += LANES) {
+        for (size_t j = 0; j < LANES; j++)
+            _mm512_storeu_si512(lines[j], fetch(turned, col + half + j, l));
+        for (size_t p = 0; p < PAIRS; p++)
+            _mm512_storeu_si512(to + (p * COLS + half) * 2,
+                                _mm512_i32gather_epi32(step, &lines[0][p], 4));
+    }
+}
+
+void onx_bf16_pack_b(const onx_bf16_source *b, size_t first, size_t count, uint16_t *packed) {
+    onx_bf16_source turned = {b->data, b->cols, b->rows, b->col, b->row, b->rounded};
+    for (size_t p = first; p < first + count; p++)
+        for (size_t l = 0; l < b->rows; l += DEPTH, packed += DEPTH * COLS) {
+            if (b->row == 1 && b->col != 1)
+                pack_cols(&turned, l, p * COLS, packed);
+            else
+                pack_rows(b, l, p * COLS, packed);
+        }
+}
+
+/* ─ The walk ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* c = alpha sums + d, for n columns. */
+static void add_up(const onx_bf16_args *g, size_t row, size_t rows, size_t col, size_t n,
+                   const float *sums) {
+    __m512 alpha = _mm512_set1_ps(g->alpha);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j += LANES) {
+            __mmask16 mask = (__mmask16)(n - j < LANES ? (1u << (n - j)) - 1 : 0xffff);
+            __m512 x = _mm512_loadu_ps(sums + i * COLS + j), d = _mm512_setzero_ps();
+            if (g->d) d = _mm512_maskz_loadu_ps(mask, g->d + (row + i) * g->ldd + col + j);
+            _mm512_mask_storeu_ps(g->c + (row + i) * g->ldc + col + j, mask,
+                                  _mm512_fmadd_ps(alpha, x, d));
+        }
+}
+
+/* A group of panels at work. */
+typedef struct walk {
+    const onx_bf16_args *g;
+    onx_bf16_kernel *kernel;
+    size_t group, lines; /* panels to the next group; lines of it to fetch with each depth */
+    size_t slice;        /* bytes of a panel that are fetched with each 32 rows */
+} walk;
+
+static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size_t part) {
+    float sums[PART * COLS] __attribute__((aligned(64)));
+    const onx_bf16_args *g = w->g;
+    size_t col = panel * COLS, n = least(COLS, g->n - col), size = onx_bf16_panel_size(g->k);
+    bool direct = n == COLS && rows % ROWS == 0 && g->alpha == 1 && !g->d;
+    onx_bf16_block b = {.rows = rows, .depth = g->k, .b = g->b + panel * size, .lines = w->lines};
+    b.a_next = onx_bf16_block_size(g->k);
+    b.a = g->a + row / ROWS * b.a_next;
+    b.c = direct ? g->c + row * g->ldc + col : sums;
+    b.ldc = direct ? g->ldc : COLS;
+    b.ahead = (const char *)(b.b + w->group * size) + part * w->slice;
+    if (panel + w->group >= onx_bf16_ceil(g->n, COLS)) b.lines = 0;
+    w->kernel(&b);
+    if (!direct) add_up(g, row, rows, col, n, sums);
+}
+
+void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
+    size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t);
+    size_t group = least(GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
+    size_t parts = onx_bf16_ceil(part.row_end - part.row, PART);
+    walk w = {g, kernel, least(group, part.panel_end - part.panel), 0, 0};
+    if (parts) w.lines = onx_bf16_ceil(2 * DEPTH * COLS / LINE, parts);
+    w.slice = w.lines * LINE * onx_bf16_ceil(g->k, DEPTH);
+    for (size_t p = part.panel, end; p < part.panel_end; p = end) {
+        end = least(p + group, part.panel_end);
+        size_t col = p * COLS, n = least(end * COLS, g->n) - col;
+        for (size_t row = part.row; row < part.row_end; row += PART) {
+            size_t rows = least(PART, part.row_end - row);
+            for (size_t i = p; i < end; i++) run_panel(&w, row, rows, i, (row - part.row) / PART);
+            if (g->epilogue)
+                g->epilogue(g->user, g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
+        }
+    }
+}
+
+/* ─ Tiles for threads ────────────────────────────────────────────────────────────────────────── */
+
+enum {
+    TILE_ROWS = 256,
+    TILE_BYTES = 768 << 10, /* of A */
+    TILE_WORK = 12 << 20,   /* products: 10 µs and more */
+};
+
+onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
+    size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
+    size_t most = TILE_BYTES / sizeof(uint16_t) / PART / depth;
+    size_t parts = onx_bf16_ceil(m, PART);
+    most = most < 1 ? 1 : least(most, TILE_ROWS / PART);
+    onx_gemm_tiling t = {.rows = PART, .panels = 1};
+    if (parts) t.rows = onx_bf16_ceil(parts, onx_bf16_ceil(parts, most)) * PART;
+    double work = (double)depth * (double)t.rows * COLS;
+    if (work < TILE_WORK) t.panels = (size_t)(TILE_WORK / work);
+    if (panels) t.panels = onx_bf16_ceil(panels, onx_bf16_ceil(panels, t.panels));
+    t.n_down = onx_bf16_ceil(m, t.rows);
+    t.n_across = onx_bf16_ceil(panels, t.panels);
+    return t;
+}
+
+onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *t, size_t m, size_t n, size_t index) {
+    size_t row = index % t->n_down * t->rows, panel = index / t->n_down * t->panels;
+    size_t panels = onx_bf16_ceil(n, COLS);
+    return (onx_gemm_part){row, least(m, row + t->rows), panel, least(panels, panel + t->panels)};
+}
+
+/* ─ The kernel ───────────────────────────────────────────────────────────────────────────────── */
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum { KERNEL_ROWS = 8 };
+
+static inline __attribute__((always_inline)) void dots(size_t k, const uint16_t *a,
+                                                       const uint16_t *b, float *c, size_t ldc,
+                                                       int rows) {
+    __m512 sum[KERNEL_ROWS][2];
+    UNROLL for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+    for (size_t l = 0; l < k; l += DEPTH, a += ROWS * DEPTH)
+        for (size_t p = 0; p < PAIRS; p++, b += 2 * COLS) {
+            __m512bh b0 = (__m512bh)_mm512_loadu_si512(b);
+            __m512bh b1 = (__m512bh)_mm512_loadu_si512(b + COLS);
+            UNROLL for (int i = 0; i < rows; i++) {
+                int32_t pair;
+                memcpy(&pair, a + i * DEPTH + 2 * p, sizeof pair);
+                __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
+                sum[i][0] = _mm512_dpbf16_ps(sum[i][0], x, b0);
+                sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, b1);
+            }
+        }
+    UNROLL for (int i = 0; i < rows; i++) {
+        _mm512_storeu_ps(c + (size_t)i * ldc, sum[i][0]);
+        _mm512_storeu_ps(c + (size_t)i * ldc + LANES, sum[i][1]);
+    }
+}
+
+#define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define DOTS(rows)                                                                                 \
+    static void dots_##rows(size_t k, const uint16_t *a, const uint16_t *b, float *c,              \
+                            size_t ldc) {                                                          \
+        dots(k, a, b, c, ldc, rows);                                                               \
+    }
+#define ENTRY(rows) dots_##rows,
+EACH_ROWS(DOTS)
+static void (*const by_rows[])(size_t, const uint16_t *, const uint16_t *, float *,
+                               size_t) = {EACH_ROWS(ENTRY)};
+
+void onx_bf16_kernel_bf16(const onx_bf16_block *b) {
+    for (size_t i = 0; i < b->rows; i += KERNEL_ROWS)
+        by_rows[least(KERNEL_ROWS, b->rows - i) - 1](b->depth,
+                                                     b->a + i / ROWS * b->a_next + i % ROWS * DEPTH,
+                                                     b->b, b->c + i * b->ldc, b->ldc);
+}
+
+void onx_gemm_run_bf16(const onx_bf16_args *args, onx_gemm_part part) {
+    onx_bf16_run_with(args, part, onx_bf16_kernel_bf16);
+}

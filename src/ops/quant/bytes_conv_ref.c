@@ -1,0 +1,461 @@
+/* bytes_conv_ref.c: QConv with constant weights over packed panels (bytes_ref.h): convolutions in two
+ * dimensions of images that have their channels last.
+ *
+ * Each output pixel is a row: pointers to its taps, where a pixel of the padding is a list of zero
+ * points; or, when the channels of a group are not a multiple of 4, a copy of what the window sees.
+ * A task makes some tiles of rows with some panels. One channel to each group is another loop. */
+#include "ops/quant/bytes_ref.h"
+
+enum {
+    TILES = 8, /* of a task, at most */
+    TASK_PRODUCTS = 1 << 21,
+};
+
+typedef struct plan {
+    onx_images images; /* first: bound by the plain kernel */
+    onx_qend end;      /* of a steady node; its lists follow */
+} plan;
+
+static bool is_depthwise(const onx_qstate *st, const onx_operand *w) {
+    return st->conv->groups == w->dims[0] && w->dims[1] == 1;
+}
+
+static size_t align(size_t bytes) {
+    return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+}
+
+/* Weights of group g; they are [groups*oc][ic][taps]. */
+static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_t g) {
+    size_t ic = (size_t)w->dims[1], taps = (size_t)(w->dims[2] * w->dims[3]);
+    size_t oc = (size_t)(w->dims[0] / st->conv->groups);
+    return (onx_qweights){.data = (const uint8_t *)w->data + g * oc * ic * taps,
+                          .n = oc,
+                          .taps = taps,
+                          .k = ic,
+                          .column = ic * taps,
+                          .tap = 1,
+                          .step = taps,
+                          .joined = ic % 4 != 0,
+                          .flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0};
+}
+
+static onx_qplaces places_of(const onx_qstate *st, const onx_operand *w) {
+    size_t oc = (size_t)(w->dims[0] / st->conv->groups), groups = (size_t)st->conv->groups;
+    if (!is_depthwise(st, w))
+        return (onx_qplaces){
+            groups, oc, (oc + st->tier->columns - 1) / st->tier->columns * st->tier->columns, NULL};
+    size_t block = st->tier->block;
+    return (onx_qplaces){1, groups, (groups + block - 1) / block * block, st->tier->channel_at};
+}
+
+/* ── Packing ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* The least and the largest of the weights less their zero points. */
+static void range_of(const onx_qins *in, int *low, int *high) {
+    size_t taps = (size_t)(in->b->dims[2] * in->b->dims[3]);
+    *low = *high = 0;
+    for (size_t i = 0; i < (size_t)in->b->count; i++) {
+        uint8_t byte = ((const uint8_t *)in->b->data)[i];
+        int w = in->b->dtype == ONX_DTYPE_I8 ? (byte ^ 128) - 128 : byte;
+        w -= onx_byte_zero(in->b_zero, i / taps);
+        *low = w < *low ? w : *low;
+        *high = w > *high ? w : *high;
+    }
+}
+
+onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
+    ONX_TRY(onx_qconv_init(call));
+    onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const onx_operand *w = in.b;
+    size_t bytes = sizeof(plan);
+    int low, high;
+    if (!w->constant || !w->data || w->rank != 4 || in.a->rank != 4 || !w->count ||
+        w->dims[0] % st->conv->groups || !in.b_scale || !in.y_zero ||
+        (in.b_zero && !in.b_zero->constant))
+        return ONX_UNSUPPORTED;
+    st->tier = tier;
+    ONX_TRY(onx_bytes_fit(call, w->dims[0]));
+    if (is_depthwise(st, w)) {
+        range_of(&in, &low, &high);
+        if (!tier->depth_fits(low, high)) return ONX_UNSUPPORTED;
+    }
+    onx_qplaces places = places_of(st, w);
+    if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
+    call->plan_bytes = bytes;
+    call->pack_format = (uint64_t)st->conv->groups;
+    return ONX_OK;
+}
+
+/* Sums of the columns by place, then panels. */
+static size_t sums_bytes(const onx_qstate *st, const onx_operand *w) {
+    onx_qplaces p = places_of(st, w);
+    return align(p.groups * p.places * sizeof(int32_t));
+}
+
+size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    size_t sums = sums_bytes(st, in.b);
+    if (is_depthwise(st, in.b))
+        return sums + st->tier->depth_bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
+                                            (size_t)in.b->dims[3]);
+    onx_qweights w = weights_of(st, in.b, 0);
+    onx_qplaces p = places_of(st, in.b);
+    return sums + p.groups * (p.places / st->tier->columns) * onx_qweights_panel(&w, st->tier);
+}
+
+static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const onx_qplaces p = places_of(st, in.b);
+    size_t columns = st->tier->columns, panels = p.places / columns;
+    onx_qweights w = weights_of(st, in.b, index / panels);
+    char *out = user;
+    (void)scratch;
+    onx_qweights_pack(&w, st->tier, index % panels * columns,
+                      (int8_t *)out + sums_bytes(st, in.b) +
+                          index * onx_qweights_panel(&w, st->tier),
+                      (int32_t *)user + index * columns);
+    return ONX_OK;
+}
+
+static onx_status pack_depthwise(onx_call *call, char *out) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const onx_qplaces p = places_of(st, in.b);
+    size_t taps = (size_t)(in.b->dims[2] * in.b->dims[3]), count = (size_t)in.b->count;
+    int32_t *sums = (int32_t *)(void *)out;
+    int16_t *less = onx_mem_alloc(call->ctx, count * sizeof *less);
+    if (!less) return onx_fail_nomem(call->diag);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t byte = ((const uint8_t *)in.b->data)[i];
+        int w = in.b->dtype == ONX_DTYPE_I8 ? (byte ^ 128) - 128 : byte;
+        less[i] = (int16_t)(w - onx_byte_zero(in.b_zero, i / taps));
+    }
+    for (size_t i = 0; i < p.places; i++) {
+        size_t c = p.at(i);
+        sums[i] = 0;
+        for (size_t t = 0; c < p.n && t < taps; t++) sums[i] += less[c * taps + t];
+    }
+    st->tier->depth_pack(less, p.n, (size_t)in.b->dims[2], (size_t)in.b->dims[3],
+                         out + sums_bytes(st, in.b));
+    onx_mem_free(call->ctx, less, count * sizeof *less);
+    return ONX_OK;
+}
+
+onx_status onx_bytes_conv_pack(onx_call *call, void *out) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    if (is_depthwise(st, in.b)) return pack_depthwise(call, out);
+    const onx_qplaces p = places_of(st, in.b);
+    return onx_call_parallel(call, p.groups * (p.places / st->tier->columns), pack_task, out);
+}
+
+/* ── Shapes ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void make_end(const onx_call *call, char *memory, onx_qend *out) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const onx_qplaces places = places_of(st, in.b);
+    const onx_qsums sums = {
+        .b_sums = call->packed,
+        .depth = is_depthwise(st, in.b) ? 0 : (size_t)in.b->count / (size_t)in.b->dims[0]};
+    onx_qend_make(call, &places, &sums, &memory, out);
+}
+
+/* What a task of tiles needs: pointers, copies, sums. */
+typedef struct room {
+    size_t pointers, copies, sums, row_sums; /* bytes, in this order */
+} room;
+
+static bool room_of(const onx_qgemm *tier, const onx_qweights *w, room *r) {
+    size_t rows = TILES * tier->rows, each;
+    r->sums = tier->rows * tier->columns * sizeof(int32_t);
+    r->row_sums = rows * sizeof(int32_t);
+    r->copies = 0;
+    if (!onx_mul_size(rows * sizeof(void *), onx_qweights_taps(w), &r->pointers)) return false;
+    r->pointers = align(r->pointers);
+    if (w->joined && !onx_mul_size(rows, onx_qweights_k(w), &r->copies)) return false;
+    r->copies = align(r->copies);
+    return onx_add_size(r->pointers, r->copies, &each) &&
+           onx_add_size(each, r->sums + r->row_sums, &each);
+}
+
+static onx_qdepth_row depth_row(const onx_images *m) {
+    return (onx_qdepth_row){.channels = m->groups,
+                            .kh = (size_t)m->window.kernel[0],
+                            .kw = (size_t)m->window.kernel[1],
+                            .iw = m->in[1],
+                            .stride = (size_t)m->window.stride[1],
+                            .dilation = (size_t)m->window.dilation[1],
+                            .n = m->out[1] < ONX_QPIXELS ? m->out[1] : ONX_QPIXELS};
+}
+
+static onx_status bind_scratch(onx_call *call, const onx_images *m) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const onx_qplaces places = places_of(st, in.b);
+    const onx_qweights w = weights_of(st, in.b, 0);
+    room r;
+    call->scratch_bytes = call->scratch_each = 0;
+    if (!st->steady && !onx_qend_bytes(&places, &call->scratch_bytes)) return ONX_LIMIT;
+    if (is_depthwise(st, in.b)) {
+        onx_qdepth_row row = depth_row(m);
+        /* Positions are below 2^31 each, so that these products can be counted. */
+        size_t pointers = align(row.kh * sizeof(void *));
+        return m->out_pixels &&
+                       !onx_add_size(st->tier->depth_scratch(&row), pointers, &call->scratch_each)
+                   ? ONX_LIMIT
+                   : ONX_OK;
+    }
+    if (!room_of(st->tier, &w, &r)) return ONX_LIMIT;
+    call->scratch_each = r.pointers + r.copies + r.sums + r.row_sums;
+    return onx_add_size(call->scratch_bytes, w.k, &call->scratch_bytes) ? ONX_OK : ONX_LIMIT;
+}
+
+onx_status onx_bytes_conv_bind(onx_call *call) {
+    const onx_qstate *st = call->state;
+    plan *p = call->plan;
+    ONX_TRY(onx_qconv_bind(call));
+    if (bind_scratch(call, &p->images))
+        return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
+    if (st->steady) make_end(call, (char *)(p + 1), &p->end);
+    return ONX_OK;
+}
+
+/* ── Tiles ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct job {
+    const onx_qstate *st;
+    const onx_images *m;
+    const onx_qend *end;
+    const uint8_t *x, *pad;
+    uint8_t *y;
+    const char *packed; /* behind the sums */
+    onx_qweights w;     /* of any group */
+    room room;
+    uint8_t flip;
+    size_t rows, tiles, blocks; /* all; blocks of TILES tiles */
+    size_t panels, all_panels;  /* of a group; of all */
+    size_t chunk;               /* panels of a task */
+    size_t rows_of_task;        /* depthwise: image rows */
+} job;
+
+static size_t tile_start(const job *j, size_t tile) {
+    return tile * j->rows / j->tiles;
+}
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t n) {
+    size_t i = 0;
+    if (n >= 8) {
+        for (; i + 8 <= n; i += 8) memcpy(to + i, from + i, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else
+        for (; i < n; i++) to[i] = from[i];
+}
+
+/* The window of an output: where it begins, in the image that x points at. */
+typedef struct window {
+    const uint8_t *x;
+    size_t y0, x0; /* modulo 2^64: what lies before the image is large */
+} window;
+
+static window window_at(const job *j, size_t row, size_t group) {
+    const onx_images *m = j->m;
+    size_t pixel = row % m->out_pixels, channels = m->groups * m->ic;
+    return (window){j->x + row / m->out_pixels * m->in_pixels * channels + group * m->ic,
+                    pixel / m->out[1] * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
+                    pixel % m->out[1] * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
+}
+
+/* Pointers to the taps of a window, `step` apart. */
+static void point(const job *j, const window *w, const uint8_t **to, size_t step) {
+    const onx_images *m = j->m;
+    size_t channels = m->groups * m->ic, kh = (size_t)m->window.kernel[0];
+    for (size_t ky = 0; ky < kh; ky++) {
+        size_t iy = w->y0 + ky * (size_t)m->window.dilation[0], ix = w->x0;
+        for (int32_t kx = 0; kx < m->window.kernel[1]; kx++, to += step) {
+            bool inside = iy < m->in[0] && ix < m->in[1];
+            *to = inside ? w->x + (iy * m->in[1] + ix) * channels : j->pad;
+            ix += (size_t)m->window.dilation[1];
+        }
+    }
+}
+
+/* A copy of what the window sees. What is added to reach a multiple of 4 counts as 0. */
+static void copy_window(const job *j, const window *w, uint8_t *to) {
+    const onx_images *m = j->m;
+    size_t channels = m->groups * m->ic, kw = (size_t)m->window.kernel[1];
+    size_t last = (kw - 1) * (size_t)m->window.dilation[1], used = 0;
+    bool dense = m->groups == 1 && m->window.dilation[1] == 1;
+    for (int32_t ky = 0; ky < m->window.kernel[0]; ky++) {
+        size_t iy = w->y0 + (size_t)ky * (size_t)m->window.dilation[0];
+        const uint8_t *row = w->x + iy * m->in[1] * channels;
+        if (dense && iy < m->in[0] && w->x0 < m->in[1] && w->x0 + last < m->in[1]) {
+            copy_bytes(to + used, row + w->x0 * channels, kw * m->ic);
+            used += kw * m->ic;
+            continue;
+        }
+        for (size_t kx = 0; kx < kw; kx++, used += m->ic) {
+            size_t ix = w->x0 + kx * (size_t)m->window.dilation[1];
+            bool inside = iy < m->in[0] && ix < m->in[1];
+            memcpy(to + used, inside ? row + ix * channels : j->pad, m->ic);
+        }
+    }
+    for (; used % 4; used++) to[used] = j->flip;
+}
+
+static int32_t sum_row(const onx_qtile *t, size_t i, uint8_t flip) {
+    uint32_t sum = 0;
+    for (size_t tap = 0; tap < t->taps; tap++) {
+        const uint8_t *row = t->rows[tap * t->m + i];
+        for (size_t k = 0; k < t->k; k++) sum += row[k] ^ flip;
+    }
+    return (int32_t)sum;
+}
+
+/* The rows of a tile, in the memory of its number in the task. */
+static void find_rows(const job *j, size_t tile, size_t number, size_t group, char *scratch,
+                      onx_qtile *t) {
+    const onx_qgemm *tier = j->st->tier;
+    size_t first = tile_start(j, tile), k = onx_qweights_k(&j->w);
+    size_t taps = onx_qweights_taps(&j->w);
+    const uint8_t **rows = (const uint8_t **)(void *)scratch + number * tier->rows * taps;
+    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + number * tier->rows * k;
+    *t = (onx_qtile){.rows = rows,
+                     .m = tile_start(j, tile + 1) - first,
+                     .taps = taps,
+                     .k = k,
+                     .flip = j->flip * 0x01010101u};
+    for (size_t i = 0; i < t->m; i++) {
+        window w = window_at(j, first + i, group);
+        if (j->w.joined)
+            copy_window(j, &w, copies + i * k), rows[i] = copies + i * k;
+        else
+            point(j, &w, rows + i, t->m);
+    }
+}
+
+/* The tiles of a task with one panel. */
+static void run_panel(const job *j, size_t panel, const onx_qtile *tiles, size_t n, size_t first,
+                      char *scratch) {
+    const onx_qgemm *tier = j->st->tier;
+    size_t group = panel / j->panels, col = panel % j->panels * tier->columns;
+    size_t channel = group * j->m->oc + col, channels = j->m->groups * j->m->oc;
+    size_t width = j->m->oc - col < tier->columns ? j->m->oc - col : tier->columns;
+    char *sums = scratch + j->room.pointers + j->room.copies;
+    onx_qend end = *j->end;
+    for (size_t i = 0; i < n; i++) {
+        onx_qtile t = tiles[i];
+        t.panel = j->packed + panel * onx_qweights_panel(&j->w, tier);
+        t.n = width;
+        t.sums = (int32_t *)(void *)sums;
+        tier->tile(&t);
+        end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
+        tier->end(&end, t.sums, t.m, panel * tier->columns, width,
+                  (char *)j->y + tile_start(j, first + i) * channels + channel, channels);
+    }
+}
+
+static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const job *j = user;
+    onx_qtile tiles[TILES];
+    size_t first = index % j->blocks * TILES, panel = index / j->blocks * j->chunk;
+    size_t n = j->tiles - first < TILES ? j->tiles - first : TILES, group = SIZE_MAX;
+    size_t end = j->all_panels - panel < j->chunk ? j->all_panels : panel + j->chunk;
+    int32_t *sums =
+        (int32_t *)(void *)((char *)scratch + j->room.pointers + j->room.copies + j->room.sums);
+    for (; panel < end; panel++) {
+        if (onx_call_stopped(call)) return ONX_CANCELLED;
+        for (size_t i = 0; panel / j->panels != group && i < n; i++) {
+            find_rows(j, first + i, i, panel / j->panels, scratch, &tiles[i]);
+            for (size_t r = 0; j->end->zeros && r < tiles[i].m; r++)
+                sums[i * j->st->tier->rows + r] = sum_row(&tiles[i], r, j->flip);
+        }
+        group = panel / j->panels;
+        run_panel(j, panel, tiles, n, first, scratch);
+    }
+    return ONX_OK;
+}
+
+static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
+    const onx_qgemm *tier = j->st->tier;
+    const onx_qplaces places = places_of(j->st, w);
+    j->w = weights_of(j->st, w, 0);
+    (void)room_of(tier, &j->w, &j->room);
+    j->panels = places.places / tier->columns;
+    j->all_panels = j->panels * places.groups;
+    j->rows = j->m->batch * j->m->out_pixels;
+    j->tiles = (j->rows - 1) / tier->rows + 1;
+    j->blocks = (j->tiles - 1) / TILES + 1;
+    size_t rows = j->rows < TILES * tier->rows ? j->rows : TILES * tier->rows;
+    size_t products = rows * tier->columns * (j->w.k * j->w.taps + 16);
+    j->chunk = products < TASK_PRODUCTS ? TASK_PRODUCTS / products : 1;
+    return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
+}
+
+/* ── One channel to each group ───────────────────────────────────────────────────────────────── */
+
+static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) {
+    const onx_images *m = j->m;
+    onx_qdepth_row row = depth_row(m);
+    const uint8_t **rows = (const uint8_t **)(void *)scratch;
+    size_t y0 = oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before;
+    for (size_t ky = 0; ky < row.kh; ky++) {
+        size_t iy = y0 + ky * (size_t)m->window.dilation[0];
+        rows[ky] = iy < m->in[0] ? j->x + (image * m->in[0] + iy) * m->in[1] * m->groups : NULL;
+    }
+    row.rows = rows;
+    row.flip = j->flip;
+    row.zero = *j->pad ^ j->flip;
+    row.weights = j->packed;
+    row.end = j->end;
+    row.scratch = scratch + align(row.kh * sizeof(void *));
+    for (size_t ox = 0; ox < m->out[1]; ox += ONX_QPIXELS) {
+        row.first = (ptrdiff_t)(ox * row.stride) - (ptrdiff_t)m->span[1].before;
+        row.n = m->out[1] - ox < ONX_QPIXELS ? m->out[1] - ox : ONX_QPIXELS;
+        row.y = j->y + ((image * m->out[0] + oy) * m->out[1] + ox) * m->groups;
+        j->st->tier->depth(&row);
+    }
+}
+
+static onx_status depth_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const job *j = user;
+    size_t row = index * j->rows_of_task, all = j->m->batch * j->m->out[0];
+    size_t end = all - row < j->rows_of_task ? all : row + j->rows_of_task;
+    (void)call;
+    for (; row < end; row++) depth_outputs(j, row / j->m->out[0], row % j->m->out[0], scratch);
+    return ONX_OK;
+}
+
+static onx_status run_depthwise(onx_call *call, job *j) {
+    const onx_images *m = j->m;
+    size_t work = m->out[1] * m->groups * (m->taps + 8), all = m->batch * m->out[0];
+    j->rows_of_task = work < TASK_PRODUCTS / 4 ? TASK_PRODUCTS / 4 / work + 1 : 1;
+    return onx_call_parallel(call, (all - 1) / j->rows_of_task + 1, depth_task, j);
+}
+
+onx_status onx_bytes_conv_run(onx_call *call) {
+    const onx_qstate *st = call->state;
+    const onx_qins in = onx_qins_of(call);
+    const plan *p = call->plan;
+    uint8_t zero = (uint8_t)onx_byte_zero(in.a_zero, 0);
+    char *scratch = call->scratch;
+    onx_qend end = p->end;
+    job j = {.st = st, .m = &p->images, .end = &end, .x = in.a->data, .y = call->out[0]->data};
+    if (!call->out[0]->count) return ONX_OK;
+    j.flip = in.a->dtype == ONX_DTYPE_I8 ? 128 : 0;
+    j.packed = (const char *)call->packed + sums_bytes(st, in.b);
+    j.pad = &zero;
+    if (!st->steady) {
+        make_end(call, scratch, &end);
+        const onx_qplaces places = places_of(st, in.b);
+        size_t bytes = 0;
+        if (onx_qend_bytes(&places, &bytes)) scratch += bytes;
+    }
+    if (is_depthwise(st, in.b)) return run_depthwise(call, &j);
+    memset(scratch, zero, p->images.ic);
+    j.pad = (const uint8_t *)scratch;
+    return run_tiles(call, &j, in.b);
+}

@@ -1,0 +1,131 @@
+/* bytes_ref.h: products of bytes with packed weights: what an instruction set brings (cpu/qgemm_*.c,
+ * cpu/qdepth_*.c), and what drives it: matrix products (bytes_matmul_ref.c) and convolutions whose
+ * images have their channels last (bytes_conv_ref.c).
+ *
+ *     y = sum of (a - a_zero) * (b - b_zero) = sum of a*b + offset - b_zero * (sum of a)
+ *
+ * The offset of a column, which holds a_zero and the bias, is made once a run. All sums are modulo
+ * 2^32, the same bits as those of the plain kernels. Rows of a are read as unsigned bytes: int8 with
+ * the highest bit turned, and 128 more in the zero point; weights as signed ones. */
+#ifndef ONX_BYTES_REF_H
+#define ONX_BYTES_REF_H
+
+#include "ops/quant/product_ref.h"
+
+/* Some rows times a panel. Rows lie anywhere, a piece of k bytes for each tap: a convolution needs
+ * no copy of what its windows see. */
+typedef struct onx_qtile {
+    const uint8_t *const *rows; /* [taps][m] */
+    size_t m, taps, k;          /* k is a multiple of 4 */
+    uint32_t flip;              /* turned in each four bytes */
+    const void *panel;          /* [taps][k / 4][columns][4], int8 */
+    size_t n;                   /* columns that are wanted */
+    int32_t *sums;              /* [m][columns] */
+} onx_qtile;
+
+/* What becomes of sums. Lists are of all columns, and longer by a panel. */
+typedef struct onx_qend {
+    const int32_t *offsets;
+    const int32_t *zeros;    /* of b; NULL: all are 0 */
+    const int32_t *row_sums; /* of a, where there are zeros */
+    const float *factors;    /* NULL: sums are the result */
+    const float *bias;       /* added to products that are floats; NULL: none */
+    onx_dtype dtype;         /* U8, I8, F32 or I32 */
+    int32_t zero;            /* of bytes */
+    float lo, hi;            /* of bytes, less the zero */
+} onx_qend;
+
+/* Depthwise convolution of some outputs that follow one another in a row: n * channels. */
+typedef struct onx_qdepth_row {
+    const uint8_t *const *rows; /* [kh]: input rows; NULL: in the padding */
+    size_t channels, kh, kw, iw, stride, dilation;
+    ptrdiff_t first; /* where the window of the first output begins, in pixels */
+    size_t n;
+    uint8_t flip, zero; /* zero: of the padding, flipped */
+    const void *weights;
+    const onx_qend *end;
+    void *scratch;
+    uint8_t *y;
+} onx_qdepth_row;
+
+typedef struct onx_qgemm {
+    size_t rows;    /* of a tile, at most ONX_QROWS */
+    size_t columns; /* of a panel */
+    void (*tile)(const onx_qtile *tile);
+    /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
+    void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
+                size_t stride);
+    /* Depthwise; weights are [channels][kh][kw]. Lists of `end` are in the order of `channel_at`,
+     * which tells what stands at a place. */
+    size_t block; /* places are a multiple of this */
+    size_t (*depth_bytes)(size_t channels, size_t kh, size_t kw);
+    void (*depth_pack)(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed);
+    size_t (*depth_scratch)(const onx_qdepth_row *row); /* for n outputs */
+    void (*depth)(const onx_qdepth_row *row);
+    size_t (*channel_at)(size_t place);
+    bool (*depth_fits)(int low, int high); /* can it compute with weights in this range? */
+} onx_qgemm;
+
+enum { ONX_QROWS = 16, ONX_QPIXELS = 32 /* outputs of onx_qdepth_row at most */ };
+
+/* ── Weights ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* Where element (column, tap, k) is: strides in bytes. */
+typedef struct onx_qweights {
+    const uint8_t *data;
+    size_t n, taps, k;
+    size_t column, tap, step;
+    bool joined; /* taps follow one another without a gap to a multiple of 4 */
+    uint8_t flip;
+} onx_qweights;
+
+/* The bytes of a row at each tap, and taps, as tiles have them. */
+static inline size_t onx_qweights_k(const onx_qweights *w) {
+    return ((w->joined ? w->taps * w->k : w->k) + 3) / 4 * 4;
+}
+static inline size_t onx_qweights_taps(const onx_qweights *w) {
+    return w->joined ? 1 : w->taps;
+}
+size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* bytes of a panel */
+/* Columns col … in a panel, and their sums. */
+void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col, int8_t *panel,
+                       int32_t *sums);
+
+/* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
+
+/* init: can these drivers do it? Weights and their parameters are constant and have the types and
+ * sizes for n columns, other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
+onx_status onx_bytes_fit(onx_call *call, int64_t n) ONX_MUST_CHECK;
+
+/* How columns lie in the lists of onx_qend: groups of n, each in `places`; or as `at` says. */
+typedef struct onx_qplaces {
+    size_t groups, n, places;
+    size_t (*at)(size_t place);
+} onx_qplaces;
+/* bind: bytes of the lists, to be added to *bytes; false: they cannot be counted. */
+bool onx_qend_bytes(const onx_qplaces *places, size_t *bytes) ONX_MUST_CHECK;
+/* run: the lists, in *memory, which is moved on. `b_sums`: of the columns of b as they were packed,
+ * by place. depth: elements of a row; 0: b was packed less its zero points. */
+typedef struct onx_qsums {
+    const int32_t *b_sums;
+    size_t depth;
+    const onx_dynamic
+        *a; /* what a was quantized with in the run; NULL: its parameters are inputs */
+} onx_qsums;
+void onx_qend_make(const onx_call *call, const onx_qplaces *places, const onx_qsums *sums,
+                   char **memory, onx_qend *out);
+int32_t onx_byte_zero(const onx_operand *zero, size_t at); /* 0 where it is absent */
+
+/* ── Kernels: `init` of rows names the instruction set ───────────────────────────────────────── */
+
+onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *gemm) ONX_MUST_CHECK;
+size_t onx_bytes_conv_pack_bytes(const onx_call *call);
+onx_status onx_bytes_conv_pack(onx_call *call, void *out) ONX_MUST_CHECK;
+onx_status onx_bytes_conv_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_bytes_conv_run(onx_call *call) ONX_MUST_CHECK;
+/* The row's functions: zero points of depthwise weights are packed with them. */
+#define ONX_BYTES_CONV(init_)                                                                      \
+    .packs = 1 << 3 | 1 << 5, .init = init_, .pack_bytes = onx_bytes_conv_pack_bytes,              \
+    .pack = onx_bytes_conv_pack, .bind = onx_bytes_conv_bind, .run = onx_bytes_conv_run
+
+#endif

@@ -1,0 +1,19 @@
+/* quant_vnni.c: products of bytes by AVX512-VNNI: rows. The same bits as the plain kernels. */
+#include "cpu/qgemm.h"
+
+static onx_status init_conv(onx_call *call) {
+    return onx_bytes_conv_init(call, &onx_qgemm_vnni);
+}
+
+#define BYTES (ONX_T(U8) | ONX_T(I8))
+
+extern onx_kernel_rows onx_kernels_quant_vnni;
+onx_kernel_rows onx_kernels_quant_vnni = {
+    {.op = "QConv",
+     .first = 1,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "q_conv_vnni",
+     .domain = "onx.internal",
+     ONX_BYTES_CONV(init_conv)},
+    {0},
+};

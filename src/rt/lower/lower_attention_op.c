@@ -1,0 +1,125 @@
+/* lower_attention_op.c: Attention of ai.onnx to onx.internal::Attend: of floats, without a past, a
+ * cap, or an output of scores. Tensors of three dimensions are split into heads by their views. */
+#include "rt/lower/lower.h"
+#include "rt/lower/lower_attention.h"
+
+#include <math.h>
+
+typedef struct sizes {
+    size_t rank;
+    int64_t heads[3]; /* of Q, K and V */
+    int64_t column;   /* of Q */
+    int64_t hidden;   /* columns of all heads of the result */
+} sizes;
+
+static bool size_at(const onx_fact *fact, size_t d, int64_t *out) {
+    return fact->dims[d] && onx_sym_is_int(fact->dims[d], out);
+}
+
+/* Numbers of heads and the size of one are known, and heads are shared evenly. */
+static bool find_sizes(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, sizes *out) {
+    const onx_fact *q = onx_pass_fact(ctx, onx_node_input(node, 0));
+    out->rank = q->rank;
+    if (!q->ranked || (q->rank != 3 && q->rank != 4)) return false;
+    for (size_t i = 0; i < 3; i++) {
+        const onx_fact *x = onx_pass_fact(ctx, onx_node_input(node, i));
+        int64_t last;
+        if (x->kind != ONX_TYPE_TENSOR || x->dtype != ONX_DTYPE_F32 || !x->ranked ||
+            x->rank != q->rank || !size_at(x, x->rank - 1, &last))
+            return false;
+        out->heads[i] = onx_op_int(op, node, i ? "kv_num_heads" : "q_num_heads");
+        if (x->rank == 4 && !size_at(x, 1, &out->heads[i])) return false;
+        if (out->heads[i] < 1 || out->heads[0] % out->heads[i]) return false;
+        if (x->rank == 3 && last % out->heads[i]) return false;
+        int64_t column = x->rank == 4 ? last : last / out->heads[i];
+        if (i == 0) out->column = column;
+        if (i == 2 && !onx_mul_i64(column, out->heads[0], &out->hidden)) return false;
+    }
+    return out->column > 0;
+}
+
+static bool is_plain(const onx_node *node, const onx_op *op) {
+    if (node->output.n > 1 || onx_op_float(op, node, "softcap") != 0) return false;
+    for (size_t i = 4; i < node->input.n; i++)
+        if (onx_node_input(node, i)) return false;
+    if (op->since >= 25 && (onx_op_int(op, node, "left_window_size") != -1 ||
+                            onx_op_int(op, node, "right_window_size") != -1))
+        return false;
+    return !onx_op_has(node, "softmax_precision") ||
+           onx_op_int(op, node, "softmax_precision") == ONX_DTYPE_F32;
+}
+
+/* From version 24 on the mask may know of fewer keys: then it is left alone. */
+static bool find_mask(onx_pass_ctx *ctx, const onx_node *node, const onx_op *op,
+                      onx_attend_parts *parts) {
+    onx_value *mask = onx_node_input(node, 3);
+    const onx_fact *fact = onx_pass_fact(ctx, mask);
+    const onx_fact *k = onx_pass_fact(ctx, onx_node_input(node, 1));
+    if (!mask) return true;
+    bool bools = fact->dtype == ONX_DTYPE_BOOL;
+    if (!fact->ranked || fact->rank > 4 || (!bools && fact->dtype != ONX_DTYPE_F32)) return false;
+    const onx_sym *keys = k->dims[k->rank - 2]; /* of three dimensions, too */
+    if (op->since >= 24 && (!fact->rank || !keys || fact->dims[fact->rank - 1] != keys))
+        return false;
+    parts->in[3] = mask;
+    parts->n_biases = 1;
+    parts->mode[0] = bools ? ONX_ATTEND_FILL_FALSE : ONX_ATTEND_ADD;
+    parts->fill[0] = -INFINITY;
+    return true;
+}
+
+/* The view of Q, K or V as [batch, head, row, column], and the value that it is of. */
+static bool find_view(onx_pass_ctx *ctx, const sizes *s, size_t which, onx_attend_parts *parts) {
+    static const int order[2][ONX_VIEW_DIMS] = {{0, 2, 1, 3}, {0, 1, 2, 3}};
+    onx_value *value = parts->in[which];
+    for (int far = 1; far >= 0; far--) {
+        onx_trace t;
+        bool good =
+            far ? onx_trace_back(ctx, value, which < 2, &t) : onx_trace_none(ctx, value, &t);
+        if (good && s->rank == 3) good = onx_trace_split(&t, 2, s->heads[which]);
+        if (good) good = onx_trace_repeat(&t, s->rank == 3 ? 2 : 1, s->heads[0] / s->heads[which]);
+        if (!good || !onx_trace_view(&t, order[s->rank - 3], &parts->views[which])) continue;
+        parts->in[which] = t.base;
+        if (which < 2) parts->scale *= t.scale;
+        return true;
+    }
+    return false;
+}
+
+/* The result, in the order of the node's; of three dimensions, heads and columns become one after
+ * that. */
+static onx_status finish(onx_pass_ctx *ctx, onx_node *node, const sizes *s,
+                         onx_attend_parts *parts) {
+    static const int64_t orders[2][4] = {{0, 2, 1, 3}, {0, 1, 2, 3}};
+    onx_graph *graph = node->graph;
+    parts->rank = 4;
+    memcpy(parts->order, orders[s->rank - 3], sizeof parts->order);
+    if (s->rank == 4)
+        return onx_attend_make(ctx, onx_attend_turned(ctx, node, 4, parts->order), parts);
+    const char *name = onx_graph_new_name(graph, "flat");
+    const int64_t three = 3, flat[] = {0, 0, s->hidden};
+    onx_value *to =
+        name ? onx_graph_add_initializer(graph, name, ONX_DTYPE_I64, 1, &three, flat, sizeof flat)
+             : NULL;
+    onx_value *heads = to ? onx_graph_add_op(graph, "Identity", NULL, parts->in[0]) : NULL;
+    if (!heads || onx_node_move(heads->def, node)) return onx_fail_nomem(ctx->diag);
+    ONX_TRY(onx_attend_make(ctx, heads->def, parts));
+    return onx_pass_remake(ctx, node, "Reshape", 2, (onx_value *const[]){heads, to});
+}
+
+onx_status onx_lower_attention_op(onx_pass_ctx *ctx, onx_node *node) {
+    const onx_op *op = onx_pass_op(ctx, node);
+    onx_attend_parts parts = {.guard = 2};
+    sizes s;
+    if (!onx_pass_is(op, "Attention") || node->input.n < 3 || !is_plain(node, op)) return ONX_OK;
+    for (size_t i = 0; i < 3; i++)
+        if (!(parts.in[i] = onx_node_input(node, i))) return ONX_OK;
+    if (!onx_node_output(node, 0) || !find_sizes(ctx, node, op, &s)) return ONX_OK;
+    if (!find_mask(ctx, node, op, &parts)) return ONX_OK;
+    parts.scale =
+        onx_op_has(node, "scale") ? onx_op_float(op, node, "scale") : 1.0f / sqrtf((float)s.column);
+    parts.causal = onx_op_int(op, node, "is_causal") == 1;
+    for (size_t i = 0; i < 3; i++)
+        if (!find_view(ctx, &s, i, &parts)) return ONX_OK;
+    return finish(ctx, node, &s, &parts);
+}
