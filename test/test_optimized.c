@@ -1,7 +1,7 @@
 /* test_optimized.c: random small graphs compute the same, rewritten or not: level NONE against
  * BASIC, EXTENDED and ALL, on every instruction set, bound ahead or step by step, also when values
- * inside are asked for; with each pass alone; and written to a file by onx_model_optimize. All of it
- * for two sizes of the dimension that is open. */
+ * inside are asked for; with each pass alone; and written to a file by onx_model_optimize. All for
+ * two sizes of the dimension that is open. */
 #include "test.h"
 
 #include "kernel.h"

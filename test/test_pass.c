@@ -44,6 +44,12 @@ TEST(branch) {
 TEST(requantize) {
     check_file("requantize.txt", 2);
 }
+TEST(unexpand) {
+    check_file("unexpand.txt", 2);
+}
+TEST(gemm) {
+    check_file("gemm.txt", 1);
+}
 TEST(casts) {
     check_file("cast.txt", 2);
 }
@@ -170,5 +176,5 @@ TEST(cycle) {
 }
 
 TEST_MAIN(E(identity) E(fold) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe)
-              E(branch) E(requantize) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass)
-                  E(training) E(growth) E(cycle) E(optimize))
+              E(branch) E(requantize) E(unexpand) E(gemm) E(casts) E(views) E(shape) E(cse_dce)
+                  E(unknown_pass) E(training) E(growth) E(cycle) E(optimize))
