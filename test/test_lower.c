@@ -5,7 +5,8 @@
 #include "rt/lower/lower.h"
 
 static onx_status run(onx_pass_ctx *ctx, const char *name) {
-    return strcmp(name, "all") == 0 ? onx_lower_run(ctx, ONX_LEVEL_ALL) : onx_lower_run_one(ctx, name);
+    return strcmp(name, "all") == 0 ? onx_lower_run(ctx, ONX_LEVEL_ALL)
+                                    : onx_lower_run_one(ctx, name);
 }
 
 static void check_file(const char *file, size_t least) {

@@ -50,6 +50,9 @@ TEST(casts) {
 TEST(views) {
     check_file("views.txt", 5);
 }
+TEST(norms) {
+    check_file("norms.txt", 5);
+}
 TEST(shape) {
     check_file("shape.txt", 4);
 }
@@ -127,5 +130,5 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe) E(branch) E(qdq) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+TEST_MAIN(E(identity) E(fold) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe) E(branch) E(qdq) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
               E(cycle))

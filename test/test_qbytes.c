@@ -2,6 +2,8 @@
  * same bits, for all types, zero points, groups and windows. */
 #include "test.h"
 
+#include <math.h>
+
 #include "kernel.h"
 
 enum { LARGE = 1 << 17 };
@@ -106,4 +108,116 @@ TEST(max_pools) {
         }
 }
 
-TEST_MAIN(E(convolutions) E(max_pools))
+/* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct product {
+    const char *node;
+    const char *inputs; /* a x b: matrices; s t u: scales of a, b, y; y v z: zero points of a, b, y;
+                           i f: bias */
+} product;
+
+/* `how`: bits: types of a and b; a list of scales; odd zero points of b; a constant b. */
+static void try_product(const char *tier, const product *p, size_t m, size_t k, size_t n,
+                        unsigned how) {
+    static uint8_t a[LARGE + 1], b[LARGE + 1], bz[512];
+    static float fa[LARGE], bs[512], fbias[512];
+    static int32_t bias[512];
+    onx_dtype at = how & 1 ? ONX_DTYPE_I8 : ONX_DTYPE_U8;
+    onx_dtype bt = how & 2 ? ONX_DTYPE_I8 : ONX_DTYPE_U8;
+    bool many = how & 4, batched = strstr(p->node, "Gemm") == NULL;
+    uint8_t az = (uint8_t)pick(256), yz = (uint8_t)pick(256);
+    float as = 0.02f, ys = 1.1f;
+    char dims[3][64], node[300];
+    REQUIRE(2 * m * k < LARGE && k * n < LARGE && n <= 512);
+    kernel_fill_bytes(a, sizeof a, seed++);
+    kernel_fill_bytes(b, sizeof b, seed++);
+    kernel_fill_bytes(bz, sizeof bz, seed++);
+    kernel_fill(fa, 2 * m * k, seed++, -2, 3);
+    kernel_fill(bs, n, seed++, 0.01f, 0.1f);
+    kernel_fill(fbias, n, seed++, -1, 1);
+    kernel_fill_bytes((uint8_t *)bias, n, seed++);
+    for (size_t i = 0; i < sizeof bz && !(how & 8); i++) bz[i] = bt == ONX_DTYPE_U8 ? 128 : 0;
+    bool turned = strstr(p->node, "transB=1") != NULL, left = strstr(p->node, "transA=1") != NULL;
+    (void)snprintf(dims[0], sizeof dims[0], "%s%zu,%zu", batched ? "2," : "", left ? k : m,
+                   left ? m : k);
+    (void)snprintf(dims[1], sizeof dims[1], "%zu,%zu", turned ? n : k, turned ? k : n);
+    (void)snprintf(dims[2], sizeof dims[2], "%zu", n);
+    onx_operand in[] = {
+        kernel_operand(at, dims[0], a + 1),
+        kernel_operand(bt, dims[1], b + 1),
+        kernel_operand(ONX_DTYPE_F32, "", &as),
+        kernel_operand(ONX_DTYPE_F32, many ? dims[2] : "", bs),
+        kernel_operand(at, "", &az),
+        kernel_operand(bt, many ? dims[2] : "", bz),
+        kernel_operand(ONX_DTYPE_F32, "", &ys),
+        kernel_operand(at, "", &yz),
+        kernel_operand(ONX_DTYPE_I32, dims[2], bias),
+        kernel_operand(ONX_DTYPE_F32, dims[2], fbias),
+        kernel_operand(ONX_DTYPE_F32, dims[0], fa),
+    };
+    onx_operand *all[10];
+    size_t n_in = strlen(p->inputs), used = (size_t)snprintf(node, sizeof node, "y = %s(", p->node);
+    uint32_t constant = 0;
+    for (size_t i = 0; i < n_in; i++) {
+        all[i] = &in[strchr("abstyvuzifx", p->inputs[i]) - "abstyvuzifx"];
+        if (strchr("tvif", p->inputs[i]) || (how & 16 && p->inputs[i] == 'b')) constant |= 1u << i;
+        used += (size_t)snprintf(node + used, sizeof node - used, "%s%c", i ? ", " : "",
+                                 (int)('a' + i));
+    }
+    (void)snprintf(node + used, sizeof node - used, ")");
+    compare(tier, node, n_in, all, constant);
+}
+
+TEST(products) {
+#define MS "com.microsoft."
+    static const product products[] = {
+        {"MatMulInteger", "abyv"},
+        {"QLinearMatMul", "asybtvuz"},
+        {MS "QGemm<alpha=0.5, transB=1>", "asybtviuz"},
+        {MS "QGemm<transA=1>", "asybtvi"},
+        {MS "MatMulIntegerToFloat", "abstyvf"},
+        {MS "DynamicQuantizeMatMul", "xbtvf"},
+    };
+    static const size_t sizes[][3] = {{1, 64, 33}, {5, 7, 3},    {13, 32, 64}, {30, 100, 20},
+                                      {3, 1, 1},   {50, 16, 17}, {1, 255, 70}, {101, 12, 100}};
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t i = 0; i < ONX_COUNT(products); i++)
+            for (size_t s = 0; s < ONX_COUNT(sizes); s++)
+                for (unsigned how = 0; how < 32; how++)
+                    try_product(*tier, &products[i], sizes[s][0], sizes[s][1], sizes[s][2], how);
+}
+
+/* Both sides have many matrices. */
+TEST(batches) {
+    static uint8_t a[2 * 3 * 5 * 24], b[3 * 24 * 40];
+    uint8_t az = 7, bz = 200, yz = 100;
+    float as = 0.02f, bs = 0.05f, ys = 1.5f;
+    kernel_fill_bytes(a, sizeof a, 3);
+    kernel_fill_bytes(b, sizeof b, 4);
+    onx_operand in[] = {
+        kernel_operand(ONX_DTYPE_U8, "2,3,5,24", a), kernel_operand(ONX_DTYPE_F32, "", &as),
+        kernel_operand(ONX_DTYPE_U8, "", &az),       kernel_operand(ONX_DTYPE_U8, "3,24,40", b),
+        kernel_operand(ONX_DTYPE_F32, "", &bs),      kernel_operand(ONX_DTYPE_U8, "", &bz),
+        kernel_operand(ONX_DTYPE_F32, "", &ys),      kernel_operand(ONX_DTYPE_U8, "", &yz)};
+    onx_operand *all[8];
+    for (size_t i = 0; i < 8; i++) all[i] = &in[i];
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (uint32_t constant = 0; constant < 256; constant += 51)
+            compare(*tier, "y = QLinearMatMul(a, b, c, d, e, f, g, h)", 8, all, constant);
+}
+
+TEST(dynamic_ranges) {
+    static float x[1000];
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t n = 1; n < 1000; n += 37)
+            for (int odd = 0; odd < 2; odd++) {
+                char dims[20];
+                kernel_fill(x, n, n, -3, 2);
+                if (odd) x[n / 2] = (float)NAN;
+                (void)snprintf(dims, sizeof dims, "%zu", n);
+                onx_operand in = kernel_operand(ONX_DTYPE_F32, dims, x);
+                compare(*tier, "y, s, z = DynamicQuantizeLinear(x)", 1, (onx_operand *[]){&in}, 0);
+            }
+}
+
+TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges))

@@ -4,9 +4,8 @@
  *
  *     plain    [n][c][h][w]            blocked    [n][ceil(c/b)][h][w][b]
  *
- * Lanes past the last channel exist in memory; they are read as inputs (against weights of zero, so
- * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a
- * new block.
+ * Lanes past the last channel exist in memory; as inputs they may be anything and reach no other
+ * lane, as outputs they are written. With groups, each group begins a new block.
  *
  * Three algorithms share one interface: `direct` reads a blocked input, `plain` a plain one (the
  * first layer of a network, few channels), `depthwise` has one channel per group. The work is cut

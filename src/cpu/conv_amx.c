@@ -138,17 +138,18 @@ static size_t amx_in_tasks(const onx_conv *c) {
     return s.depths * s.in_pieces;
 }
 
-/* A row of a deck: columns b, b + sw … of row y of the padded image, both counted from its corner.
- * x: the first channel block; `both`: there is a second. */
-static vi split_row(const onx_conv *c, const sizes *s, const float *x, bool both, size_t y,
+/* A row of a deck: columns b, b + sw … of row y of the padded image, both counted from its corner;
+ * of `channels` channels at x. */
+static vi split_row(const onx_conv *c, const sizes *s, const float *x, size_t channels, size_t y,
                     size_t b, uint16_t *out) {
+    size_t first = smaller(channels, VF), second = smaller(channels - first, VF);
     vi most = vi_set(0);
     y -= c->top, b -= c->left; /* modulo 2^64 */
     for (size_t i = 0; i < s->columns; i++, b += c->sw, out += DEPTH) {
         const float *from = x + (y * c->iw + b) * VF;
         bool inside = y < c->ih && b < c->iw;
-        vf low = inside ? vf_load(from) : vf_zero();
-        vf high = inside && both ? vf_load(from + c->ih * c->iw * VF) : vf_zero();
+        vf low = inside ? vf_load_n(from, first) : vf_zero();
+        vf high = inside && second ? vf_load_n(from + c->ih * c->iw * VF, second) : vf_zero();
         most = largest(largest(most, low), high);
         split_channels(low, high, out, s->part);
     }
@@ -158,14 +159,13 @@ static vi split_row(const onx_conv *c, const sizes *s, const float *x, bool both
 static bool amx_in(const onx_conv *c, const float *x, float *shared, size_t task) {
     sizes s = sizes_of(c);
     size_t depth = task / s.in_pieces, first = task % s.in_pieces * s.in_rows;
-    bool both = (2 * depth + 1) * VF < c->ic;
     uint16_t *out = (uint16_t *)shared + depth * s.depth;
     vi most = vi_set(0);
     x += 2 * depth * c->ih * c->iw * VF;
     for (size_t deck = 0; deck < s.down * s.across; deck++, out += s.deck)
         for (size_t r = first; r < smaller(first + s.in_rows, s.rows); r++) {
-            vi row = split_row(c, &s, x, both, r * c->sh + deck / s.across, deck % s.across,
-                               out + r * s.columns * DEPTH);
+            vi row = split_row(c, &s, x, c->ic - depth * DEPTH, r * c->sh + deck / s.across,
+                               deck % s.across, out + r * s.columns * DEPTH);
             most = (vi)_mm512_max_epi32((__m512i)most, (__m512i)row);
         }
     return fits(most);

@@ -41,13 +41,14 @@ typedef struct tile {
     const float *w; /* [blocks][w_step] */
     const tap *taps;
     size_t blocks, x_step, w_step, n_taps;
+    size_t last; /* lanes of the last block that are channels */
     tile_ends ends;
 } tile;
 
-/* w: [b][wide*b]; in: each pixel's [b]. */
-TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], vf sum[PIXELS][WIDE],
-                              size_t pixels, size_t wide) {
-    for (size_t i = 0; i < VF; i++, w += wide * VF) {
+/* w: [lanes][wide*b]; in: each pixel's [lanes]. */
+TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size_t lanes,
+                              vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+    for (size_t i = 0; i < lanes; i++, w += wide * VF) {
         vf weight[WIDE];
         UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
         UNROLL for (size_t p = 0; p < pixels; p++) {
@@ -80,9 +81,10 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     if (n) find_inputs(x, t->taps, in[0]);
     for (size_t i = 0; i < n; i++) {
         const float *weights = w + t->taps[k].index * VF * wide * VF;
+        size_t lanes = i < n - t->n_taps ? VF : t->last;
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
         if (i + 1 < n) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
-        add_products(weights, in[i % 2], sum, pixels, wide);
+        add_products(weights, in[i % 2], lanes, sum, pixels, wide);
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
@@ -161,6 +163,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
     size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
     tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
     t.blocks = blocks;
+    t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
     t.taps = taps;
     t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {

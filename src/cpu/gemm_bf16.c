@@ -48,13 +48,6 @@ static __m512i fetch(const onx_bf16_source *s, size_t i, size_t j) {
     return pairs_of(line, n, s->rounded);
 }
 
-void onx_bf16_pack_a(const onx_bf16_source *a, size_t first, size_t count, uint16_t *packed) {
-    for (size_t row = first * ROWS; row < (first + count) * ROWS; row += ROWS)
-        for (size_t l = 0; l < a->cols; l += DEPTH)
-            for (size_t i = 0; i < ROWS; i++, packed += DEPTH)
-                _mm512_storeu_si512(packed, fetch(a, row + i, l));
-}
-
 /* to[i] = { low[i], high[i] } for 16 columns. */
 static void interleave(uint16_t *to, __m256i low, __m256i high) {
     __m512i pair = _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16);
@@ -71,30 +64,64 @@ static void pack_rows(const onx_bf16_source *b, size_t l, size_t col, uint16_t *
     }
 }
 
+/* 16 lines of 16 pairs, `from` the next one `step` pairs on, as columns. */
+static void turn_pairs(const uint32_t *from, int step, uint16_t *to, size_t to_step) {
+    const __m512i at =
+        _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                           _mm512_set1_epi32(step));
+    for (size_t p = 0; p < PAIRS; p++)
+        _mm512_storeu_si512(to + p * to_step, _mm512_i32gather_epi32(at, from + p, 4));
+}
+
 /* The same where columns are what lies in a row: pairs are there, and lines become columns. */
 static void pack_cols(const onx_bf16_source *turned, size_t l, size_t col, uint16_t *to) {
     uint32_t lines[LANES][PAIRS];
-    const __m512i step =
-        _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                           _mm512_set1_epi32(PAIRS));
     for (size_t half = 0; half < COLS; half += LANES) {
         for (size_t j = 0; j < LANES; j++)
             _mm512_storeu_si512(lines[j], fetch(turned, col + half + j, l));
-        for (size_t p = 0; p < PAIRS; p++)
-            _mm512_storeu_si512(to + (p * COLS + half) * 2,
-                                _mm512_i32gather_epi32(step, &lines[0][p], 4));
+        turn_pairs(lines[0], PAIRS, to + half * 2, 2 * COLS);
     }
 }
 
+static bool is_turned(const onx_bf16_source *s) {
+    return s->row == 1 && s->col != 1;
+}
+static onx_bf16_source turn(const onx_bf16_source *s) {
+    return (onx_bf16_source){s->data, s->cols, s->rows, s->col, s->row, s->rounded};
+}
+
 void onx_bf16_pack_b(const onx_bf16_source *b, size_t first, size_t count, uint16_t *packed) {
-    onx_bf16_source turned = {b->data, b->cols, b->rows, b->col, b->row, b->rounded};
+    onx_bf16_source turned = turn(b);
     for (size_t p = first; p < first + count; p++)
         for (size_t l = 0; l < b->rows; l += DEPTH, packed += DEPTH * COLS) {
-            if (b->row == 1 && b->col != 1)
+            if (is_turned(b))
                 pack_cols(&turned, l, p * COLS, packed);
             else
                 pack_rows(b, l, p * COLS, packed);
         }
+}
+
+/* A block of which columns lie in a row: as if it were of B, then turned. */
+static void pack_block(const onx_bf16_source *turned, size_t row, uint16_t *to) {
+    uint32_t pairs[PAIRS * COLS];
+    for (size_t l = 0; l < turned->rows; l += DEPTH, to += ROWS * DEPTH) {
+        pack_rows(turned, l, row, (uint16_t *)pairs);
+        turn_pairs(pairs, COLS, to, DEPTH);
+    }
+}
+
+void onx_bf16_pack_a(const onx_bf16_source *a, size_t first, size_t count, uint16_t *packed) {
+    onx_bf16_source turned = turn(a);
+    for (size_t i = first; i < first + count; i++, packed += onx_bf16_block_size(a->cols)) {
+        uint16_t *to = packed;
+        if (is_turned(a)) {
+            pack_block(&turned, i * ROWS, to);
+            continue;
+        }
+        for (size_t l = 0; l < a->cols; l += DEPTH)
+            for (size_t row = 0; row < ROWS; row++, to += DEPTH)
+                _mm512_storeu_si512(to, fetch(a, i * ROWS + row, l));
+    }
 }
 
 /* ─ The walk ─────────────────────────────────────────────────────────────────────────────────── */

@@ -1,7 +1,9 @@
 /* qgemm_simd.c: products of bytes with vectors that have no instruction for them: pairs of 16 bits.
  * Even and odd bytes go separately, so that nothing has to be put in another order. */
 #include "cpu/qgemm.h"
-#include "cpu/vec.h"
+#include "cpu/vec_bytes.h"
+
+#include <math.h>
 
 enum {
     ROWS = VF_REGISTERS > 16 ? 8 : 4,
@@ -10,7 +12,6 @@ enum {
 };
 
 typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
-typedef uint8_t vb __attribute__((vector_size(VF)));
 
 /* Products of two and two neighbours, added. */
 static inline vi pairs(v16 a, v16 b) {
@@ -69,52 +70,48 @@ static void tile(const onx_qtile *t) {
 
 /* ── Results ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Columns col+j … of row i, `sums` being those. */
-static inline vi sum_at(const onx_qend *e, const int32_t *sums, size_t i, size_t at) {
-    vi s = load(sums) + load(e->offsets + at);
-    return e->zeros ? s - load(e->zeros + at) * e->row_sums[i] : s;
+/* A vector of columns of a row: offsets and zeros are those of the columns. */
+static inline vi sum_of(const onx_qend *e, const int32_t *sums, size_t i, vi offsets, vi zeros) {
+    vi s = load(sums) + offsets;
+    return e->zeros ? s - zeros * e->row_sums[i] : s;
 }
 
-static inline void put_bytes(uint8_t *to, size_t n, vi x) {
-#if defined(__AVX512F__)
-    _mm512_mask_cvtepi32_storeu_epi8(to, n < VF ? (__mmask16)((1u << n) - 1) : 0xffff, (__m512i)x);
-#else
-    vb v = __builtin_convertvector(x, vb);
-    memcpy(to, &v, n < VF ? n : VF);
-#endif
-}
-
-static void row_bytes(const onx_qend *e, const int32_t *sums, size_t i, size_t col, size_t n,
-                      uint8_t *y) {
-    const vf lo = vf_set(e->lo), hi = vf_set(e->hi);
-    for (size_t j = 0; j < n; j += VF) {
-        vf x = vf_float(sum_at(e, sums + j, i, col + j)) * vf_load(e->factors + col + j);
-        put_bytes(y + j, n - j, vf_int(vf_min(vf_max(x, lo), hi)) + e->zero);
+static inline void end_bytes(const onx_qend *e, const int32_t *sums, size_t m, size_t at, size_t n,
+                             uint8_t *y, size_t stride) {
+    const vf lo = vf_set(e->lo), hi = vf_set(e->hi), factors = vf_load(e->factors + at);
+    const vi offsets = load(e->offsets + at), zeros = e->zeros ? load(e->zeros + at) : offsets;
+    for (size_t i = 0; i < m; i++, y += stride) {
+        vf x = vf_float(sum_of(e, sums + i * COLUMNS, i, offsets, zeros)) * factors;
+        vi_store_bytes(y, vf_int(vf_min(vf_max(x, lo), hi)) + e->zero, n);
     }
 }
 
-static void row_floats(const onx_qend *e, const int32_t *sums, size_t i, size_t col, size_t n,
-                       float *y) {
-    for (size_t j = 0; j < n; j += VF) {
-        vi s = sum_at(e, sums + j, i, col + j);
+static void end_floats(const onx_qend *e, const int32_t *sums, size_t m, size_t at, size_t n,
+                       char *y, size_t stride) {
+    const vf bias = e->bias ? vf_load(e->bias + at) : vf_zero();
+    const vi offsets = load(e->offsets + at), zeros = e->zeros ? load(e->zeros + at) : offsets;
+    for (size_t i = 0; i < m; i++, y += stride) {
+        vi s = sum_of(e, sums + i * COLUMNS, i, offsets, zeros);
         vf x = vi_bits(s);
-        if (e->factors) x = vf_float(s) * vf_load(e->factors + col + j);
-        if (e->bias) x += vf_load(e->bias + col + j);
-        if (n - j < VF)
-            vf_store_n(y + j, x, n - j);
-        else
-            vf_store(y + j, x);
+        if (e->factors) x = vf_float(s) * vf_load(e->factors + at);
+        if (e->bias) x += bias;
+        vf_store_n((float *)(void *)y, x, n < VF ? n : VF);
     }
 }
 
 void ONX_TIER(onx_qgemm_end)(const onx_qend *e, const int32_t *sums, size_t m, size_t col, size_t n,
                              char *y, size_t stride) {
     bool bytes = e->dtype == ONX_DTYPE_U8 || e->dtype == ONX_DTYPE_I8;
-    for (size_t i = 0; i < m; i++, sums += COLUMNS, y += stride)
-        if (bytes)
-            row_bytes(e, sums, i, col, n, (uint8_t *)y);
+    size_t size = bytes ? 1 : sizeof(float);
+    for (size_t j = 0; j < n; j += VF) {
+        uint8_t *to = (uint8_t *)y + j * size;
+        if (!bytes)
+            end_floats(e, sums + j, m, col + j, n - j, (char *)to, stride);
+        else if (n - j < VF)
+            end_bytes(e, sums + j, m, col + j, n - j, to, stride);
         else
-            row_floats(e, sums, i, col, n, (float *)(void *)y);
+            end_bytes(e, sums + j, m, col + j, VF, to, stride);
+    }
 }
 
 /* ── Depthwise ───────────────────────────────────────────────────────────────────────────────── */
@@ -135,12 +132,6 @@ static size_t depth_scratch(const onx_qdepth_row *r) {
     return (r->channels + VF) * sizeof(int32_t);
 }
 
-static inline vi get_bytes(const uint8_t *p, size_t n, int32_t flip) {
-    vb v = {0};
-    memcpy(&v, p, n < VF ? n : VF);
-    return __builtin_convertvector(v, vi) ^ flip;
-}
-
 /* VF channels from c on of the output whose window begins at column `first`. */
 static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
     size_t all = (r->channels + VF - 1) / VF * VF;
@@ -152,8 +143,7 @@ static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
             vi x = vi_set(r->zero);
             if (r->rows[ky] && at < r->iw) {
                 const uint8_t *p = r->rows[ky] + at * r->channels + c;
-                x = r->channels - c < VF ? get_bytes(p, r->channels - c, r->flip)
-                                         : get_bytes(p, VF, r->flip);
+                x = vi_load_bytes(p, r->channels - c) ^ r->flip;
             }
             sum += x * w;
         }
@@ -172,6 +162,40 @@ static void depth(const onx_qdepth_row *r) {
     }
 }
 
+/* ── Quantizing ──────────────────────────────────────────────────────────────────────────────── */
+
+static void range(const float *x, size_t n, float *lo, float *hi) {
+    vf least = vf_set(*lo), most = vf_set(*hi);
+    vi odd = least != least;
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) {
+        vf v = vf_load(x + i);
+        odd |= v != v;
+        least = vf_min(v, least);
+        most = vf_max(v, most);
+    }
+    *lo = -vf_largest(-least);
+    *hi = vf_largest(most);
+    for (; i < n; i++) {
+        float v;
+        memcpy(&v, x + i, sizeof v);
+        *lo = v < *lo || v != v ? v : *lo;
+        *hi = v > *hi || v != v ? v : *hi;
+    }
+    if (vf_any(odd)) *lo = *hi = (float)NAN;
+}
+
+static void quantize(const float *x, size_t n, const onx_dynamic *with, uint8_t *to) {
+    float zero = (float)with->zero;
+    for (size_t i = 0; i < n; i += VF) {
+        vf v = (n - i < VF ? vf_load_n(x + i, n - i) : vf_load(x + i)) / with->scale;
+        v = vf_min(vf_max(v, vf_set(-zero)), vf_set(255 - zero));
+        vi_store_bytes(to + i, vf_int(v) + (int32_t)with->zero, n - i);
+    }
+}
+
+const onx_dynamic_fns ONX_TIER(onx_dynamic) = {range, quantize};
+
 static size_t channel_at(size_t place) {
     return place;
 }
@@ -181,6 +205,7 @@ static bool depth_fits(int low, int high) {
 }
 
 const onx_qgemm ONX_TIER(onx_qgemm) = {
+    .dynamic = &ONX_TIER(onx_dynamic),
     .rows = ROWS,
     .columns = COLUMNS,
     .tile = tile,

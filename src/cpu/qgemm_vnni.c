@@ -12,27 +12,28 @@ static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, in
     __m512i acc[ROWS][2];
     const int8_t *w = t->panel;
     const __m512i flip = _mm512_set1_epi32((int)t->flip);
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < v; j++) acc[i][j] = _mm512_setzero_si512();
+#pragma GCC unroll 12
+    for (int i = 0; i < m; i++) acc[i][0] = acc[i][1] = _mm512_setzero_si512();
     for (size_t tap = 0; tap < t->taps; tap++) {
-        const uint8_t *rows[ROWS];
-        for (int i = 0; i < m; i++) rows[i] = t->rows[tap * t->m + (size_t)i];
+        const uint8_t *const *rows = t->rows + tap * t->m;
         for (size_t k = 0; k < t->k; k += 4, w += COLUMNS * 4) {
-            __m512i b[2];
-            for (int j = 0; j < v; j++) b[j] = _mm512_loadu_si512(w + j * 64);
+            __m512i b0 = _mm512_loadu_si512(w), b1 = _mm512_loadu_si512(w + 64);
 #pragma GCC unroll 12
             for (int i = 0; i < m; i++) {
                 int32_t four;
                 memcpy(&four, rows[i] + k, sizeof four);
                 __m512i a = _mm512_set1_epi32(four);
                 if (flips) a = _mm512_xor_si512(a, flip);
-                for (int j = 0; j < v; j++) acc[i][j] = _mm512_dpbusd_epi32(acc[i][j], a, b[j]);
+                acc[i][0] = _mm512_dpbusd_epi32(acc[i][0], a, b0);
+                if (v > 1) acc[i][1] = _mm512_dpbusd_epi32(acc[i][1], a, b1);
             }
         }
     }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < v; j++)
-            _mm512_storeu_si512(t->sums + i * COLUMNS + j * LANES, acc[i][j]);
+#pragma GCC unroll 12
+    for (int i = 0; i < m; i++) {
+        _mm512_storeu_si512(t->sums + i * COLUMNS, acc[i][0]);
+        if (v > 1) _mm512_storeu_si512(t->sums + i * COLUMNS + LANES, acc[i][1]);
+    }
 }
 
 #define TILE(m)                                                                                    \
@@ -110,8 +111,8 @@ static size_t depth_scratch(const onx_qdepth_row *r) {
 /* One column of a group of taps, 64 channels, from up to four rows. */
 static inline void interleave(const onx_qdepth_row *r, size_t ky, size_t at, size_t c,
                               __mmask64 some, uint8_t *to) {
-    __m512i x[GROUP], zero = _mm512_set1_epi8((char)r->zero),
-                      flip = _mm512_set1_epi8((char)r->flip);
+    __m512i x[GROUP], zero = _mm512_set1_epi8((char)r->zero);
+    __m512i flip = _mm512_set1_epi8((char)r->flip);
     for (size_t i = 0; i < GROUP; i++) {
         const uint8_t *row = ky + i < r->kh ? r->rows[ky + i] : NULL;
         x[i] = zero;
@@ -127,30 +128,54 @@ static inline void interleave(const onx_qdepth_row *r, size_t ky, size_t at, siz
     _mm512_store_si512(to + 192, _mm512_unpackhi_epi16(high, high2));
 }
 
-static inline __m512i finish(const onx_qend *e, __m512i sum, size_t at) {
-    __m512 x = _mm512_cvtepi32_ps(_mm512_add_epi32(sum, _mm512_loadu_si512(e->offsets + at)));
-    x = _mm512_mul_ps(x, _mm512_loadu_ps(e->factors + at));
+/* Sums of 16 places as bytes in lanes of 32 bits. */
+static inline __m512i finish(const onx_qend *e, __m512i sum, __m512i offsets, __m512 factors) {
+    __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_add_epi32(sum, offsets)), factors);
     x = _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(e->lo)), _mm512_set1_ps(e->hi));
     __m512i y = _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(e->zero));
     return _mm512_and_si512(y, _mm512_set1_epi32(255));
 }
 
-/* The output whose window begins at column `x`: 64 channels from c on. */
-static inline void depth_output(const onx_qdepth_row *r, const uint8_t *x, size_t c, __mmask64 some,
-                                uint8_t *y) {
-    size_t groups = groups_of(r->kh), step = groups * BLOCK * GROUP;
+/* All outputs of 64 channels from c on, from columns x; `known` taps stay in registers. */
+static inline __attribute__((always_inline)) void depth_outputs(const onx_qdepth_row *r,
+                                                                const uint8_t *x, size_t c,
+                                                                __mmask64 some, size_t known) {
+    const size_t groups = known ? 1 : groups_of(r->kh), taps = known ? known : r->kw * groups;
+    const size_t step = groups * BLOCK * GROUP, across = r->dilation * step, next = r->channels;
+    const size_t along = r->stride * step, n = r->n;
     const uint8_t *w = (const uint8_t *)r->weights + c / BLOCK * r->kw * step;
-    __m512i acc[VECTORS];
-    for (size_t v = 0; v < VECTORS; v++) acc[v] = _mm512_setzero_si512();
-    for (size_t kx = 0; kx < r->kw; kx++, x += r->dilation * step, w += step)
-        for (size_t g = 0; g < step; g += BLOCK * GROUP)
+    const onx_qend e = *r->end;
+    uint8_t *y = r->y + c;
+    __m512i held[3 * VECTORS], offsets[VECTORS];
+    __m512 factors[VECTORS];
+#pragma GCC unroll 4
+    for (size_t v = 0; v < VECTORS; v++) {
+        offsets[v] = _mm512_loadu_si512(e.offsets + c + v * LANES);
+        factors[v] = _mm512_loadu_ps(e.factors + c + v * LANES);
+#pragma GCC unroll 3
+        for (size_t t = 0; t < known; t++)
+            held[t * VECTORS + v] = _mm512_loadu_si512(w + (t * VECTORS + v) * 64);
+    }
+    for (size_t i = 0; i < n; i++, x += along, y += next) {
+        __m512i acc[VECTORS];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) acc[v] = _mm512_setzero_si512();
+#pragma GCC unroll 3
+        for (size_t t = 0; t < taps; t++) {
+            const uint8_t *column =
+                x + (known ? t * across : t / groups * across + t % groups * BLOCK * GROUP);
+#pragma GCC unroll 4
             for (size_t v = 0; v < VECTORS; v++)
-                acc[v] = _mm512_dpbusd_epi32(acc[v], _mm512_load_si512(x + g + v * 64),
-                                             _mm512_loadu_si512(w + g + v * 64));
-    for (size_t v = 0; v < VECTORS; v++) acc[v] = finish(r->end, acc[v], c + v * LANES);
-    __m512i all =
-        _mm512_packus_epi16(_mm512_packs_epi32(acc[0], acc[1]), _mm512_packs_epi32(acc[2], acc[3]));
-    _mm512_mask_storeu_epi8(y + c, some, all);
+                acc[v] = _mm512_dpbusd_epi32(
+                    acc[v], _mm512_load_si512(column + v * 64),
+                    known ? held[t * VECTORS + v] : _mm512_loadu_si512(w + (t * VECTORS + v) * 64));
+        }
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) acc[v] = finish(&e, acc[v], offsets[v], factors[v]);
+        __m512i all = _mm512_packus_epi16(_mm512_packs_epi32(acc[0], acc[1]),
+                                          _mm512_packs_epi32(acc[2], acc[3]));
+        _mm512_mask_storeu_epi8(y, some, all);
+    }
 }
 
 static void depth(const onx_qdepth_row *r) {
@@ -163,8 +188,10 @@ static void depth(const onx_qdepth_row *r) {
             for (size_t g = 0; g < groups; g++)
                 interleave(r, g * GROUP, (size_t)r->first + i, c, some,
                            x + i * step + g * BLOCK * GROUP);
-        for (size_t i = 0; i < r->n; i++)
-            depth_output(r, x + i * r->stride * step, c, some, r->y + i * r->channels);
+        if (r->kw == 3 && groups == 1)
+            depth_outputs(r, x, c, some, 3);
+        else
+            depth_outputs(r, x, c, some, 0);
     }
 }
 
@@ -173,6 +200,7 @@ static bool depth_fits(int low, int high) {
 }
 
 const onx_qgemm onx_qgemm_vnni = {
+    .dynamic = &onx_dynamic_avx512,
     .rows = ROWS,
     .columns = COLUMNS,
     .tile = tile,

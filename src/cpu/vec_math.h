@@ -74,7 +74,7 @@ static inline vf vf_log(vf x) {
 /* 1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their digits. */
 static inline vf vf_sigmoid(vf x) {
     vf e = vf_exp(-vf_abs(x));
-    return vf_select(x < 0.0f, e, vf_set(1.0f)) / (1.0f + e);
+    return vf_select(x < 0.0f, e, vf_set(1.0f)) * vf_reciprocal(1.0f + e);
 }
 
 /* tanh(a) = 1 - 2 / (exp(2a) + 1) of the magnitude a, and an odd polynomial near zero. */
@@ -83,7 +83,8 @@ static inline vf vf_tanh(vf x) {
     vf p =
         VF_POLY(square, -0.333332807f, 0.133314058f, -0.0537365153f, 0.0206281673f, -0.0056922962f);
     vf small = vf_fma(a * square, p, a);
-    vf large = 1.0f - 2.0f / (vf_exp(a + a) + 1.0f);
+    vf b = vf_min(vf_set(10.0f), a); /* where the result is 1 already */
+    vf large = 1.0f - 2.0f * vf_reciprocal(vf_exp(b + b) + 1.0f);
     return vf_copysign(vf_select(a < 0.625f, small, large), x);
 }
 

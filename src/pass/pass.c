@@ -108,7 +108,7 @@ onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) {
     return ONX_OK;
 }
 
-static onx_status refresh(onx_pass_ctx *ctx) {
+onx_status onx_pass_refresh(onx_pass_ctx *ctx) {
     onx_facts *facts;
     if (!ctx->facts) return ONX_OK;
     ONX_TRY(onx_facts_new(ctx->model, ctx->infer, &facts, ctx->diag));
@@ -133,7 +133,7 @@ static onx_status run_rounds(onx_pass_ctx *ctx, onx_level level) {
         size_t before = ctx->changes;
         ONX_TRY(run_round(ctx, level, round));
         if (ctx->changes == before) break;
-        ONX_TRY(refresh(ctx));
+        ONX_TRY(onx_pass_refresh(ctx));
     }
     return ONX_OK;
 }

@@ -81,6 +81,8 @@ onx_status onx_pass_check_names(const char *list, bool (*is_name)(onx_str name),
 bool onx_passes_has(onx_str name);
 /* One pass over all graphs of the model. */
 onx_status onx_pass_apply(onx_pass_ctx *ctx, const onx_pass *pass) ONX_MUST_CHECK;
+/* Facts anew, of the graph as it is now. */
+onx_status onx_pass_refresh(onx_pass_ctx *ctx) ONX_MUST_CHECK;
 
 /* ─ For passes ───────────────────────────────────────────────────────────────────────────────── */
 
@@ -104,6 +106,9 @@ const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
 bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */
 /* The same result from the same inputs, and no graphs inside. */
 bool onx_pass_pure(const onx_op *op, const onx_node *node);
+/* The operator "onx.internal::Name" for a pass to make: "Name" where the model's opset has that
+ * one, `since` a version of ai.onnx; else itself where there is a kernel for it; NULL: neither. */
+const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since);
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;

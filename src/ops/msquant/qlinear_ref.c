@@ -50,47 +50,55 @@ onx_status onx_qbinary_bind(onx_call *call) {
     return onx_bind_broadcast(&view, (onx_dtype)in[0]->dtype);
 }
 
-typedef struct binary {
-    coding a, b, c;
-    double by_a, by_b, by_both; /* what a, b and their product are multiplied with, then added */
-} binary;
-
 static onx_status binary_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const binary *j = user;
+    const onx_qbinary *j = user;
     const onx_operand *y = call->out[0], *a = call->in[0], *b = call->in[3];
-    onx_dtype dtype = (onx_dtype)y->dtype;
-    const onx_range range = onx_range_of(dtype);
     int64_t at = (int64_t)index * TASK, end = y->count - at < TASK ? y->count : at + TASK;
     uint8_t x[2][SPAN];
     (void)scratch;
     for (; at < end; at += SPAN) {
         size_t n = (size_t)(end - at < SPAN ? end - at : SPAN);
         uint8_t *to = (uint8_t *)y->data + at;
-        onx_wide_gather(y, a, 0, at, n, x[0]);
-        onx_wide_gather(y, b, 0, at, n, x[1]);
-        for (size_t i = 0; i < n; i++) {
-            double p = byte_value(dtype, x[0][i]) - j->a.zero;
-            double q = byte_value(dtype, x[1][i]) - j->b.zero;
-            double sum = p * j->by_a + q * j->by_b + p * q * j->by_both;
-            to[i] = (uint8_t)(int)onx_range_round(sum + j->c.zero, 0, &range);
-        }
+        const uint8_t *p = (const uint8_t *)a->data + at, *q = (const uint8_t *)b->data + at;
+        if (a->count != y->count) onx_wide_gather(y, a, 0, at, n, x[0]), p = x[0];
+        if (b->count != y->count) onx_wide_gather(y, b, 0, at, n, x[1]), q = x[1];
+        j->span(j, n, p, q, to);
     }
     return ONX_OK;
 }
 
-static onx_status run_binary(onx_call *call, bool product) {
-    binary j = {coding_of(call, 1), coding_of(call, 4), coding_of(call, 6), 0, 0, 0};
-    if (product)
-        j.by_both = (double)((float)j.a.scale * (float)j.b.scale / (float)j.c.scale);
-    else
-        j.by_a = j.a.scale / j.c.scale, j.by_b = j.b.scale / j.c.scale;
+/* Products and sums of floats, each rounded: the same bits from vectors. */
+static void binary_span(const onx_qbinary *j, size_t n, const uint8_t *a, const uint8_t *b,
+                        uint8_t *to) {
+    const onx_range range = {(double)j->lo, (double)j->lo + 255, false};
+    for (size_t i = 0; i < n; i++) {
+        float p = (float)((a[i] ^ j->flip) - j->flip - j->a_zero);
+        float q = (float)((b[i] ^ j->flip) - j->flip - j->b_zero);
+        float sum = j->product ? p * q * j->by_a : p * j->by_a + q * j->by_b;
+        to[i] = (uint8_t)(int)onx_range_round((double)sum, (double)j->c_zero, &range);
+    }
+}
+
+onx_status onx_qbinary_run(onx_call *call, bool product, onx_qspan_fn *span) {
+    coding a = coding_of(call, 1), b = coding_of(call, 4), c = coding_of(call, 6);
+    bool is_signed = call->out[0]->dtype == ONX_DTYPE_I8;
+    onx_qbinary j = {.span = span,
+                     .product = product,
+                     .a_zero = (int32_t)a.zero,
+                     .b_zero = (int32_t)b.zero,
+                     .c_zero = (int32_t)c.zero,
+                     .flip = is_signed ? 128 : 0,
+                     .lo = is_signed ? -128 : 0,
+                     .by_a = (float)a.scale / (float)c.scale,
+                     .by_b = (float)b.scale / (float)c.scale};
+    if (product) j.by_a = (float)a.scale * (float)b.scale / (float)c.scale;
     return onx_call_parallel(call, tasks_of(call->out[0]->count), binary_task, &j);
 }
 onx_status onx_qadd_run(onx_call *call) {
-    return run_binary(call, false);
+    return onx_qbinary_run(call, false, binary_span);
 }
 onx_status onx_qmul_run(onx_call *call) {
-    return run_binary(call, true);
+    return onx_qbinary_run(call, true, binary_span);
 }
 
 /* ── Tables ──────────────────────────────────────────────────────────────────────────────────── */

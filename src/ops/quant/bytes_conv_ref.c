@@ -41,11 +41,14 @@ static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_
 
 static onx_qplaces places_of(const onx_qstate *st, const onx_operand *w) {
     size_t oc = (size_t)(w->dims[0] / st->conv->groups), groups = (size_t)st->conv->groups;
-    if (!is_depthwise(st, w))
-        return (onx_qplaces){
-            groups, oc, (oc + st->tier->columns - 1) / st->tier->columns * st->tier->columns, NULL};
-    size_t block = st->tier->block;
-    return (onx_qplaces){1, groups, (groups + block - 1) / block * block, st->tier->channel_at};
+    size_t columns = st->tier->columns, block = st->tier->block;
+    if (is_depthwise(st, w))
+        return (onx_qplaces){.groups = 1,
+                             .n = groups,
+                             .places = (groups + block - 1) / block * block,
+                             .at = st->tier->channel_at};
+    return (onx_qplaces){
+        .groups = groups, .n = oc, .places = (oc + columns - 1) / columns * columns};
 }
 
 /* ── Packing ─────────────────────────────────────────────────────────────────────────────────── */
@@ -236,6 +239,7 @@ typedef struct job {
     onx_qweights w;     /* of any group */
     room room;
     uint8_t flip;
+    bool plain;                 /* rows are the pixels of x */
     size_t rows, tiles, blocks; /* all; blocks of TILES tiles */
     size_t panels, all_panels;  /* of a group; of all */
     size_t chunk;               /* panels of a task */
@@ -261,23 +265,25 @@ typedef struct window {
     size_t y0, x0; /* modulo 2^64: what lies before the image is large */
 } window;
 
-static window window_at(const job *j, size_t row, size_t group) {
-    const onx_images *m = j->m;
-    size_t pixel = row % m->out_pixels, channels = m->groups * m->ic;
-    return (window){j->x + row / m->out_pixels * m->in_pixels * channels + group * m->ic,
-                    pixel / m->out[1] * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
-                    pixel % m->out[1] * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
+/* Is all of it inside the image? */
+static bool is_inside(const onx_images *m, const window *w) {
+    size_t high = (size_t)(m->window.kernel[0] - 1) * (size_t)m->window.dilation[0];
+    size_t wide = (size_t)(m->window.kernel[1] - 1) * (size_t)m->window.dilation[1];
+    return w->y0 < m->in[0] && w->y0 + high < m->in[0] && w->x0 < m->in[1] &&
+           w->x0 + wide < m->in[1];
 }
 
 /* Pointers to the taps of a window, `step` apart. */
 static void point(const job *j, const window *w, const uint8_t **to, size_t step) {
     const onx_images *m = j->m;
     size_t channels = m->groups * m->ic, kh = (size_t)m->window.kernel[0];
+    size_t kw = (size_t)m->window.kernel[1], across = (size_t)m->window.dilation[1] * channels;
+    bool inside = is_inside(m, w);
     for (size_t ky = 0; ky < kh; ky++) {
         size_t iy = w->y0 + ky * (size_t)m->window.dilation[0], ix = w->x0;
-        for (int32_t kx = 0; kx < m->window.kernel[1]; kx++, to += step) {
-            bool inside = iy < m->in[0] && ix < m->in[1];
-            *to = inside ? w->x + (iy * m->in[1] + ix) * channels : j->pad;
+        const uint8_t *row = w->x + (iy * m->in[1] + ix) * channels;
+        for (size_t kx = 0; kx < kw; kx++, to += step, row += across) {
+            *to = inside || (iy < m->in[0] && ix < m->in[1]) ? row : j->pad;
             ix += (size_t)m->window.dilation[1];
         }
     }
@@ -328,12 +334,26 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .taps = taps,
                      .k = k,
                      .flip = j->flip * 0x01010101u};
+    const onx_images *m = j->m;
+    if (j->plain) {
+        for (size_t i = 0; i < t->m; i++)
+            rows[i] = j->x + ((first + i) * m->groups + group) * m->ic;
+        return;
+    }
+    size_t pixel = first % m->out_pixels, ox = pixel % m->out[1], oy = pixel / m->out[1];
+    const uint8_t *x = j->x + first / m->out_pixels * m->in_pixels * m->groups * m->ic;
     for (size_t i = 0; i < t->m; i++) {
-        window w = window_at(j, first + i, group);
+        window w = {x + group * m->ic, oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
+                    ox * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
         if (j->w.joined)
             copy_window(j, &w, copies + i * k), rows[i] = copies + i * k;
         else
             point(j, &w, rows + i, t->m);
+        if (++ox < m->out[1]) continue;
+        ox = 0;
+        if (++oy < m->out[0]) continue;
+        oy = 0;
+        x += m->in_pixels * m->groups * m->ic;
     }
 }
 
@@ -379,11 +399,18 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
     return ONX_OK;
 }
 
+/* Does each output see the pixel at its place, and only that? */
+static bool is_plain(const onx_images *m) {
+    return m->taps == 1 && m->window.stride[0] == 1 && m->window.stride[1] == 1 &&
+           !m->span[0].before && !m->span[1].before && m->in_pixels == m->out_pixels;
+}
+
 static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     const onx_qgemm *tier = j->st->tier;
     const onx_qplaces places = places_of(j->st, w);
     j->w = weights_of(j->st, w, 0);
     (void)room_of(tier, &j->w, &j->room);
+    j->plain = !j->w.joined && is_plain(j->m);
     j->panels = places.places / tier->columns;
     j->all_panels = j->panels * places.groups;
     j->rows = j->m->batch * j->m->out_pixels;

@@ -92,7 +92,7 @@ static bool is_single(const onx_operand *x) {
     return !x || x->rank == 0 || (x->rank == 1 && x->dims[0] == 1);
 }
 static bool is_list(const onx_operand *x, int64_t n) {
-    return is_single(x) || (x->constant && x->rank == 1 && x->dims[0] == n);
+    return is_single(x) || (x->rank == 1 && x->dims[0] == n);
 }
 static bool is_byte(const onx_operand *x) {
     return x->dtype == ONX_DTYPE_U8 || x->dtype == ONX_DTYPE_I8;
@@ -152,7 +152,8 @@ bool onx_qend_bytes(const onx_qplaces *places, size_t *bytes) {
 
 /* Which column stands there; false: none. */
 static bool column_at(const onx_qplaces *p, size_t place, size_t *column) {
-    *column = p->at ? p->at(place) : place / p->places * p->n + place % p->places;
+    size_t group = p->repeats ? 0 : place / p->places;
+    *column = p->at ? p->at(place) : group * p->n + place % p->places;
     return p->at ? *column < p->n : place % p->places < p->n;
 }
 

@@ -49,6 +49,7 @@ typedef struct onx_qdepth_row {
 } onx_qdepth_row;
 
 typedef struct onx_qgemm {
+    const onx_dynamic_fns *dynamic;
     size_t rows;    /* of a tile, at most ONX_QROWS */
     size_t columns; /* of a panel */
     void (*tile)(const onx_qtile *tile);
@@ -100,6 +101,7 @@ onx_status onx_bytes_fit(onx_call *call, int64_t n) ONX_MUST_CHECK;
 /* How columns lie in the lists of onx_qend: groups of n, each in `places`; or as `at` says. */
 typedef struct onx_qplaces {
     size_t groups, n, places;
+    bool repeats; /* parameters of all groups are the same */
     size_t (*at)(size_t place);
 } onx_qplaces;
 /* bind: bytes of the lists, to be added to *bytes; false: they cannot be counted. */
@@ -127,5 +129,14 @@ onx_status onx_bytes_conv_run(onx_call *call) ONX_MUST_CHECK;
 #define ONX_BYTES_CONV(init_)                                                                      \
     .packs = 1 << 3 | 1 << 5, .init = init_, .pack_bytes = onx_bytes_conv_pack_bytes,              \
     .pack = onx_bytes_conv_pack, .bind = onx_bytes_conv_bind, .run = onx_bytes_conv_run
+
+onx_status onx_bytes_matmul_init(onx_call *call, const onx_qgemm *tier) ONX_MUST_CHECK;
+size_t onx_bytes_matmul_pack_bytes(const onx_call *call);
+onx_status onx_bytes_matmul_pack(onx_call *call, void *out) ONX_MUST_CHECK;
+onx_status onx_bytes_matmul_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_bytes_matmul_run(onx_call *call) ONX_MUST_CHECK;
+#define ONX_BYTES_MATMUL(init_, b_)                                                                \
+    .packs = 1 << (b_), .init = init_, .pack_bytes = onx_bytes_matmul_pack_bytes,                  \
+    .pack = onx_bytes_matmul_pack, .bind = onx_bytes_matmul_bind, .run = onx_bytes_matmul_run
 
 #endif

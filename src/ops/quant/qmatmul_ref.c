@@ -182,7 +182,6 @@ static onx_status task_rows(void *user, onx_call *call, size_t index, void *scra
 static onx_status quantize_a(onx_call *call, job *j, double param[2], char **scratch) {
     onx_dynamic with;
     uint8_t *to = (uint8_t *)*scratch;
-    ONX_TRY(onx_dynamic_of(call, j->product.in.a, &with));
     ONX_TRY(onx_dynamic_quantize(call, j->product.in.a, &with, to));
     param[0] = (double)with.scale;
     param[1] = (double)with.zero;

@@ -1,30 +1,18 @@
 /* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes, and products of
  * bytes: vectors. The same bits as the plain kernels. */
 #include "cpu/qgemm.h"
-#include "cpu/vec.h"
+#include "cpu/vec_bytes.h"
 #include "ops/quant/qmaxpool_ref.h"
 #include "ops/quant/quant_ref.h"
 
 enum { TASK = 1 << 15 };
 
-/* As many bytes as there are floats in a vector. */
-typedef uint8_t vb __attribute__((vector_size(VF)));
-
-static vf load_bytes(const uint8_t *p, size_t n, int32_t flip) {
-    vb v = {0};
-    if (n >= VF)
-        memcpy(&v, p, sizeof v);
-    else
-        memcpy(&v, p, n);
-    return vf_float((__builtin_convertvector(v, vi) ^ flip) - flip);
+static inline vf load_bytes(const uint8_t *p, size_t n, int32_t flip) {
+    return vf_float((vi_load_bytes(p, n) ^ flip) - flip);
 }
 
-static void store_bytes(uint8_t *p, size_t n, vf x) {
-    vb v = __builtin_convertvector(vf_int(x), vb);
-    if (n >= VF)
-        memcpy(p, &v, sizeof v);
-    else
-        memcpy(p, &v, n);
+static inline void store_bytes(uint8_t *p, size_t n, vf x) {
+    vi_store_bytes(p, vf_int(x), n);
 }
 
 static vf load_floats(const float *p, size_t n) {
@@ -153,6 +141,13 @@ static onx_status run_max_pool(onx_call *call) {
     return onx_qmaxpool_run_with(call, larger);
 }
 
+static onx_status init_bytes_matmul(onx_call *call) {
+    return onx_bytes_matmul_init(call, &ONX_TIER(onx_qgemm));
+}
+static onx_status run_dynamic(onx_call *call) {
+    return onx_dynamic_run_with(call, &ONX_TIER(onx_dynamic));
+}
+
 #define BYTES (ONX_T(U8) | ONX_T(I8))
 #define FLOATS (ONX_T(F32) | ONX_T(F16) | ONX_T(BF16))
 #define MATMUL                                                                                     \
@@ -180,6 +175,22 @@ onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
      .init = init_dequantize,
      .bind = onx_quantize_bind,
      .run = run_dequantize},
+    {.op = "DynamicQuantizeLinear",
+     .first = 11,
+     .types = {ONX_T(F32)},
+     .name = "dynamic_quantize_f32",
+     .bind = onx_dynamic_bind,
+     .run = run_dynamic},
+    {.op = "MatMulInteger",
+     .first = 10,
+     .types = {BYTES, BYTES, BYTES, BYTES},
+     .name = "matmul_integer_bytes",
+     ONX_BYTES_MATMUL(init_bytes_matmul, 1)},
+    {.op = "QLinearMatMul",
+     .first = 10,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "qlinear_matmul_bytes",
+     ONX_BYTES_MATMUL(init_bytes_matmul, 3)},
     {.op = "MatMulInteger",
      .first = 10,
      .types = {BYTES, BYTES, BYTES, BYTES},

@@ -5,6 +5,10 @@ static onx_status init_conv(onx_call *call) {
     return onx_bytes_conv_init(call, &onx_qgemm_vnni);
 }
 
+static onx_status init_matmul(onx_call *call) {
+    return onx_bytes_matmul_init(call, &onx_qgemm_vnni);
+}
+
 #define BYTES (ONX_T(U8) | ONX_T(I8))
 
 extern onx_kernel_rows onx_kernels_quant_vnni;
@@ -15,5 +19,15 @@ onx_kernel_rows onx_kernels_quant_vnni = {
      .name = "q_conv_vnni",
      .domain = "onx.internal",
      ONX_BYTES_CONV(init_conv)},
+    {.op = "MatMulInteger",
+     .first = 10,
+     .types = {BYTES, BYTES, BYTES, BYTES},
+     .name = "matmul_integer_vnni",
+     ONX_BYTES_MATMUL(init_matmul, 1)},
+    {.op = "QLinearMatMul",
+     .first = 10,
+     .types = {BYTES, ONX_T(F32), BYTES, BYTES, ONX_T(F32)},
+     .name = "qlinear_matmul_vnni",
+     ONX_BYTES_MATMUL(init_matmul, 3)},
     {0},
 };

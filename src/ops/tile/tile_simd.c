@@ -118,6 +118,13 @@ static void copy_run(float *to, const onx_operand *operand, int64_t at, int64_t 
     }
 }
 
+/* Is it one vector, again and again: numbers for the channels of a block, over its pixels? */
+static bool repeats(const onx_tile_plan *plan, const onx_tile_view *view) {
+    size_t last = plan->rank - 1;
+    return plan->inner == VF && last > 0 && view->dtype == ONX_DTYPE_F32 &&
+           view->strides[last] == 1 && view->strides[last - 1] == 0;
+}
+
 /* Elements at … at+n-1 of the result, of an operand that is spread over it. */
 static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
                           const onx_operand *operand, int64_t at, size_t n, float *buffer) {
@@ -132,6 +139,9 @@ static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
         if (view->dtype == ONX_DTYPE_F32)
             return (onx_tile_arg){(const float *)operand->data + offset, VF};
     }
+    if (repeats(plan, view) && index[last] == 0 &&
+        (int64_t)n <= (plan->dims[last - 1] - index[last - 1]) * VF)
+        return (onx_tile_arg){(const float *)operand->data + offset, 0};
     for (size_t done = 0; done < n;) {
         size_t run = (size_t)(plan->inner - index[last]);
         if (run > n - done) run = n - done;
@@ -207,18 +217,22 @@ static void run_stretch(onx_tile_work *work, size_t n, void *out) {
     narrow(out, (onx_dtype)work->plan->dtype, result, n);
 }
 
-/* Where operands are spread over long rows, stretches end with the rows: then none needs a copy. */
+/* Where operands are spread over long rows, stretches end with the rows: then none needs a copy.
+ * The pixels of a block are such a row. */
+static int64_t row_of(const onx_tile_plan *plan) {
+    bool block = plan->inner == VF && plan->rank > 1;
+    int64_t row = block ? plan->inner * plan->dims[plan->rank - 2] : plan->inner;
+    return row >= ONX_TILE_SPAN / 4 ? row : 0;
+}
+
 void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const float *block,
                              void *out) {
     const onx_tile_plan *plan = work->plan;
-    bool by_rows = plan->inner >= ONX_TILE_SPAN / 4;
+    int64_t row = row_of(plan);
     size_t size = onx_dtype_bits((onx_dtype)plan->dtype) / 8;
     while (n) {
         size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
-        if (by_rows) {
-            int64_t left = plan->inner - at % plan->inner;
-            if ((int64_t)some > left) some = (size_t)left;
-        }
+        if (row && (int64_t)some > row - at % row) some = (size_t)(row - at % row);
         fetch_all(work, at, some, block);
         run_stretch(work, some, out);
         at += (int64_t)some;

@@ -1,0 +1,54 @@
+/* vec_bytes.h: as many bytes as a vector has lanes, as int32: what compilers make of
+ * __builtin_convertvector is slow. For *_simd.c and *_vnni.c files, after vec.h. */
+#ifndef ONX_VEC_BYTES_H
+#define ONX_VEC_BYTES_H
+
+#include "cpu/vec.h"
+
+typedef uint8_t vb __attribute__((vector_size(VF)));
+
+static inline vi vi_of_bytes(vb v) {
+#if defined(__AVX512F__)
+    return (vi)_mm512_cvtepu8_epi32((__m128i)v);
+#elif defined(__AVX2__)
+    return (vi)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)v));
+#else
+    return __builtin_convertvector(v, vi);
+#endif
+}
+
+/* The low byte of each lane. */
+static inline vb vi_to_bytes(vi v) {
+#if defined(__AVX512F__)
+    return (vb)_mm512_cvtepi32_epi8((__m512i)v);
+#else
+    return __builtin_convertvector(v, vb);
+#endif
+}
+
+/* The first n of VF, or all; the rest reads as 0. */
+static inline vi vi_load_bytes(const uint8_t *p, size_t n) {
+    vb v = {0};
+    if (n >= VF)
+        memcpy(&v, p, sizeof v);
+    else
+#if defined(__AVX512BW__)
+        v = (vb)_mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), p);
+#else
+        memcpy(&v, p, n);
+#endif
+    return vi_of_bytes(v);
+}
+static inline void vi_store_bytes(uint8_t *p, vi x, size_t n) {
+    vb v = vi_to_bytes(x);
+    if (n >= VF)
+        memcpy(p, &v, sizeof v);
+    else
+#if defined(__AVX512BW__)
+        _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), (__m128i)v);
+#else
+        memcpy(p, &v, n);
+#endif
+}
+
+#endif
