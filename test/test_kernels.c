@@ -53,6 +53,7 @@ static const struct {
     {"onx.internal", "MatMulTile", "test_matmul"},
     {"onx.internal", "QConv", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
+    {"onx.internal", "QTable", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
 };
 
