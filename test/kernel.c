@@ -23,6 +23,19 @@ const char *const *kernel_tiers(void) {
     return tiers;
 }
 
+const char *const *kernel_tiers_fast(void) {
+    static const char *all[16];
+    static const char *const fast[][2] = {{"bf16", "bf16+fast"}, {"amx", "amx+fast"}};
+    size_t n = 0;
+    for (const char *const *t = kernel_tiers(); *t; t++) {
+        all[n++] = *t;
+        for (size_t i = 0; i < ONX_COUNT(fast); i++)
+            if (strcmp(*t, fast[i][0]) == 0) all[n++] = fast[i][1];
+    }
+    all[n] = NULL;
+    return all;
+}
+
 onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data) {
     int64_t sizes[ONX_RANK_MAX];
     size_t rank = 0;

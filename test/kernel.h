@@ -25,6 +25,11 @@ typedef struct kernel_result {
 
 /* The tiers this machine has, best first, "ref" last; NULL ends the list. */
 const char *const *kernel_tiers(void);
+/* The same, and those that have rows for numerics FAST once more: "bf16+fast". */
+const char *const *kernel_tiers_fast(void);
+static inline bool kernel_is_fast(const char *tier) {
+    return strchr(tier, '+') != NULL;
+}
 /* An operand over the caller's memory: dims as "2,3" ("" is a scalar). */
 onx_operand kernel_operand(onx_dtype dtype, const char *dims, void *data);
 /* Compute a node given as ONNX text, "y, z = Op<axis=1>(a, b)", at opset `opset` (of ai.onnx;

@@ -303,8 +303,8 @@ static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const f
     return fit;
 }
 
-static bool run_winograd(const onx_conv_staged *run, const onx_conv *c,
-                         const onx_conv_args *a, bool backwards) {
+static bool run_winograd(const onx_conv_staged *run, const onx_conv *c, const onx_conv_args *a,
+                         bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
     for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, i);
@@ -610,9 +610,38 @@ static const struct blocked_case {
      false},
     {"y = Conv(x, w, b)", "y = onx.internal.ConvBlocked(x, w, b)", "2,23,9,7", "32,23,3,3", "32",
      true},
+    {"y = Conv(x, w, b)", "y = onx.internal.ConvBlocked(x, w, b)", "2,23,9,7", "37,23,3,3", "37",
+     false},
+    {"y = Conv<pads=[1,1,1,1]>(x, w, b)", "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)",
+     "2,23,14,13", "37,23,3,3", "37", false},
+    {"y = Conv(x, w, b)", "y = onx.internal.ConvBlocked(x, w, b)", "2,3,5,7", "2,3,1,1", "2",
+     false},
+    {"y = Conv<group=37>(x, w, b)", "y = onx.internal.ConvBlocked<group=37>(x, w, b)", "2,37,9,7",
+     "37,1,3,2", "37", false},
+    {"y = Conv<group=13, pads=[1,1,1,1]>(x, w, b)",
+     "y = onx.internal.ConvBlocked<group=13, pads=[1,1,1,1]>(x, w, b)", "2,52,5,5", "52,4,3,3",
+     "52", false},
+    {"y = Conv<group=4>(x, w, b)", "y = onx.internal.ConvBlocked<group=4>(x, w, b)", "1,32,5,5",
+     "64,8,2,3", "64", false},
     {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
      "y = onx.internal.MaxPoolBlocked<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)",
      "2,32,9,10", "", "", false},
+    {"y = MaxPool<kernel_shape=[3,3]>(x)", "y = onx.internal.MaxPoolBlocked<kernel_shape=[3,3]>(x)",
+     "2,19,9,10", "", "", false},
+    {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,19,7,7", "", "",
+     false},
+    {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,19,0,7", "", "",
+     false},
+#define RESIZE(attributes)                                                                         \
+    {                                                                                              \
+        "y = Resize<" attributes ", axes=[2,3]>(x, , s)",                                          \
+            "y = onx.internal.ResizeBlocked<" attributes ", axes=[2,3]>(x, , s)", "2,19,5,7", "",  \
+            "", false                                                                              \
+    }
+    RESIZE("mode=\"nearest\""),
+    RESIZE("mode=\"linear\", coordinate_transformation_mode=\"align_corners\""),
+    RESIZE("mode=\"linear\", antialias=1"),
+    RESIZE("mode=\"cubic\", exclude_outside=1"),
     {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], count_include_pad=1, "
      "pads=[1,0,1,1]>(x)",
      "y = onx.internal.AveragePoolBlocked<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], "
@@ -622,18 +651,34 @@ static const struct blocked_case {
      false},
 };
 
+/* Lanes past the last channel hold anything. */
+static void spoil_lanes(onx_operand *x) {
+    size_t b = x->layout, c = (size_t)x->dims[1], pixels = (size_t)(x->dims[2] * x->dims[3]);
+    size_t n = x->count ? x->bytes / sizeof(float) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (i / (b * pixels) % ((c + b - 1) / b) * b + i % b >= c)
+            ((float *)x->data)[i] = i % 3 ? NAN : INFINITY;
+}
+
 TEST(blocked_rows) {
     EACH_TIER(t) {
         for (size_t i = 0; i < ONX_COUNT(blocked_cases); i++) {
             const struct blocked_case *c = &blocked_cases[i];
             onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
-            size_t n = *c->w ? 3 : 1;
-            kernel_result want =
-                kernel_run("ref", 22, c->plain, n, (onx_operand *[]){&x, &w, &b}, 0);
+            float scales[2] = {1.7f, 0.6f};
+            onx_operand s = kernel_operand(ONX_DTYPE_F32, "2", scales);
+            bool resized = strstr(c->plain, "Resize");
+            size_t n = *c->w || resized ? 3 : 1;
+            kernel_result want = kernel_run(
+                "ref", 22, c->plain, n,
+                (onx_operand *[]){&x, resized ? NULL : &w, resized ? &s : &b}, resized ? 4 : 0);
             kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
                                           (onx_operand *[]){&x}, 0);
-            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], &w, &b};
-            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, 2), back = {0};
+            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], resized ? NULL : &w,
+                                 resized ? &s : &b};
+            if (ran(&to)) spoil_lanes(&to.out[0]);
+            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, resized ? 4 : 2);
+            kernel_result back = {0};
             bool blocked = got.out[0].layout != ONX_LAYOUT_PLAIN;
             if (ran(&want) && ran(&got) && blocked) {
                 CHECK_EQ(got.out[0].layout, t->block->block);
@@ -645,6 +690,56 @@ TEST(blocked_rows) {
             kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
             free(x.data), free(w.data), free(b.data);
         }
+    }
+}
+
+/* Channels put together, taken apart and in another order: from two images of 19 and 37. */
+TEST(channels) {
+    enum { N = 2, A = 19, B = 37, PIXELS = 5 * 7 };
+    static const struct {
+        int64_t first, step, n;
+    } cases[] = {{0, 1, A + B}, {0, 1, 16},   {16, 1, 3}, {A, 1, B},
+                 {5, 1, 40},    {55, -1, 56}, {1, 2, 28}, {3, 17, 4}};
+    EACH_TIER(t) {
+        onx_operand a = filled("2,19,5,7", 1), b = filled("2,37,5,7", 2);
+        kernel_result to[2] = {0};
+        for (int i = 0; i < 2; i++) {
+            to[i] = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                               (onx_operand *[]){i ? &b : &a}, 0);
+            REQUIRE(ran(&to[i]));
+            spoil_lanes(&to[i].out[0]);
+        }
+        for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+            char node[1000];
+            int at = snprintf(node, sizeof node, "y = onx.internal.Channels<sizes=[19,37], from=[");
+            for (int64_t k = 0; k < cases[i].n; k++)
+                at += snprintf(node + at, sizeof node - (size_t)at, "%s%d", k ? "," : "",
+                               (int)(cases[i].first + k * cases[i].step));
+            (void)snprintf(node + at, sizeof node - (size_t)at, "]>(a, b)");
+            kernel_result got = kernel_run(t->name, 22, node, 2,
+                                           (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);
+            REQUIRE(ran(&got));
+            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                            (onx_operand *[]){&got.out[0]}, 0);
+            REQUIRE(ran(&back));
+            size_t wrong = 0;
+            for (size_t k = 0; k < (size_t)back.out[0].count; k++) {
+                size_t image = k / PIXELS / (size_t)cases[i].n;
+                size_t c =
+                    (size_t)(cases[i].first + (int64_t)(k / PIXELS) % cases[i].n * cases[i].step);
+                const float *from = c < A ? (float *)a.data + (image * A + c) * PIXELS
+                                          : (float *)b.data + (image * B + c - A) * PIXELS;
+                wrong += ((float *)back.out[0].data)[k] != from[k % PIXELS];
+            }
+            CHECK_EQ(wrong, 0);
+            kernel_free(&got), kernel_free(&back);
+        }
+        kernel_result bad =
+            kernel_run(t->name, 22, "y = onx.internal.Channels<sizes=[19,37], from=[56]>(a, b)", 2,
+                       (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);
+        CHECK_EQ(bad.status, ONX_INVALID);
+        kernel_free(&bad), kernel_free(&to[0]), kernel_free(&to[1]);
+        free(a.data), free(b.data);
     }
 }
 
@@ -682,6 +777,7 @@ TEST(program) {
         {"pads=[1,1,1,1]", "1,3,14,13", "48,3,3,3", "48", true},
         {"pads=[1,1,1,1], group=32", "2,32,14,13", "32,1,3,3", "32", false},
         {"pads=[1,1,1,1]", "1,32,5,6", "23,32,3,3", "23", false},
+        {"pads=[2,2,2,2]", "2,23,0,4", "37,23,3,3", "37", false},
         {"pads=[2,2,2,2]", "2,32,0,4", "48,32,3,3", "48", false},
     };
     EACH_TIER(t) {
@@ -689,7 +785,7 @@ TEST(program) {
             char plain[200], with[200];
             onx_operand x = filled(cases[i].x, 1), w = filled(cases[i].w, 2);
             onx_operand b = filled(cases[i].b, 3), *in[] = {&x, &w, &b};
-            if (!cases[i].from_plain) x.layout = (uint8_t)t->block->block;
+            if (!cases[i].from_plain) REQUIRE(onx_operand_layout(&x, (unsigned)t->block->block));
             (void)snprintf(plain, sizeof plain, "y = onx.internal.ConvBlocked<%s>(x, w, b)",
                            cases[i].attributes);
             (void)snprintf(with, sizeof with,
@@ -826,5 +922,5 @@ TEST(backend) {
 
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
-                  E(blocked_rows) E(residual_and_clamp) E(program) E(blocked_not_finite)
+                  E(blocked_rows) E(channels) E(residual_and_clamp) E(program) E(blocked_not_finite)
                       E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))

@@ -5,7 +5,8 @@
 #include "rt/lower/lower.h"
 
 static onx_status run(onx_pass_ctx *ctx, const char *name) {
-    return strcmp(name, "all") == 0 ? onx_lower_run(ctx, ONX_LEVEL_ALL) : onx_lower_run_one(ctx, name);
+    return strcmp(name, "all") == 0 ? onx_lower_run(ctx, ONX_LEVEL_ALL)
+                                    : onx_lower_run_one(ctx, name);
 }
 
 static void check_file(const char *file, size_t least) {
@@ -20,6 +21,9 @@ TEST(tile) {
 TEST(affine) {
     check_file("affine.txt", 3);
 }
+TEST(transposed) {
+    check_file("transposed.txt", 4);
+}
 TEST(epilogue) {
     check_file("epilogue.txt", 6);
 }
@@ -31,6 +35,9 @@ TEST(attention) {
     check_file("attention.txt", 5);
 }
 
+TEST(rotary) {
+    check_file("rotary.txt", 3);
+}
 TEST(pairs) {
     check_file("pairs.txt", 4);
 }
@@ -46,4 +53,5 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(attention) E(pairs) E(quantized) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(rotary) E(pairs) E(quantized) E(transposed) E(affine) E(tile) E(epilogue)
+              E(blocked) E(unknown_rewrite))

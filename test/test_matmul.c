@@ -8,23 +8,7 @@
 
 #include <math.h>
 
-/* Those of the machine, and those of numerics FAST that have rows of their own. */
-static const char *const *tiers(void) {
-    static const char *all[16];
-    static const char *const fast[][2] = {{"bf16", "bf16+fast"}, {"amx", "amx+fast"}};
-    size_t n = 0;
-    for (const char *const *t = kernel_tiers(); *t; t++) {
-        all[n++] = *t;
-        for (size_t i = 0; i < 2; i++)
-            if (strcmp(*t, fast[i][0]) == 0) all[n++] = fast[i][1];
-    }
-    all[n] = NULL;
-    return all;
-}
-static bool is_fast(const char *tier) {
-    return strchr(tier, '+') != NULL;
-}
-#define EACH_TIER(t) for (const char *const *t = tiers(); *t; t++)
+#define EACH_TIER(t) for (const char *const *t = kernel_tiers_fast(); *t; t++)
 
 TEST(backend) {
     size_t failed = 0, ran = kernel_backend("matmul_", "", &failed);
@@ -69,7 +53,7 @@ static void compare_as(onx_dtype dtype, double tolerance, const char *node, cons
         kernel_result got = kernel_run(*t, 13, node, n, in, constant);
         double far = got.status == ONX_OK ? kernel_distance(&got.out[0], &want.out[0]) : HUGE_VAL;
         bool simd = strcmp(*t, "ref") != 0;
-        if (!CHECK(far <= (is_fast(*t) ? FAST_TOLERANCE : tolerance)))
+        if (!CHECK(far <= (kernel_is_fast(*t) ? FAST_TOLERANCE : tolerance)))
             fprintf(stderr, "    %s %s, %s, %s of %s on %s: %g %s\n", node, a, b, c ? c : "-",
                     onx_dtype_name(dtype), *t, far, got.diag.message);
         CHECK(got.status != ONX_OK || simd == (strchr(got.kernel->name, '_') != NULL));

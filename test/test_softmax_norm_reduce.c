@@ -2,6 +2,7 @@
  * kernels, at odd sizes and addresses, in place, empty; axes that are wrong. */
 #include "test.h"
 
+#include "kernel.h"
 #include "kernel_place.h"
 
 #include <math.h>
@@ -407,6 +408,34 @@ TEST(wrong_shapes) {
     }
 }
 
+/* The operators of ai.onnx, for models whose opset does not have them. */
+TEST(internal_norms) {
+    static const char *const nodes[][2] = {
+        {"y = LayerNormalization<epsilon = 0.01>(x, s, b)",
+         "y = onx.internal.LayerNormalization<epsilon = 0.01>(x, s, b)"},
+        {"y = RMSNormalization<epsilon = 0.01>(x, s)",
+         "y = onx.internal.RMSNormalization<epsilon = 0.01>(x, s)"},
+    };
+    float numbers[5 * 37], scale[37], bias[37];
+    kernel_fill(numbers, 5 * 37, 1, -2, 2);
+    kernel_fill(scale, 37, 2, -2, 2);
+    kernel_fill(bias, 37, 3, -2, 2);
+    onx_operand x = kernel_operand(ONX_DTYPE_F32, "5,37", numbers);
+    onx_operand s = kernel_operand(ONX_DTYPE_F32, "37", scale);
+    onx_operand b = kernel_operand(ONX_DTYPE_F32, "37", bias);
+    for (const char *const *t = kernel_tiers(); *t; t++)
+        for (size_t i = 0; i < 2; i++) {
+            kernel_result want =
+                kernel_run(*t, 23, nodes[i][0], 3 - i, (onx_operand *[]){&x, &s, &b}, 0);
+            kernel_result got =
+                kernel_run(*t, 13, nodes[i][1], 3 - i, (onx_operand *[]){&x, &s, &b}, 0);
+            CHECK(want.status == ONX_OK && got.status == ONX_OK);
+            CHECK(got.status == ONX_OK && kernel_distance(&got.out[0], &want.out[0]) == 0);
+            kernel_free(&got);
+            kernel_free(&want);
+        }
+}
+
 TEST_MAIN(E(backend) E(softmax) E(softmax_flat) E(softmax_range) E(normalization) E(reduction)
               E(reduction_of_floats) E(reduction_of_integers) E(where_the_extreme_is) E(in_place)
-                  E(wrong_shapes))
+                  E(wrong_shapes) E(internal_norms))

@@ -22,11 +22,11 @@ static const struct {
     const math_table *table;
 } tiers[] = {ONX_ISAS(TIER)};
 
-/* The tiers of this machine: from the best one on. */
+/* The tiers of this machine: from the best one on. One that is not listed stands before all. */
 static size_t first_tier(void) {
-    size_t i = 0;
-    while (strcmp(tiers[i].name, onx_cpu_best()) != 0) i++;
-    return i;
+    for (size_t i = 0; i < ONX_COUNT(tiers); i++)
+        if (strcmp(tiers[i].name, onx_cpu_best()) == 0) return i;
+    return 0;
 }
 
 static float of_bits(uint32_t bits) {

@@ -4,9 +4,8 @@
  *
  *     plain    [n][c][h][w]            blocked    [n][ceil(c/b)][h][w][b]
  *
- * Lanes past the last channel exist in memory; they are read as inputs (against weights of zero, so
- * they must be finite) and written as outputs (zeros, clamped). With groups, each group begins a
- * new block.
+ * Lanes past the last channel exist in memory; as inputs they may be anything and reach no other
+ * lane, as outputs they are written. With groups, each group begins a new block.
  *
  * Three algorithms share one interface: `direct` reads a blocked input, `plain` a plain one (the
  * first layer of a network, few channels), `depthwise` has one channel per group. The work is cut
@@ -81,19 +80,12 @@ typedef struct onx_conv_staged {
  *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
  *
  * (plus that of adding bias and residual) is certain; on data that are not made for it the error
- * stays below 8 * eps * S, about twice that of direct sums.
- *
- * Matrix tiles that multiply bfloat16 (`tiles`), with six products of parts for each product:
- *
- *     |y - exact| <= (6*ic*kh*kw + 4) * eps * (|bias| + |residual| + sum |x||w|)
- *
- * where nothing is smaller than 2^-126: that of sums of as many products. */
+ * stays below 8 * eps * S, about twice that of direct sums. */
 #define ONX_CONV_TIER(isa)                                                                         \
     extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
         onx_conv_depthwise_##isa;                                                                  \
     extern const onx_conv_staged onx_conv_winograd_##isa;
 #include "cpu/isa.def"
 ONX_ISAS(ONX_CONV_TIER)
-extern const onx_conv_staged onx_conv_tiles_amx;
 
 #endif

@@ -35,6 +35,7 @@
  *   vf_fma(a, b, c)             a*b + c, in one rounding where the instruction set has it
  *   vf_max(a, b), vf_min(a, b)  b where a is NaN or both are zero: as x86 does
  *   vf_sqrt(a), vf_round(a)     square root; nearest integer, ties to even
+ *   vf_reciprocal(a)            1 / a to 1 unit in the last place, 2^-100 <= a <= 2^100, or NaN
  *   vf_int(a)                   to vi, nearest, ties to even; vf_float(vi) back
  *   vf_select(m, a, b)          a where m is -1, b where it is 0
  *   vf_permute(a, index)        lane i is lane index[i] of a, 0 <= index[i] < VF

@@ -20,6 +20,9 @@ static inline vf vf_min(vf a, vf b) {
 static inline vf vf_sqrt(vf a) {
     return (vf)_mm256_sqrt_ps((__m256)a);
 }
+static inline vf vf_reciprocal(vf a) {
+    return 1.0f / a;
+}
 static inline vf vf_round(vf a) {
     return (vf)_mm256_round_ps((__m256)a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }

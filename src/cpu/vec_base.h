@@ -29,6 +29,9 @@ static inline vf vf_float(vi a) {
 }
 /* Adding and taking away 1.5 * 2^23 leaves the nearest integer, for |a| < 2^22; larger ones are
  * integers but for the fraction .5, which vf_int's users do not meet. */
+static inline vf vf_reciprocal(vf a) {
+    return 1.0f / a;
+}
 static inline vf vf_round(vf a) {
     vf big = 12582912.0f - (vf){0};
     vf magnitude = (vf)((vi)a & 0x7fffffff);

@@ -23,6 +23,9 @@ static inline vf vf_min(vf a, vf b) {
 static inline vf vf_sqrt(vf a) {
     return (vf)vsqrtq_f32((float32x4_t)a);
 }
+static inline vf vf_reciprocal(vf a) {
+    return 1.0f / a;
+}
 static inline vf vf_round(vf a) {
     return (vf)vrndnq_f32((float32x4_t)a);
 }

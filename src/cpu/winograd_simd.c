@@ -139,6 +139,13 @@ static size_t winograd_in_tasks(const onx_conv *c) {
     return ceil_div(c->ic, VF);
 }
 
+/* Is each sum of magnitudes small enough, of the first `lanes`? */
+static bool sums_fit(vf sum, size_t lanes) {
+    float all[VF];
+    vf_store(all, sum);
+    return !vf_any(~(vf_load_n(all, lanes) <= vf_set(LARGEST_X)));
+}
+
 /* One block of input channels. */
 static bool winograd_in(const onx_conv *c, const float *x, float *shared, size_t task) {
     sizes s = sizes_of(c);
@@ -153,15 +160,15 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, size_t
         float *out = shared + (task * s.tiles + t) * VF;
         for (size_t i = 0; i < POINTS; i++) vf_store(out + i * s.point, v[i]);
     }
-    return !vf_any(~(sum <= vf_set(LARGEST_X)));
+    return sums_fit(sum, smaller(VF, c->ic - task * VF));
 }
 
 /* ── Products ── */
 
 typedef struct tile {
-    const float *v; /* [blocks][v_step]: the tiles' vectors first */
-    const float *u; /* [blocks*b][wide*b] */
-    size_t blocks, v_step;
+    const float *v; /* [channels/b][v_step]: the tiles' vectors first */
+    const float *u; /* [channels][wide*b] */
+    size_t channels, v_step;
     float *m; /* [wide][m_step] */
     size_t m_step;
 } tile;
@@ -172,9 +179,9 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     UNROLL for (size_t p = 0; p < pixels; p++) {
         UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
     }
-    for (size_t k = 0; k < t->blocks; k++) {
-        const float *v = t->v + k * t->v_step;
-        for (size_t i = 0; i < VF; i++, u += wide * VF) {
+    for (size_t k = 0; k < t->channels; k += VF) {
+        const float *v = t->v + k / VF * t->v_step;
+        for (size_t i = 0; i < smaller(VF, t->channels - k); i++, u += wide * VF) {
             vf weight[WIDE];
             UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
             UNROLL for (size_t p = 0; p < pixels; p++) {
@@ -242,10 +249,10 @@ static size_t winograd_scratch(const onx_conv *c) {
 }
 
 /* All 36 products for tiles [first, first + n) of one pair. */
-static void multiply(const sizes *s, const float *shared, const float *u, size_t wide, size_t first,
-                     size_t n, float *m) {
+static void multiply(const onx_conv *c, const sizes *s, const float *shared, const float *u,
+                     size_t wide, size_t first, size_t n, float *m) {
     size_t groups = ceil_div(n, PIXELS);
-    tile t = {.blocks = s->ic_blocks, .v_step = s->tiles * VF, .m_step = CHUNK * VF};
+    tile t = {.channels = c->ic, .v_step = s->tiles * VF, .m_step = CHUNK * VF};
     for (size_t i = 0; i < POINTS; i++) {
         t.u = u + i * s->ic_blocks * VF * wide * VF;
         for (size_t g = 0; g < groups; g++) {
@@ -263,7 +270,7 @@ static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float 
     size_t block = task / s.chunks * WIDE, first = task % s.chunks * s.tiles / s.chunks;
     size_t n = (task % s.chunks + 1) * s.tiles / s.chunks - first, plane = c->oh * c->ow * VF;
     size_t wide = smaller(WIDE, ceil_div(c->oc, VF) - block);
-    multiply(&s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, wide, first, n, scratch);
+    multiply(c, &s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, wide, first, n, scratch);
     for (size_t j = 0; j < wide; j++) {
         size_t channel = (block + j) * VF, at = (block + j) * plane;
         vf bias = a->bias ? vf_load_n(a->bias + channel, smaller(VF, c->oc - channel)) : vf_zero();

@@ -106,6 +106,9 @@ const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
 bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */
 /* The same result from the same inputs, and no graphs inside. */
 bool onx_pass_pure(const onx_op *op, const onx_node *node);
+/* The operator "onx.internal::Name" for a pass to make: "Name" where the model's opset has that
+ * one, `since` a version of ai.onnx; else itself where there is a kernel for it; NULL: neither. */
+const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since);
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;

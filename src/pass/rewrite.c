@@ -136,6 +136,14 @@ onx_status onx_pass_copy_attrs(onx_pass_ctx *ctx, onx_node *to, const onx_node *
     return ONX_OK;
 }
 
+const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since) {
+    static const char domain[] = "onx.internal";
+    const char *name = internal + strlen(domain) + strlen("::");
+    if (onx_model_opset(ctx->model, "") >= since) return name;
+    bool has = ctx->has_kernel && ctx->has_kernel(ctx->user, name);
+    return has && onx_model_set_opset(ctx->model, domain, 1) == ONX_OK ? internal : NULL;
+}
+
 /* ─ Constants in place of nodes ──────────────────────────────────────────────────────────────── */
 
 bool onx_pass_afford(onx_pass_ctx *ctx, size_t bytes) {

@@ -48,8 +48,9 @@ typedef struct onx_kernel onx_kernel;
 typedef struct onx_object onx_object; /* rt/object.h */
 typedef struct onx_run onx_run;
 
-/* How the elements of a tensor lie in memory. Cb: [N][C/b][H][W][b]; the sizes in `dims` stay
- * N, C, H, W, and C is a multiple of b. */
+/* How the elements of a tensor lie in memory. Cb: [N][C/b][H][W][b], C/b rounded up; the sizes in
+ * `dims` stay N, C, H, W. Lanes past the last channel are memory of the tensor: they are written,
+ * with anything, and no other lane may depend on them. */
 typedef enum onx_layout {
     ONX_LAYOUT_PLAIN = 0,
     ONX_LAYOUT_C4 = 4,
@@ -61,7 +62,7 @@ typedef struct onx_operand {
     void *data;         /* in run never NULL; before: NULL when it is empty or not known */
     onx_object *object; /* of strings, sequences, maps, optionals; also what holds `data` */
     int64_t count;      /* product of dims */
-    size_t bytes;
+    size_t bytes;       /* in its layout: with lanes past the last channel */
     uint8_t kind;   /* onx_type_kind; a tensor but for objects */
     uint8_t dtype;  /* onx_dtype */
     uint8_t layout; /* onx_layout */
@@ -82,6 +83,7 @@ struct onx_call {
     void *state;          /* init: made with onx_call_state; then read only */
     uint64_t pack_format; /* init: tells apart forms that this kernel packs the same tensor into */
     const void *packed;   /* run: what `pack` made; NULL: inputs are not constant */
+    bool pack_late;       /* bind may set: what pack_bytes left as it was is wanted packed now */
     void *plan;           /* bind finds zeros and writes, run reads: `plan_bytes` of it */
     size_t plan_bytes;    /* init may set it, if the row's number is not enough */
     size_t scratch_bytes; /* bind sets: memory for this step, shared by its tasks */
@@ -171,12 +173,16 @@ onx_status onx_call_fail(const onx_call *call, onx_status status, const char *fm
     ONX_PRINTF(3, 4);
 
 /* bind: the shape of output `index` (nothing happens when nobody wants it). INVALID when a size is
- * negative or the product overflows. Layout is plain, unless set in out[index]->layout after. */
+ * negative or the product overflows. Layout is plain, unless onx_call_layout follows. */
 onx_status onx_call_shape(onx_call *call, size_t index, onx_dtype dtype, size_t rank,
                           const int64_t *dims) ONX_MUST_CHECK;
 /* The same for an operand; false when a size is negative or the product overflows. */
 bool onx_operand_shape(onx_operand *operand, onx_dtype dtype, size_t rank, const int64_t *dims)
     ONX_MUST_CHECK;
+/* bind: output `index`, which has its shape, is in this layout; LIMIT when it gets too large. */
+onx_status onx_call_layout(onx_call *call, size_t index, unsigned layout) ONX_MUST_CHECK;
+/* The same for an operand; false when it gets too large, or has no channels. */
+bool onx_operand_layout(onx_operand *operand, unsigned layout) ONX_MUST_CHECK;
 /* bind: output 0 has type and shape (and layout) of input 0. */
 onx_status onx_bind_same(onx_call *call) ONX_MUST_CHECK;
 /* bind: output 0 has the shape that all inputs broadcast to, and this type. */

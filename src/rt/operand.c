@@ -39,6 +39,21 @@ onx_status onx_call_shape(onx_call *call, size_t index, onx_dtype dtype, size_t 
     return onx_call_fail(call, ONX_LIMIT, "output %zu is too large for this machine", index);
 }
 
+bool onx_operand_layout(onx_operand *operand, unsigned layout) {
+    int64_t block = layout, channels = operand->rank > 1 ? operand->dims[1] : 0, count;
+    operand->layout = (uint8_t)layout;
+    if (layout == ONX_LAYOUT_PLAIN || !operand->count) return true;
+    if (!channels || !onx_add_i64(channels, block - 1, &count)) return false;
+    return onx_mul_i64(operand->count / channels, count / block * block, &count) &&
+           onx_dtype_bytes((onx_dtype)operand->dtype, (uint64_t)count, &operand->bytes);
+}
+
+onx_status onx_call_layout(onx_call *call, size_t index, unsigned layout) {
+    onx_operand *out = index < call->n_out ? call->out[index] : NULL;
+    if (!out || onx_operand_layout(out, layout)) return ONX_OK;
+    return onx_call_fail(call, ONX_LIMIT, "output %zu is too large for this machine", index);
+}
+
 static _Alignas(ONX_ALIGN) const char nothing[ONX_ALIGN];
 
 static void point(onx_operand *operand) {
@@ -59,17 +74,16 @@ void onx_call_unpoint(onx_call *call) {
 
 onx_status onx_bind_same(onx_call *call) {
     const onx_operand *in = call->in[0];
-    uint8_t layout = in->layout;
+    unsigned layout = in->layout;
     ONX_TRY(onx_call_shape(call, 0, (onx_dtype)in->dtype, in->rank, in->dims));
-    if (call->n_out && call->out[0]) call->out[0]->layout = layout;
-    return ONX_OK;
+    return onx_call_layout(call, 0, layout);
 }
 
 /* Inputs in a blocked layout are of one shape: the lowering sees to that. */
 onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) {
     size_t rank = 0;
     int64_t dims[ONX_RANK_MAX];
-    uint8_t layout = ONX_LAYOUT_PLAIN;
+    unsigned layout = ONX_LAYOUT_PLAIN;
     for (size_t i = 0; i < call->n_in; i++)
         if (call->in[i] && call->in[i]->rank > rank) rank = call->in[i]->rank;
     for (size_t i = 0; i < rank; i++) dims[i] = 1;
@@ -89,8 +103,7 @@ onx_status onx_bind_broadcast(onx_call *call, onx_dtype dtype) {
         }
     }
     ONX_TRY(onx_call_shape(call, 0, dtype, rank, dims));
-    if (call->n_out && call->out[0]) call->out[0]->layout = layout;
-    return ONX_OK;
+    return onx_call_layout(call, 0, layout);
 }
 
 void onx_operand_get(const onx_operand *operand, size_t at, size_t n, double *to) {

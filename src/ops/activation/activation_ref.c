@@ -92,8 +92,7 @@ static onx_status init(onx_call *call) {
 #define ROW(op_, types_, name_, overwrite_)                                                        \
     {                                                                                              \
         .op = op_, .first = 1, .types = {types_, types_, types_}, .name = name_,                   \
-        .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_, .init = init, .bind = onx_wide_bind, \
-        .run = onx_wide_run                                                                        \
+        .overwrite = overwrite_, .init = init, .bind = onx_wide_bind, .run = onx_wide_run          \
     }
 #define FLOATS(op, name) ROW(op, ONX_T_FLOATS, name, 1)
 #define EIGHT_BITS (ONX_T(F8E4M3FN) | ONX_T(F8E4M3FNUZ) | ONX_T(F8E5M2) | ONX_T(F8E5M2FNUZ))

@@ -16,7 +16,8 @@
  * scores first, once for all heads and batches that share them. */
 #include "cpu/turn.h"
 #include "cpu/vec_math.h"
-#include "ops/attention/fused_ref.h"
+#include "ops/attention/fused_simd.h"
+#include "ops/attention/rotate_ref.h"
 
 #define ROWS_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #if defined(__AVX512F__) || defined(__ARM_NEON)
@@ -34,6 +35,7 @@ enum {
     GROUP = 3,               /* rows of a product that share a pointer */
     TASK_PRODUCTS = 1 << 20, /* of numbers; small units go together into one task */
     COLUMNS = 8,             /* vectors of columns at once, of one row alone */
+    OTHER_ROWS = 16,         /* below, packing K and V for another tier costs too much */
 };
 
 #if defined(__clang__)
@@ -42,21 +44,15 @@ enum {
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-typedef struct simd_plan {
-    onx_fused_plan p;
-    size_t bias_at[ONX_ATTEND_BIASES];    /* in the shared scratch, in floats */
-    size_t bias_lanes[ONX_ATTEND_BIASES]; /* of a key: 1, or all rows in whole units */
-    int64_t blocks;                       /* units of a head */
-    size_t units;                         /* of a task */
-} simd_plan;
-
 typedef struct job {
-    const simd_plan *plan;
+    const onx_attend_plan *plan;
     const onx_fused_state *state;
     const float *q, *k, *v;
     float *y;
     onx_fused_bias bias[ONX_ATTEND_BIASES];
     float *turned[ONX_ATTEND_BIASES]; /* [batch][head][key][lanes] */
+    const onx_attend_other *other;    /* NULL: the products are those of this file */
+    const void *shared;               /* of the other */
 } job;
 
 static size_t least(size_t a, size_t b) {
@@ -273,27 +269,25 @@ static void finish(const job *j, float *turned, const running *r, size_t rows, i
                 memcpy(y + k * row + i * col, turned + i * LANES + k, sizeof *y);
 }
 
-static void run_unit(const job *j, int64_t b, int64_t h, int64_t first, float *scratch) {
-    const onx_fused_plan *p = &j->plan->p;
-    size_t rows = least(LANES, (size_t)(p->rows - first));
-    int nv = rows > VF ? NV : 1;
-    float *q = scratch, *y = q + p->head * LANES, *s = y + p->v_head * LANES;
-    running r = {0};
-    for (int v = 0; v < nv; v++) r.max[v] = vf_set(-INFINITY);
-    size_t at = onx_strides_head(&p->q, b, h) + onx_strides_at(&p->q, ONX_VIEW_ROW, first);
-    pack_q(j, j->q + at, rows, (size_t)nv * VF, q);
-    product scores = {.depth = (size_t)p->head, .b = q, .c = s};
+/* Scores of a block of keys, changed by the biases; `seen` by the first row. */
+static void change_scores(const job *j, const onx_attend_unit *u, int64_t first, int64_t key,
+                          size_t n, int64_t seen, int nv) {
+    block at_key = bias_of(j, u->batch, u->head, key, first);
+    add_biases(&at_key, u->s, n, nv);
+    if (key + (int64_t)n > seen) hide(u->s, n, seen - key, nv);
+}
+
+static void run_keys(const job *j, const onx_attend_unit *u, int64_t first, int64_t end,
+                     int64_t seen, int nv, running *r) {
+    const onx_fused_plan *p = u->p;
+    product scores = {.depth = (size_t)p->head, .b = u->q, .c = u->s};
     scores.row = p->k.dims[ONX_VIEW_ROW].fast;
     scores.col = p->k.dims[ONX_VIEW_COL].fast;
-    product values = {.rows = (size_t)p->v_head, .b = s, .c = y};
+    product values = {.rows = (size_t)p->v_head, .b = u->s, .c = u->y, .add = true};
     values.row = p->v.dims[ONX_VIEW_COL].fast;
     values.col = p->v.dims[ONX_VIEW_ROW].fast;
-    const float *k = j->k + onx_strides_head(&p->k, b, h);
-    const float *v = j->v + onx_strides_head(&p->v, b, h);
-    int64_t past = j->state->causal == 2 ? p->keys - p->rows : 0;
-    int64_t seen = j->state->causal ? first + 1 + past : p->keys; /* of the first row */
-    int64_t end = onx_fused_seen(p, j->state, first + (int64_t)rows - 1);
-    memset(y, 0, (size_t)p->v_head * LANES * sizeof *y);
+    const float *k = j->k + onx_strides_head(&p->k, u->batch, u->head);
+    const float *v = j->v + onx_strides_head(&p->v, u->batch, u->head);
     for (int64_t key = 0; key < end; key += KEYS) {
         size_t n = least(KEYS, (size_t)(end - key));
         vf factor[NV];
@@ -301,17 +295,47 @@ static void run_unit(const job *j, int64_t b, int64_t h, int64_t first, float *s
         scores.a = k + (size_t)key * scores.row;
         values.a = v + (size_t)key * values.col;
         multiply(scores, nv);
-        block at_key = bias_of(j, b, h, key, first);
-        add_biases(&at_key, s, n, nv);
-        if (key + (int64_t)n > seen) hide(s, n, seen - key, nv);
+        change_scores(j, u, first, key, n, seen, nv);
         if (nv == NV)
-            advance(s, n, NV, &r, factor);
+            advance(u->s, n, NV, r, factor);
         else
-            advance(s, n, 1, &r, factor);
-        shrink(y, (size_t)p->v_head, nv, factor);
-        values.add = true;
+            advance(u->s, n, 1, r, factor);
+        shrink(u->y, (size_t)p->v_head, nv, factor);
         multiply(values, nv);
     }
+}
+
+static void run_keys_other(const job *j, const onx_attend_unit *u, int64_t first, int64_t end,
+                           int64_t seen) {
+    j->other->begin(u);
+    for (int64_t key = 0; key < end; key += KEYS) {
+        size_t n = least(KEYS, (size_t)(end - key));
+        j->other->scores(u, key, n);
+        change_scores(j, u, first, key, n, seen, NV);
+        j->other->values(u, key, n);
+    }
+    j->other->end();
+}
+
+static void run_unit(const job *j, int64_t b, int64_t h, int64_t first, float *scratch) {
+    const onx_fused_plan *p = &j->plan->p;
+    size_t rows = least(LANES, (size_t)(p->rows - first));
+    int nv = rows > VF || j->other ? NV : 1;
+    float *q = scratch, *y = q + p->head * LANES, *s = y + p->v_head * LANES;
+    running r = {0};
+    for (int v = 0; v < NV; v++) r.max[v] = vf_set(-INFINITY);
+    size_t at = onx_strides_head(&p->q, b, h) + onx_strides_at(&p->q, ONX_VIEW_ROW, first);
+    pack_q(j, j->q + at, rows, (size_t)nv * VF, q);
+    int64_t past = j->state->causal == 2 ? p->keys - p->rows : 0;
+    int64_t seen = j->state->causal ? first + 1 + past : p->keys; /* of the first row */
+    int64_t end = onx_fused_seen(p, j->state, first + (int64_t)rows - 1);
+    memset(y, 0, (size_t)p->v_head * LANES * sizeof *y);
+    onx_attend_unit u = {p, b, h, q, s, y, (float *)r.sum, (float *)r.max, j->shared, NULL};
+    u.own = (char *)scratch + j->plan->other_each;
+    if (j->other)
+        run_keys_other(j, &u, first, end, seen);
+    else
+        run_keys(j, &u, first, end, seen, nv, &r);
     at = onx_strides_head(&p->y, b, h) + onx_strides_at(&p->y, ONX_VIEW_ROW, first);
     finish(j, y, &r, rows, nv, j->y + at);
 }
@@ -458,7 +482,7 @@ static onx_status turn_task(void *user, onx_call *call, size_t index, void *scra
 }
 
 static onx_status turn_biases(onx_call *call, job *j) {
-    const simd_plan *plan = call->plan;
+    const onx_attend_plan *plan = call->plan;
     for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
         if (!j->bias[i].operand) continue;
         turning t = {j, i};
@@ -470,9 +494,9 @@ static onx_status turn_biases(onx_call *call, job *j) {
     return ONX_OK;
 }
 
-/* ─ The row ──────────────────────────────────────────────────────────────────────────────────── */
+/* ─ The rows ─────────────────────────────────────────────────────────────────────────────────── */
 
-static bool place_bias(onx_call *call, simd_plan *plan, size_t i) {
+static bool place_bias(onx_call *call, onx_attend_plan *plan, size_t i) {
     const onx_fused_bias *bias = &plan->p.bias[i];
     size_t floats, end;
     plan->bias_lanes[i] = bias->n[2] > 1 ? (size_t)plan->blocks * LANES : 1;
@@ -484,8 +508,21 @@ static bool place_bias(onx_call *call, simd_plan *plan, size_t i) {
     return onx_add_size(call->scratch_bytes, end, &call->scratch_bytes);
 }
 
-static onx_status bind(onx_call *call) {
-    simd_plan *plan = call->plan;
+/* What the other tier needs, after what is taken already. */
+static bool place_other(onx_call *call, onx_attend_plan *plan, const onx_attend_other *other) {
+    size_t shared, each;
+    if (!onx_add_size(call->scratch_bytes, ONX_ALIGN, &plan->other_at) ||
+        !onx_add_size(call->scratch_each, ONX_ALIGN, &plan->other_each))
+        return false;
+    plan->other_at -= plan->other_at % ONX_ALIGN;
+    plan->other_each -= plan->other_each % ONX_ALIGN;
+    return other->bind(&plan->p, &shared, &each) &&
+           onx_add_size(plan->other_at, shared, &call->scratch_bytes) &&
+           onx_add_size(plan->other_each, each, &call->scratch_each);
+}
+
+onx_status ONX_TIER(onx_attend_bind)(onx_call *call, const onx_attend_other *other) {
+    onx_attend_plan *plan = call->plan;
     ONX_TRY(onx_fused_bind(call));
     const onx_fused_plan *p = &plan->p;
     size_t width, bytes;
@@ -501,6 +538,8 @@ static onx_status bind(onx_call *call) {
     double products = (double)(p->head + p->v_head) * (double)p->keys *
                       (p->rows == 1 ? 1 : (double)least(LANES, (size_t)p->rows));
     plan->units = 1 + (size_t)(TASK_PRODUCTS / (products + 1));
+    if (other && p->rows >= OTHER_ROWS && !place_other(call, plan, other))
+        return onx_fail_nomem(call->diag);
     return ONX_OK;
 }
 
@@ -522,8 +561,8 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     return ONX_OK;
 }
 
-static onx_status run(onx_call *call) {
-    const simd_plan *plan = call->plan;
+onx_status ONX_TIER(onx_attend_run)(onx_call *call, const onx_attend_other *other) {
+    const onx_attend_plan *plan = call->plan;
     const onx_fused_plan *p = &plan->p;
     onx_operand *y = call->out[0];
     if (!y->count) return ONX_OK;
@@ -537,20 +576,43 @@ static onx_status run(onx_call *call) {
     j.v = call->in[2]->data;
     onx_fused_biases(call, j.bias);
     ONX_TRY(turn_biases(call, &j));
+    if (other && p->rows >= OTHER_ROWS) {
+        char *shared = (char *)call->scratch + plan->other_at;
+        ONX_TRY(other->pack(call, p, shared));
+        j.other = other;
+        j.shared = shared;
+    }
     size_t units = (size_t)(p->batch * p->heads * plan->blocks);
     return onx_call_parallel(call, (units - 1) / plan->units + 1, task, &j);
 }
 
+static onx_status bind(onx_call *call) {
+    return ONX_TIER(onx_attend_bind)(call, NULL);
+}
+static onx_status run(onx_call *call) {
+    return ONX_TIER(onx_attend_run)(call, NULL);
+}
+
+extern onx_status ONX_TIER(onx_rotate_vectors)(onx_call *call); /* rotate_simd.c */
 extern onx_kernel_rows ONX_TIER(onx_kernels_attention);
 onx_kernel_rows ONX_TIER(onx_kernels_attention) = {
     {.op = "Attend",
      .first = 1,
      .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T(F32) | ONX_T(BOOL)},
      .name = "attend_f32",
-     .plan_bytes = sizeof(simd_plan),
+     .plan_bytes = sizeof(onx_attend_plan),
      .domain = "onx.internal",
      .init = onx_fused_init,
      .bind = bind,
      .run = run},
+    {.op = "Rotate",
+     .first = 1,
+     .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32)},
+     .name = "rotate_f32",
+     .plan_bytes = sizeof(onx_rotate_plan),
+     .domain = "onx.internal",
+     .init = onx_rotate_init,
+     .bind = onx_rotate_bind,
+     .run = ONX_TIER(onx_rotate_vectors)},
     {0},
 };

@@ -198,6 +198,17 @@ static onx_status infer_tile(onx_infer *in) {
     return onx_infer_expanded_elems(in);
 }
 
+/* Sizes as those of X0, but for the channels, of which there are as many as `from` lists. */
+static onx_status infer_channels(onx_infer *in) {
+    const onx_fact *x = onx_infer_in(in, 0);
+    size_t n = 0;
+    (void)onx_op_ints(onx_infer_node(in), "from", &n);
+    if (!x->ranked || x->rank != 4) return onx_infer_unranked(in, 0, x->dtype);
+    const onx_sym *dims[4] = {x->dims[0], onx_sym_int(onx_infer_syms(in), (int64_t)n), x->dims[2],
+                              x->dims[3]};
+    return onx_infer_tensor(in, 0, x->dtype, 4, dims);
+}
+
 #define CONCAT_4 "(inputs*:T) -> (concat_result:T) {axis:int} "
 #define SPLIT_2 "(input:T) -> (outputs*:T) {axis:int=0, split?:ints} "
 #define EXPAND_8 "(input:T, shape:int64) -> (output:T) "
@@ -223,5 +234,7 @@ onx_op_rows onx_ops_concat = {
     {"Tile", 1, "(input:T, tiles:T, axis:T) -> (output:T) [T:f0, T1:int64]", .infer = infer_tile},
     {"Tile", 6, TILE_6 "[T:all1, T1:int64]", .infer = infer_tile},
     {"Tile", 13, TILE_6 "[T:all13, T1:int64]", .infer = infer_tile},
+    {"Channels", 1, "(X*:float) -> (Y:float) {sizes:ints, from:ints}", .infer = infer_channels,
+     .domain = "onx.internal"},
     {0},
 };

@@ -12,12 +12,10 @@ static onx_status concat_init(onx_call *call) {
     return ONX_OK;
 }
 
-/* Is input `index` like the first one, but for the size along the axis? Blocks of channels stay
- * whole along the axis of channels. */
+/* Is input `index` like the first one, but for the size along the axis? */
 static bool fits(const onx_call *call, size_t index, size_t axis) {
     const onx_operand *first = call->in[0], *in = call->in[index];
-    bool same = in && in->dtype == first->dtype && in->rank == first->rank &&
-                in->layout == first->layout && (!in->layout || axis == 1);
+    bool same = in && in->dtype == first->dtype && in->rank == first->rank;
     for (size_t i = 0; same && i < in->rank; i++) same = i == axis || in->dims[i] == first->dims[i];
     return same;
 }
@@ -31,16 +29,14 @@ static onx_status concat_bind(onx_call *call) {
     dims[axis] = 0;
     for (size_t i = 0; i < call->n_in; i++) {
         if (!fits(call, i, axis))
-            return onx_call_fail(
-                call, ONX_INVALID,
-                "input %zu differs from the first in type, layout, rank, or a size "
-                "that is not along axis %zu",
-                i, axis);
+            return onx_call_fail(call, ONX_INVALID,
+                                 "input %zu differs from the first in type, rank, or a size "
+                                 "that is not along axis %zu",
+                                 i, axis);
         if (!onx_add_i64(dims[axis], call->in[i]->dims[axis], &dims[axis]))
             return onx_call_fail(call, ONX_INVALID, "the sizes along the axis overflow");
     }
     ONX_TRY(onx_call_shape(call, 0, (onx_dtype)first->dtype, first->rank, dims));
-    if (call->out[0]) call->out[0]->layout = first->layout;
     return onx_move_bind(call);
 }
 
@@ -270,7 +266,7 @@ onx_kernel_rows onx_kernels_concat_ref = {
     {.op = "Concat",
      .first = 1,
      .name = "concat",
-     .flags = ONX_KERNEL_OBJECTS | ONX_KERNEL_LAYOUTS,
+     .flags = ONX_KERNEL_OBJECTS,
      .init = concat_init,
      .bind = concat_bind,
      .run = concat_run},

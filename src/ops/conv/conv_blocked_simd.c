@@ -1,8 +1,7 @@
-/* conv_blocked_simd.c: ConvBlocked: a Conv whose input or output, or both, are in blocks: that
- * whose channels are not whole blocks is plain. It has a residual (of a blocked output), a clamp
- * and an elementwise program in the same step, and uses Winograd's algorithm, or another in two
- * steps, where that is faster.
- * ToBlocked and FromBlocked change the layout. */
+/* conv_blocked_simd.c: ConvBlocked: a Conv whose output is in blocks, from an input that is, too, or
+ * plain. It has a residual, a clamp and an elementwise program in the same step, and uses Winograd's
+ * algorithm, or another in two steps, where that is faster. ToBlocked and FromBlocked change the
+ * layout. */
 #include "ops/conv/conv_plan_simd.h"
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)
@@ -27,18 +26,31 @@ static onx_status init_program(onx_call *call) {
     return onx_tile_new(call, &program, &s->tile);
 }
 
+/* Groups begin with blocks: narrow ones are merged until they do. False: they cannot be. */
+static bool merge_groups(const onx_call *call, onx_conv *c) {
+    onx_conv_state *s = call->state;
+    size_t m = 1;
+    if (c->groups == 1 || onx_conv_is_depthwise(c)) return true;
+    while (m < VF && (m * c->ic % VF || m * c->oc % VF)) m *= 2;
+    if (m * c->ic % VF || m * c->oc % VF || c->groups % m) return false;
+    if (m == 1) return true;
+    s->merged = m;
+    return s->blocked && call->in[1]->constant && call->in[1]->data &&
+           ONX_TIER(onx_conv_of_weights)(call, c);
+}
+
 onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     onx_conv c;
-    ONX_TRY(ONX_TIER(onx_conv_init_plan)(call));
+    ONX_TRY(onx_conv_init(call));
     onx_conv_state *s = call->state;
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
-    if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
-    bool each = onx_conv_is_depthwise(&c), blocked = call->in[0]->layout;
-    size_t in = each ? c.groups * c.ic : c.ic, out = each ? c.groups * c.oc : c.oc;
-    if (blocked ? call->in[0]->layout != VF || in % VF : out % VF) return ONX_UNSUPPORTED;
-    if (call->out[0]) call->out[0]->layout = out % VF ? ONX_LAYOUT_PLAIN : VF;
-    if (out % VF == 0 && wants_winograd(call, &c)) s->staged = &WINOGRAD;
+    s->blocked = call->in[0]->layout;
+    if (s->blocked && call->in[0]->layout != VF) return ONX_UNSUPPORTED;
+    if (!ONX_TIER(onx_conv_of_weights)(call, &c) || !merge_groups(call, &c)) return ONX_UNSUPPORTED;
+    ONX_TRY(ONX_TIER(onx_conv_init_plan)(call));
+    if (call->out[0]) call->out[0]->layout = VF;
+    if (wants_winograd(call, &c)) s->staged = &WINOGRAD;
     call->pack_format = call->pack_format * 2 + (s->staged != NULL);
     return init_program(call);
 }
@@ -65,14 +77,12 @@ static onx_status bind_program(onx_call *call) {
 }
 
 onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) {
-    const onx_operand *r = onx_call_in(call, 3);
-    onx_operand *y = call->out[0];
-    bool whole = call->in[1]->dims[0] % VF == 0;
-    ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, whole));
+    const onx_operand *r = onx_call_in(call, 3), *y = call->out[0];
+    ONX_TRY(ONX_TIER(onx_conv_bind_plan)(call, true));
     plan_staged(call);
     if (!y) return ONX_OK;
-    y->layout = whole ? VF : ONX_LAYOUT_PLAIN;
-    if (r && (r->rank != y->rank || r->layout != VF || !whole ||
+    ONX_TRY(onx_call_layout(call, 0, VF));
+    if (r && (r->rank != y->rank || r->layout != VF ||
               memcmp(r->dims, y->dims, y->rank * sizeof *y->dims)))
         return onx_call_fail(call, ONX_INVALID, "R and the result must be alike, in blocks");
     return bind_program(call);
@@ -108,7 +118,8 @@ static onx_status run_staged(onx_call *call, onx_conv_args a, size_t *done) {
     const onx_conv *c = &p->conv;
     const float *packed = call->packed;
     size_t n = staged->in_tasks(c), shared = staged->shared(c);
-    size_t x_step = c->ic * c->ih * c->iw, y_step = c->oc * c->oh * c->ow;
+    size_t x_step = blocks_of(c->ic) * VF * c->ih * c->iw;
+    size_t y_step = blocks_of(c->oc) * VF * c->oh * c->ow;
     unsigned char *fit = (unsigned char *)((float *)call->scratch + shared);
     stage g = {staged, &a, call->scratch, fit};
     if (staged->weights(c)) a.w += p->algorithm->weights(c);
@@ -139,11 +150,10 @@ onx_status ONX_TIER(onx_conv_blocked_run)(onx_call *call) {
 
 static onx_status bind_reorder(onx_call *call, bool to) {
     const onx_operand *x = call->in[0];
-    if (x->rank < 2 || x->layout != (to ? ONX_LAYOUT_PLAIN : VF) || x->dims[1] % VF)
+    if (x->rank < 2 || x->layout != (to ? ONX_LAYOUT_PLAIN : VF))
         return onx_call_fail(call, ONX_INVALID, "the layout of the input cannot be changed so");
     ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, x->rank, x->dims));
-    if (call->out[0]) call->out[0]->layout = to ? VF : ONX_LAYOUT_PLAIN;
-    return ONX_OK;
+    return to ? onx_call_layout(call, 0, VF) : ONX_OK;
 }
 onx_status ONX_TIER(onx_to_blocked_init)(onx_call *call) {
     if (call->out[0]) call->out[0]->layout = VF;

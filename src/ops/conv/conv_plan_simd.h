@@ -31,6 +31,7 @@ static inline bool onx_conv_is_depthwise(const onx_conv *c) {
 /* What weights and attributes say: enough to choose an algorithm, and for packing. False: not for
  * these kernels, or wrong, which the plain kernel will say. */
 bool ONX_TIER(onx_conv_of_weights)(const onx_call *call, onx_conv *c);
+/* init, with the state complete. */
 onx_status ONX_TIER(onx_conv_init_plan)(onx_call *call) ONX_MUST_CHECK;
 size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call);
 onx_status ONX_TIER(onx_conv_pack)(onx_call *call, void *out) ONX_MUST_CHECK;

@@ -20,8 +20,10 @@ typedef struct onx_images {
 typedef struct onx_conv_state {
     onx_window window;
     int64_t groups;
-    size_t bias;                          /* the input */
-    float lo, hi;                         /* the result is clamped to these, in ConvBlocked */
+    size_t bias;   /* the input */
+    float lo, hi;  /* the result is clamped to these, in ConvBlocked */
+    bool blocked;  /* the input is in blocks */
+    size_t merged; /* so many groups are computed as one, with zeros between them; 0: one */
     const struct onx_conv_staged *staged; /* that of ConvBlocked where it is worth it, or NULL */
     const onx_tile *tile;                 /* the program of ConvBlocked, or NULL */
 } onx_conv_state;

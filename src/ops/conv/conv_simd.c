@@ -4,8 +4,9 @@
 
 /* ── Which algorithm ── */
 
-static const onx_conv_algorithm *choose(const onx_conv *c) {
-    bool few = c->ic < VF && c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
+static const onx_conv_algorithm *choose(const onx_call *call, const onx_conv *c) {
+    const onx_conv_state *s = call->state;
+    bool few = !s->blocked && c->ic < VF && c->dh == 1 && c->dw == 1 && c->kh * c->kw <= 4096;
     if (onx_conv_is_depthwise(c)) return &ONX_TIER(onx_conv_depthwise);
     return few ? &ONX_TIER(onx_conv_plain) : &ONX_TIER(onx_conv_direct);
 }
@@ -18,9 +19,10 @@ bool ONX_TIER(onx_conv_of_weights)(const onx_call *call, onx_conv *c) {
         if (w->dims[i] < 1 || w->dims[i] > INT32_MAX) return false;
     if (w->dims[0] % s->groups || (size_t)w->count > BLOCKS_MAX / (VF * VF)) return false;
     size_t x = (size_t)w->rank - 3; /* the axis of the width; before it, of the height */
-    *c = (onx_conv){.groups = (size_t)s->groups,
-                    .ic = (size_t)w->dims[1],
-                    .oc = (size_t)(w->dims[0] / s->groups),
+    size_t merged = s->merged ? s->merged : 1;
+    *c = (onx_conv){.groups = (size_t)s->groups / merged,
+                    .ic = (size_t)w->dims[1] * merged,
+                    .oc = (size_t)(w->dims[0] / s->groups) * merged,
                     .kh = x ? (size_t)w->dims[2] : 1,
                     .kw = (size_t)w->dims[x + 2],
                     .sh = x ? (size_t)s->window.stride[0] : 1,
@@ -32,10 +34,11 @@ bool ONX_TIER(onx_conv_of_weights)(const onx_call *call, onx_conv *c) {
 
 onx_status ONX_TIER(onx_conv_init_plan)(onx_call *call) {
     onx_conv c;
-    ONX_TRY(onx_conv_init(call));
+    onx_conv_state *s = call->state;
     if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_UNSUPPORTED;
-    const onx_conv_algorithm *algorithm = choose(&c);
-    call->pack_format = c.groups * 4 + (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
+    const onx_conv_algorithm *algorithm = choose(call, &c);
+    call->pack_format = (c.groups * (VF + 1) + s->merged) * 4 +
+                        (algorithm == &ONX_TIER(onx_conv_plain)) * 2 +
                         (algorithm == &ONX_TIER(onx_conv_depthwise));
     return ONX_OK;
 }
@@ -94,7 +97,7 @@ size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call) {
     const onx_operand *w = call->in[1];
     onx_conv c;
     if (!w->constant || !w->data || !ONX_TIER(onx_conv_of_weights)(call, &c)) return 0;
-    size_t floats = choose(&c)->weights(&c);
+    size_t floats = choose(call, &c)->weights(&c);
     if (s->staged) floats += VF + s->staged->weights(&c);
     return floats * sizeof(float);
 }
@@ -122,7 +125,8 @@ static onx_status pack_part(void *user, onx_call *call, size_t index, void *scra
 /* Whether `staged` can be used stands before all weights. */
 static onx_status pack_floats(onx_call *call, const onx_conv *c, const float *w, float *out) {
     const onx_conv_state *s = call->state;
-    packing k = {.conv = c, .algorithm = choose(c), .from = w, .staged = s->staged, .to = out};
+    packing k = {
+        .conv = c, .algorithm = choose(call, c), .from = w, .staged = s->staged, .to = out};
     k.parts = k.algorithm->parts(c);
     if (!s->staged) return onx_call_parallel(call, k.parts, pack_part, &k);
     k.to = out + VF;
@@ -133,12 +137,30 @@ static onx_status pack_floats(onx_call *call, const onx_conv *c, const float *w,
     return ONX_OK;
 }
 
+/* Groups that are computed as one: their weights, and zeros for channels of different groups. */
+static onx_status pack_merged(onx_call *call, const onx_conv *c, const float *w, float *out) {
+    const onx_conv_state *s = call->state;
+    size_t taps = c->kh * c->kw, ic = c->ic / s->merged, oc = c->oc / s->merged;
+    size_t bytes = c->groups * c->oc * c->ic * taps * sizeof(float);
+    float *all = onx_mem_alloc(call->ctx, bytes);
+    if (!all) return onx_fail_nomem(call->diag);
+    memset(all, 0, bytes);
+    for (size_t o = 0; o < (size_t)call->in[1]->dims[0]; o++)
+        memcpy(all + (o * c->ic + o / oc % s->merged * ic) * taps,
+               (const char *)w + o * ic * taps * sizeof *w, ic * taps * sizeof *w);
+    onx_status status = pack_floats(call, c, all, out);
+    onx_mem_free(call->ctx, all, bytes);
+    return status;
+}
+
 onx_status ONX_TIER(onx_conv_pack)(onx_call *call, void *out) {
+    const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
     size_t bytes = (size_t)w->count * sizeof(float);
     float *wide = NULL;
     onx_conv c;
     if (!ONX_TIER(onx_conv_of_weights)(call, &c)) return ONX_OK;
+    if (s->merged) return pack_merged(call, &c, w->data, out);
     if (is_half(w)) {
         wide = onx_mem_alloc(call->ctx, bytes);
         if (!wide) return onx_fail_nomem(call->diag);
@@ -168,7 +190,7 @@ static onx_status bind_conv(onx_call *call, onx_conv_plan *p) {
     c->ow = m.out[last];
     c->top = last ? (size_t)m.span[0].before : 0;
     c->left = (size_t)m.span[last].before;
-    p->algorithm = choose(c);
+    p->algorithm = choose(call, c);
     return ONX_OK;
 }
 
@@ -252,16 +274,19 @@ static onx_status empty_task(void *user, onx_call *call, size_t index, void *scr
     onx_tile_work work;
     onx_conv_args own = ONX_TIER(onx_conv_task_args)(call, user, &work, scratch), *a = &own;
     const onx_operand *y = call->out[0];
-    size_t pixels = 1, block = y->layout ? y->layout : 1;
+    size_t pixels = 1, block = y->layout ? y->layout : 1, channels = (size_t)y->dims[1];
+    size_t each = ceil_div(channels, block);
     for (size_t i = 2; i < y->rank; i++) pixels *= (size_t)y->dims[i];
-    for (size_t i = 0; i < (size_t)y->count; i++) {
-        size_t channel = i / (pixels * block) % ((size_t)y->dims[1] / block) * block + i % block;
-        float v = (a->bias ? load_any(a->bias + channel) : 0) + (a->residual ? a->residual[i] : 0);
+    size_t n = (size_t)y->dims[0] * each * pixels * block;
+    for (size_t i = 0; i < n; i++) {
+        size_t channel = i / (pixels * block) % each * block + i % block;
+        float v = a->residual ? a->residual[i] : 0;
+        if (a->bias && channel < channels) v += load_any(a->bias + channel);
         v = v < a->lo ? a->lo : v;
         v = v > a->hi ? a->hi : v;
         memcpy((void *)(a->y + i), &v, sizeof v);
     }
-    if (a->then) a->then(a->user, a->y, (size_t)y->count);
+    if (a->then) a->then(a->user, a->y, n);
     (void)index;
     return ONX_OK;
 }
@@ -314,6 +339,10 @@ onx_status ONX_TIER(onx_conv_run)(onx_call *call) {
     return is_half(y) ? convert(call, y, out, true) : ONX_OK;
 }
 
+static onx_status init_plain(onx_call *call) {
+    ONX_TRY(onx_conv_init(call));
+    return ONX_TIER(onx_conv_init_plan)(call);
+}
 static onx_status bind_plain(onx_call *call) {
     return ONX_TIER(onx_conv_bind_plan)(call, false);
 }
@@ -323,8 +352,7 @@ static onx_status bind_plain(onx_call *call) {
 #define CONV                                                                                       \
     .packs = 1 << 1, .plan_bytes = sizeof(onx_conv_plan),                                          \
     .pack_bytes = ONX_TIER(onx_conv_pack_bytes), .pack = ONX_TIER(onx_conv_pack)
-#define PLAIN                                                                                      \
-    .init = ONX_TIER(onx_conv_init_plan), .bind = bind_plain, .run = ONX_TIER(onx_conv_run)
+#define PLAIN .init = init_plain, .bind = bind_plain, .run = ONX_TIER(onx_conv_run)
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_conv);
 onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
@@ -332,7 +360,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
     {.op = "Conv", .first = 1, .types = {HALF, HALF, HALF}, .name = "conv_half", CONV, PLAIN},
     {.op = "ConvBlocked",
      .first = 1,
-     .types = {F32, F32, F32, F32},
+     .types = {F32, F32 | HALF, F32, F32},
      .name = "conv_blocked_f32",
      .overwrite = 1 << 3,
      CONV,

@@ -131,8 +131,7 @@ static onx_status init(onx_call *call) {
 #define ROW(op_, first_, last_, types_, name_, overwrite_)                                         \
     {                                                                                              \
         .op = op_, .first = first_, .last = last_, .types = SAME(types_), .name = name_,           \
-        .flags = ONX_KERNEL_LAYOUTS, .overwrite = overwrite_, .init = init, .bind = onx_wide_bind, \
-        .run = onx_wide_run                                                                        \
+        .overwrite = overwrite_, .init = init, .bind = onx_wide_bind, .run = onx_wide_run          \
     }
 #define ALL ~0u
 #define BOTH 3u

@@ -124,12 +124,7 @@ onx_status onx_wide_bind(onx_call *call) {
             return onx_call_fail(call, ONX_INVALID, "input %zu must have one element, not %lld", i,
                                  (long long)call->in[i]->count);
     if (st->axis >= 0) return bind_old(call, st, dtype);
-    ONX_TRY(st->scalars ? onx_bind_same(call) : onx_bind_broadcast(call, dtype));
-    for (size_t i = 0; i < call->n_in && call->out[0]->layout; i++)
-        if (call->in[i] && call->in[i]->count != call->out[0]->count && call->in[i]->count != 1)
-            return onx_call_fail(call, ONX_UNSUPPORTED,
-                                 "input %zu does not have the blocked shape of the result", i);
-    return ONX_OK;
+    return st->scalars ? onx_bind_same(call) : onx_bind_broadcast(call, dtype);
 }
 
 /* ─ Elements ─────────────────────────────────────────────────────────────────────────────────── */

@@ -264,6 +264,12 @@ static onx_status write_rms(const onx_op *op, const onx_node *node, size_t n_in,
     return ONX_OK;
 }
 
+#define LAYER                                                                                      \
+    "(X:T, Scale:T, B?:T) -> (Y:T, Mean?:U, InvStdDev?:U) {stash_type:int=1, "                     \
+    "epsilon:float=1e-05, axis:int=-1} [T:f, U:float|bfloat16]"
+#define RMS                                                                                        \
+    "(X:T, scale:V) -> (Y:V) {stash_type:int=1, epsilon:float=1e-05, axis:int=-1} [T:f, V:f]"
+
 extern onx_op_rows onx_ops_norm;
 onx_op_rows onx_ops_norm = {
     OP("BatchNormalization", 1,
@@ -312,19 +318,16 @@ onx_op_rows onx_ops_norm = {
     OP("LRN", 13,
        "(X:T) -> (Y:T) {bias:float=1.0, beta:float=0.75, alpha:float=1e-04, size:int} [T:f]",
        onx_infer_same),
-    BY("LayerNormalization", 17,
-       "(X:T, Scale:T, B?:T) -> (Y:T, Mean?:U, InvStdDev?:U) {stash_type:int=1, "
-       "epsilon:float=1e-05, axis:int=-1} [T:f, U:float|bfloat16]",
-       infer_layer, write_layer),
+    BY("LayerNormalization", 17, LAYER, infer_layer, write_layer),
+    {"LayerNormalization", 1, LAYER, .infer = infer_layer, .domain = "onx.internal"},
     OP("LpNormalization", 1, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f0]", infer_lp),
     OP("LpNormalization", 22, "(input:T) -> (output:T) {p:int=2, axis:int=-1} [T:f]", infer_lp),
     FN("MeanVarianceNormalization", 9, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f0]",
        infer_mean_variance, mean_variance_normalization_body),
     FN("MeanVarianceNormalization", 13, "(X:T) -> (Y:T) {axes:ints=[0, 2, 3]} [T:f]",
        infer_mean_variance, mean_variance_normalization13_body),
-    BY("RMSNormalization", 23,
-       "(X:T, scale:V) -> (Y:V) {stash_type:int=1, epsilon:float=1e-05, axis:int=-1} [T:f, V:f]",
-       infer_layer, write_rms),
+    BY("RMSNormalization", 23, RMS, infer_layer, write_rms),
+    {"RMSNormalization", 1, RMS, .infer = infer_layer, .domain = "onx.internal"},
     OP("SimplifiedLayerNormalization", 1, /* ONNX Runtime's, though it stands in ai.onnx */
        "(X:T, scale:V) -> (Y:V, inv_std_var?:U) {axis:int=-1, epsilon:float=1e-05, "
        "stash_type:int=1} [T:f, U:float|double, V:f]",

@@ -155,13 +155,17 @@ onx_status onx_norm_run_batch(onx_call *call) {
     return onx_call_parallel(call, n, batch_task, call->scratch);
 }
 
-#define ROW(op_, name_, init_, bind_, run_, plan_)                                                 \
+#define ROW_OF(domain_, op_, name_, init_, bind_, run_, plan_)                                     \
     {                                                                                              \
         .op = op_, .first = 1,                                                                     \
         .types = {ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS, ONX_T_FLOATS},           \
-        .name = name_, .overwrite = 1, .plan_bytes = sizeof(plan_), .init = init_, .bind = bind_,  \
-        .run = run_                                                                                \
+        .name = name_, .overwrite = 1, .plan_bytes = sizeof(plan_), .domain = domain_,             \
+        .init = init_, .bind = bind_, .run = run_                                                  \
     }
+#define ROW(op, name, init, bind, run, plan) ROW_OF(NULL, op, name, init, bind, run, plan)
+#define INTERNAL(op, name)                                                                         \
+    ROW_OF("onx.internal", op, name, onx_norm_init, onx_norm_bind_layer, onx_norm_run,             \
+           onx_norm_plan)
 #define ROWS(op, name, bind, run) ROW(op, name, onx_norm_init, bind, run, onx_norm_plan)
 #define ALONG(op, name, init)                                                                      \
     ROW(op, name, init, onx_norm_bind_along, onx_norm_run_along, onx_reduce_plan)
@@ -183,5 +187,7 @@ onx_kernel_rows onx_kernels_norm_ref = {
     ALONG("MeanVarianceNormalization", "mean_variance_norm", onx_norm_init_along),
     ROWS("RMSNormalization", "rms_norm", onx_norm_bind_layer, onx_norm_run),
     ROWS("SimplifiedLayerNormalization", "simplified_norm", onx_norm_bind_layer, onx_norm_run),
+    INTERNAL("LayerNormalization", "layer_norm"),
+    INTERNAL("RMSNormalization", "rms_norm"),
     {0},
 };

@@ -48,7 +48,7 @@ static void normalize_row(const onx_call *call, int64_t row) {
     float mean = st->centred ? (float)(row_sum(x, n, 0) / (double)plan->n) : 0;
     double variance = row_sum_deviation(x, n, mean) / (double)plan->n;
     float inverse = (float)(1 / sqrt(variance + (double)st->epsilon));
-    save(call, 1, row, mean);
+    save(call, 1, row, st->simplified ? inverse : mean);
     save(call, 2, row, inverse);
     if (plan->divisor == 1 && plan->modulus == plan->n) {
         scale_each(x, y, n, mean, inverse, param(call, 1), param(call, 2));
@@ -102,13 +102,15 @@ static onx_status run_batch(onx_call *call) {
     return onx_call_parallel(call, (size_t)((rows + grain - 1) / grain), batch_task, NULL);
 }
 
-#define ROW(op_, name_, bind_, run_)                                                               \
+#define ROW_OF(domain_, op_, name_, bind_, run_)                                                   \
     {                                                                                              \
         .op = op_, .first = 1,                                                                     \
         .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T(F32)}, .name = name_,      \
-        .overwrite = 1, .plan_bytes = sizeof(onx_norm_plan), .init = onx_norm_init, .bind = bind_, \
-        .run = run_                                                                                \
+        .overwrite = 1, .plan_bytes = sizeof(onx_norm_plan), .domain = domain_,                    \
+        .init = onx_norm_init, .bind = bind_, .run = run_                                          \
     }
+#define ROW(op, name, bind, run) ROW_OF(NULL, op, name, bind, run)
+#define INTERNAL(op, name) ROW_OF("onx.internal", op, name, onx_norm_bind_layer, run)
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_norm);
 onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
@@ -117,5 +119,8 @@ onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
     ROW("InstanceNormalization", "instance_norm_f32", onx_norm_bind_instance, run),
     ROW("LayerNormalization", "layer_norm_f32", onx_norm_bind_layer, run),
     ROW("RMSNormalization", "rms_norm_f32", onx_norm_bind_layer, run),
+    ROW("SimplifiedLayerNormalization", "simplified_norm_f32", onx_norm_bind_layer, run),
+    INTERNAL("LayerNormalization", "layer_norm_f32"),
+    INTERNAL("RMSNormalization", "rms_norm_f32"),
     {0},
 };

@@ -73,10 +73,8 @@ static onx_status bind_pool(onx_call *call, const onx_pool_algorithm *algorithm)
                               .bottom = x ? (size_t)m.span[0].after : 0,
                               .right = (size_t)m.span[x].after};
     blocks in = blocks_in(&p->conv), out = blocks_out(&p->conv);
-    if (!is_blocked(call))
-        call->scratch_bytes = (blocks_floats(&in) + blocks_floats(&out)) * sizeof(float);
-    else if (call->out[0])
-        call->out[0]->layout = VF;
+    if (is_blocked(call)) return onx_call_layout(call, 0, VF);
+    call->scratch_bytes = (blocks_floats(&in) + blocks_floats(&out)) * sizeof(float);
     return ONX_OK;
 }
 static onx_status bind_max(onx_call *call) {
@@ -190,7 +188,7 @@ static onx_status bind_global_blocked(onx_call *call) {
     plan *p = call->plan;
     ONX_TRY(check_layout(call));
     ONX_TRY(onx_global_bind(call));
-    if (call->out[0]) call->out[0]->layout = VF;
+    ONX_TRY(onx_call_layout(call, 0, VF));
     size_t pixels = onx_planes_of(x).pixels;
     p->algorithm = &ONX_TIER(onx_pool_average);
     p->conv = (onx_conv){.n = (size_t)x->dims[0],
@@ -210,7 +208,10 @@ static onx_status bind_global_blocked(onx_call *call) {
     return ONX_OK;
 }
 static onx_status run_global_blocked(onx_call *call) {
-    return call->in[0]->count ? run_blocked(call) : run_global_average(call);
+    const onx_operand *y = call->out[0];
+    if (call->in[0]->count || !y) return run_blocked(call);
+    for (size_t i = 0; i < y->bytes / sizeof(float); i++) ((float *)y->data)[i] = NAN;
+    return ONX_OK;
 }
 
 #define F32 .first = 1, .types = {ONX_T(F32)}

@@ -109,8 +109,8 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
 
 /* The sizes of an operand in the order of memory, aligned at the end to `rank` of them, with 1 in
  * front. Blocks of channels are a dimension of their own: [N][C/b][H][W][b]. A plain operand
- * against a blocked result must have no sizes but N and C: then its elements lie in that order too.
- * False when it does not fit. */
+ * against a blocked result must have no sizes but N and C, and whole blocks: then its elements lie
+ * in that order too. False when it does not fit. */
 static bool view_dims(const onx_operand *operand, unsigned block, size_t rank, int64_t *dims) {
     size_t plain = block ? rank - 1 : rank;
     for (size_t d = 0; d < rank; d++) dims[d] = 1;
@@ -119,10 +119,10 @@ static bool view_dims(const onx_operand *operand, unsigned block, size_t rank, i
     size_t front = plain - operand->rank;
     for (size_t d = 0; d < plain; d++) dims[d] = d < front ? 1 : operand->dims[d - front];
     if (!block) return true;
-    dims[4] = dims[1] == 1 ? 1 : block;
-    if (dims[1] != 1 && dims[1] % block != 0) return false;
-    dims[1] /= dims[4];
-    return operand->layout || (dims[2] == 1 && dims[3] == 1);
+    dims[4] = dims[1] == 1 && !operand->layout ? 1 : block;
+    bool whole = dims[1] % dims[4] == 0;
+    dims[1] = dims[1] / dims[4] + !whole;
+    return operand->layout || (whole && dims[2] == 1 && dims[3] == 1);
 }
 
 /* Strides in elements, 0 where one element serves all; false when it does not broadcast. */
@@ -178,14 +178,15 @@ static uint8_t mode_of(const onx_tile_plan *plan, const onx_tile_view *view) {
     return scalar ? ONX_TILE_SCALAR : full ? ONX_TILE_FULL : ONX_TILE_SPREAD;
 }
 
-static onx_status bind_view(const onx_call *call, onx_tile_plan *plan, unsigned block, size_t index,
-                            const onx_operand *operand) {
+static onx_status bind_view(const onx_call *call, onx_tile_plan *plan, const onx_operand *result,
+                            size_t index, const onx_operand *operand) {
     int64_t dims[ONX_RANK_MAX + 1];
+    bool lanes = !operand->layout || operand->dims[1] == result->dims[1];
     if (!(TILE_TYPES >> operand->dtype & 1))
         return onx_call_fail(call, ONX_UNSUPPORTED,
                              "operand %zu is %s: a tile program reads floats and bool", index,
                              onx_dtype_name((onx_dtype)operand->dtype));
-    if (!view_dims(operand, block, plan->rank, dims))
+    if (!lanes || !view_dims(operand, result->layout, plan->rank, dims))
         return onx_call_fail(call, ONX_UNSUPPORTED,
                              "rank or layout of operand %zu do not fit those of the result", index);
     plan->views[index].dtype = operand->dtype;
@@ -198,11 +199,13 @@ onx_status onx_tile_bind(const onx_call *call, const onx_tile *tile, const onx_o
                          onx_operand *const *operands, onx_tile_plan *plan) {
     unsigned block = result->layout;
     *plan = (onx_tile_plan){.tile = tile, .dtype = result->dtype, .count = result->count};
+    if (block && result->count)
+        plan->count = (int64_t)(result->bytes / (onx_dtype_bits((onx_dtype)result->dtype) / 8));
     plan->rank = block ? 5 : result->rank;
     if ((block && result->rank != 4) || !view_dims(result, block, plan->rank, plan->dims))
         return onx_call_fail(call, ONX_UNSUPPORTED, "the result is not of a blocked shape");
     for (size_t i = 0; i < tile->program.n_in; i++)
-        ONX_TRY(bind_view(call, plan, block, i, operands[i] ? operands[i] : result));
+        ONX_TRY(bind_view(call, plan, result, i, operands[i] ? operands[i] : result));
     if (plan->count == 0) return ONX_OK;
     collapse(plan);
     for (size_t i = 0; i < tile->program.n_in; i++)
