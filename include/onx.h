@@ -1364,10 +1364,10 @@ typedef struct onx_optimized { /* in the main graph and those inside it */
     uint64_t bytes_before, bytes_after; /* of initializers */
 } onx_optimized;
 
-/* A model that computes the same with less work, in ONNX that any runtime reads: inputs, outputs and
- * opsets stay. Results of level BASIC are the same bits; above it they may differ by rounding.
- * Constants are computed by this library's kernels. A model with training information is only
- * copied. Payloads are shared. `counts` may be NULL. NOT_FOUND: there is no such pass. */
+/* A model that computes the same with less work, in ONNX that any runtime reads: inputs and outputs
+ * stay. Results of level BASIC are the same bits; above it they may differ by rounding. Constants
+ * are computed by this library's kernels. A model with training information is only copied.
+ * Payloads are shared. `counts` may be NULL. NOT_FOUND: there is no such pass. */
 ONX_API onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options *options,
                                       onx_model **out, onx_optimized *counts, onx_diag *diag);
 
