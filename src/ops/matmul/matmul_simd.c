@@ -2,25 +2,27 @@
  * elementwise operations on its result.
  *
  * A constant B is packed once. Another B is packed as part of each run: by the task that uses it
- * when no other does, else all of it in a loop of its own; or read in place when A has few rows.
+ * when no other does, else all of it in a loop of its own; or read in place when A has few rows. So
+ * is a large constant that lies turned, as in fully connected layers, until A has more rows.
  * Tasks are the tiles of all products. Halves are widened where they are packed or, as constants,
  * panel by panel where they are used; a tile of floats is rounded once in the end. Numerics: the
  * bound of cpu/gemm.h. */
 #include "cpu/gemm.h"
+#include "cpu/gemm_turned.h"
 #include "ops/matmul/matmul_ref.h"
 #include "ops/tile/tile_simd.h"
 
 enum {
     IN_PLACE_ROWS = 8,         /* up to so many rows of A, packing B costs more than it gains */
+    TURNED_FLOATS = 1 << 20,   /* from here on a turned constant is not packed for few rows of A */
     TILE_FLOATS_MAX = 1 << 19, /* of B, packed by a task for itself */
     PACK_TASK_FLOATS = 1 << 16,
     SHARED_FLOATS_MAX = 1 << 22, /* of A, packed for all */
     TASK_PRODUCTS = 1 << 19,     /* small tiles go together into one task */
-    CONVERT_TASK = 1 << 16,      /* elements */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
-typedef enum b_form { B_PACKED, B_PACK_ALL, B_PACK_TILE, B_IN_PLACE } b_form;
+typedef enum b_form { B_PACKED, B_PACK_ALL, B_PACK_TILE, B_IN_PLACE, B_TURNED } b_form;
 
 typedef struct simd_plan {
     onx_matmul_plan shape;
@@ -79,9 +81,18 @@ static bool constant_b(const onx_call *call, onx_matmul_plan *p) {
     return true;
 }
 
+/* May A have as few rows as it takes to read a constant B where it lies? */
+static bool may_stay(const onx_call *call) {
+    const onx_matmul_state *state = call->state;
+    const onx_operand *a = call->in[0];
+    return state->turn_b && !state->turn_a && a->dtype == ONX_DTYPE_F32 && a->rank == 2 &&
+           a->dims[0] <= IN_PLACE_ROWS && call->in[1]->count >= TURNED_FLOATS;
+}
+
 static size_t pack_bytes(const onx_call *call) {
     onx_matmul_plan p;
     size_t floats, bytes;
+    if (!call->pack_late && may_stay(call)) return 0;
     if (!constant_b(call, &p) || !onx_gemm_packed_size(gemm, p.k, p.n, &floats)) return 0;
     size_t count = (size_t)call->in[1]->count / (p.k * p.n);
     return onx_mul_size(floats * type_size(type_of(call->in[1])), count, &bytes) ? bytes : 0;
@@ -167,7 +178,10 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
-    if (!plan->type && plan->shape.b_col == 1 && plan->shape.m <= IN_PLACE_ROWS) return B_IN_PLACE;
+    if (!plan->type && plan->shape.m <= IN_PLACE_ROWS) {
+        if (plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
+        if (plan->shape.b_col == 1) return B_IN_PLACE;
+    }
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
@@ -175,7 +189,8 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    bool shared = matrix && floats <= SHARED_FLOATS_MAX && onx_gemm_shares_a(&plan->tiling);
+    bool shared = matrix && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX &&
+                  onx_gemm_shares_a(&plan->tiling);
     plan->a_count = shared ? floats / matrix : 0;
     plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
 }
@@ -226,7 +241,9 @@ static onx_status bind_matmul(onx_call *call) {
     return bind_product(call);
 }
 static onx_status bind_gemm(onx_call *call) {
-    ONX_TRY(onx_matmul_bind_gemm(call, &((simd_plan *)call->plan)->shape));
+    simd_plan *plan = call->plan;
+    ONX_TRY(onx_matmul_bind_gemm(call, &plan->shape));
+    call->pack_late = call->in[1]->constant && !call->packed && plan->shape.m > IN_PLACE_ROWS;
     return bind_product(call);
 }
 
@@ -282,7 +299,7 @@ static void set_b(const onx_call *call, const void *b, onx_gemm_args *args, onx_
                   size_t index, float *own) {
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
-    if (plan->b == B_IN_PLACE) {
+    if (plan->b == B_IN_PLACE || plan->b == B_TURNED) {
         args->b = element(b, plan->type, index * p->k * p->n);
         args->ldb = p->n;
     } else if (plan->b == B_PACK_TILE) {
@@ -347,7 +364,11 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
         args.epilogue = run_program;
         args.user = &e;
     }
-    gemm->run(&args, part, scratch);
+    size_t end = part.panel_end * gemm->nr;
+    if (plan->b == B_TURNED)
+        ONX_TIER(onx_gemm_turned)(&args, part.panel * gemm->nr, end < p->n ? end : p->n);
+    else
+        gemm->run(&args, part, scratch);
     if (plan->type) round_own_c(plan, &args, part, y);
 }
 
