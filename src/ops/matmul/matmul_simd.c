@@ -185,12 +185,13 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
-/* Packs A once when several tiles want the same rows. */
+/* Packs A once when several tiles want the same rows; and a single row of halves, which is read as
+ * floats then. */
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    bool shared = matrix && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX &&
-                  onx_gemm_shares_a(&plan->tiling);
+    bool wanted = onx_gemm_shares_a(&plan->tiling) || (plan->type && p->m == 1);
+    bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;
     plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
 }
