@@ -188,19 +188,35 @@ onx_status onx_step_verify(const onx_frame *frame, uint32_t index) {
     return ONX_OK;
 }
 
+static onx_status bind_call(onx_call *call) {
+    call->scratch_bytes = call->scratch_each = 0;
+    call->pack_late = false;
+    if (call->plan) memset(call->plan, 0, call->plan_bytes);
+    return call->kernel->bind(call);
+}
+
+/* Weights that only some shapes of inputs want packed: from now on they are. */
+static onx_status pack_late(onx_frame *frame, uint32_t index) {
+    onx_call *call = &frame->calls[index];
+    ONX_TRY(onx_store_pack(frame->program->engine->store, call, call->step->provider,
+                           &frame->holds[index]));
+    if (!frame->holds[index]) return ONX_OK;
+    call->packed = onx_packed_data(frame->holds[index]);
+    return bind_call(call);
+}
+
 static onx_status sizes(onx_frame *frame, uint32_t index) {
     onx_call *call = &frame->calls[index];
     call->diag = frame->diag;
     call->run = frame->run;
-    call->scratch_bytes = call->scratch_each = 0;
     for (size_t i = 0; i < call->n_out; i++)
         if (call->out[i]) {
             call->out[i]->layout = ONX_LAYOUT_PLAIN;
             call->out[i]->rank = ONX_RANK_UNKNOWN; /* until the row says what it is */
         }
     if (!call->kernel->bind) return ONX_OK;
-    if (call->plan) memset(call->plan, 0, call->plan_bytes);
-    onx_status status = call->kernel->bind(call);
+    onx_status status = bind_call(call);
+    if (status == ONX_OK && call->pack_late) status = pack_late(frame, index);
     if (status == ONX_OK && !(call->kernel->flags & ONX_KERNEL_LATE))
         status = onx_step_verify(frame, index);
     if (status != ONX_OK) onx_step_blame(frame, index, frame->diag);

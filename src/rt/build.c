@@ -233,9 +233,6 @@ static onx_status pack(builder *b, onx_step *step, onx_call *call) {
     call->run = &run;
     ONX_TRY(onx_store_pack(b->build->engine->store, call, step->provider, &step->holds));
     if (step->holds) step->packed = onx_packed_data(step->holds);
-    for (size_t i = 0; step->holds && i < call->n_in && i < 32; i++)
-        if (call->kernel->packs >> i & 1 && call->in[i] && call->in[i]->constant)
-            onx_doc_drop(call->node->msg.doc, (onx_str){call->in[i]->data, call->in[i]->bytes});
     step->plan_bytes = call->plan_bytes;
     return ONX_OK;
 }

@@ -238,6 +238,7 @@ struct onx_frame {
     onx_call *calls;     /* one per step */
     onx_operand **edges;
     char *plans;
+    onx_packed **holds;  /* per step: what was packed when it was bound */
     int32_t *overwrites; /* per step: the input that output 0 is written over; -1: none */
     size_t *scratch;     /* per step: place in the slab */
     onx_slab slabs[ONX_DEVICES];

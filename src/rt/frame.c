@@ -32,6 +32,7 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
     frame->blocks = onx_arena_array(a, program->n_slots, sizeof(onx_block *));
     frame->calls = onx_arena_array(a, program->n_steps, sizeof *frame->calls);
     frame->edges = onx_arena_array(a, program->n_edges, sizeof(onx_operand *));
+    frame->holds = onx_arena_array(a, program->n_steps, sizeof(onx_packed *));
     frame->overwrites = onx_arena_array(a, program->n_steps, sizeof *frame->overwrites);
     frame->scratch = onx_arena_array(a, program->n_steps, sizeof *frame->scratch);
     frame->plans = onx_arena_alloc(a, program->plan_bytes);
@@ -45,7 +46,7 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
         if (!frame->slabs[d].free) return false;
     }
     return frame->values && frame->places && frame->blocks && frame->calls && frame->edges &&
-           frame->overwrites && frame->scratch && frame->plans && frame->children &&
+           frame->holds && frame->overwrites && frame->scratch && frame->plans && frame->children &&
            frame->signature;
 }
 
@@ -106,6 +107,8 @@ void onx_frame_free(onx_frame *frame) {
         todo = top->next;
         top->bound = false;
         if (top->values && top->blocks) onx_frame_clear(top);
+        for (size_t i = 0; i < top->program->n_steps && top->holds; i++)
+            onx_packed_release(top->program->engine->store, top->holds[i]);
         for (size_t d = 0; d < top->program->engine->n_providers; d++)
             onx_device_free(top->program->engine->providers[d], top->ctx, top->slabs[d].data,
                             top->slabs[d].bytes);

@@ -83,6 +83,7 @@ struct onx_call {
     void *state;          /* init: made with onx_call_state; then read only */
     uint64_t pack_format; /* init: tells apart forms that this kernel packs the same tensor into */
     const void *packed;   /* run: what `pack` made; NULL: inputs are not constant */
+    bool pack_late;       /* bind may set: what pack_bytes left as it was is wanted packed now */
     void *plan;           /* bind finds zeros and writes, run reads: `plan_bytes` of it */
     size_t plan_bytes;    /* init may set it, if the row's number is not enough */
     size_t scratch_bytes; /* bind sets: memory for this step, shared by its tasks */

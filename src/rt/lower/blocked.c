@@ -141,9 +141,9 @@ int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t
 }
 
 static onx_blocked_visit *const visitors[] = {
-    onx_blocked_conv,  onx_blocked_add,     onx_blocked_clamp,
-    onx_blocked_pool,  onx_blocked_join,    onx_blocked_split,
-    onx_blocked_slice, onx_blocked_shuffle, onx_blocked_elementwise,
+    onx_blocked_conv,    onx_blocked_add,         onx_blocked_clamp, onx_blocked_pool,
+    onx_blocked_resize,  onx_blocked_join,        onx_blocked_split, onx_blocked_slice,
+    onx_blocked_shuffle, onx_blocked_elementwise,
 };
 
 static onx_status visit(onx_blocked *b, onx_node *node) {

@@ -13,8 +13,9 @@ typedef struct onx_blocked {
 
 /* One kind of node; `*done`: it was of that kind, and is dealt with. */
 typedef onx_status onx_blocked_visit(onx_blocked *b, onx_node *node, const onx_op *op, bool *done);
-onx_blocked_visit onx_blocked_conv, onx_blocked_add, onx_blocked_clamp;   /* blocked_conv.c */
-onx_blocked_visit onx_blocked_pool, onx_blocked_elementwise;              /* blocked_between.c */
+onx_blocked_visit onx_blocked_conv, onx_blocked_add, onx_blocked_clamp; /* blocked_conv.c */
+onx_blocked_visit onx_blocked_pool, onx_blocked_resize,
+    onx_blocked_elementwise;                                              /* blocked_between.c */
 onx_blocked_visit onx_blocked_join, onx_blocked_split, onx_blocked_slice, /* blocked_channels.c */
     onx_blocked_shuffle;
 
