@@ -222,4 +222,5 @@ const onx_qgemm ONX_TIER(onx_qgemm) = {
     .end = ONX_TIER(onx_qgemm_end),
     .depth = &depth_fns,
     .k = 4,
+    .work = 1 << 20,
 };
