@@ -99,23 +99,6 @@ static inline __attribute__((always_inline)) void kernel(const tile *from, int r
 EACH_ROWS(KERNEL)
 static void (*const kernels[])(const tile *) = {EACH_ROWS(ENTRY)};
 
-/* One row times WIDE panels at once, `step` floats apart: more sums at a time, and more streams. */
-static void run_wide(const tile *from, size_t step) {
-    const tile t = *from;
-    vf sum[WIDE][NV];
-    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
-    for (size_t l = 0; l < t.depth; l++) {
-        vf x = vf_set(load(t.a + l));
-        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) sum[p][j] =
-            vf_fma(x, vf_load(t.b + p * step + l * t.ldb + j * VF), sum[p][j]);
-    }
-    vf alpha = vf_set(t.alpha);
-    UNROLL for (int i = 0; i < WIDE * NV; i++) {
-        vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
-        vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
-    }
-}
-
 /* The last columns, fewer than NR: through a buffer of whole vectors. */
 static void run_edge(tile t, size_t rows, size_t n) {
     float sums[MR * NR] = {0};
@@ -303,6 +286,39 @@ static void pack_half(onx_gemm_type type, bool keep, size_t k, size_t n, const v
 
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* One row times WIDE panels at once, `step` elements apart: more sums at a time, and more streams.
+ * Halves are widened on their way. */
+static inline __attribute__((always_inline)) void wide(const tile *from, size_t step,
+                                                       onx_gemm_type type) {
+    const tile t = *from;
+    const char *b = (const char *)t.b;
+    vf sum[WIDE][NV];
+    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
+    for (size_t l = 0; l < t.depth; l++) {
+        vf x = vf_set(load(t.a + l));
+        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) {
+            const void *at = b + (p * step + l * t.ldb + j * VF) * type_size(type);
+            vf y = type == ONX_GEMM_F32 ? vf_load(at) : load_half(type, at);
+            sum[p][j] = vf_fma(x, y, sum[p][j]);
+        }
+    }
+    vf alpha = vf_set(t.alpha);
+    UNROLL for (int i = 0; i < WIDE * NV; i++) {
+        vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
+        vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
+    }
+}
+static void wide_f32(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_F32);
+}
+static void wide_f16(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_F16);
+}
+static void wide_bf16(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_BF16);
+}
+static void (*const wide_kernels[])(const tile *, size_t) = {wide_f32, wide_f16, wide_bf16};
+
 /* What a part is at work on: products k … k + depth - 1. */
 typedef struct work {
     const onx_gemm_args *g;
@@ -326,8 +342,9 @@ static const float *group_at(const work *w, size_t row, size_t rows) {
     return w->a ? w->a + (row - w->part.row) * w->depth : a + row * g->a_row + w->k;
 }
 
-/* Sets b of the tile, and `ahead`: what is needed next, as far as it follows in memory. */
-static void set_panel(const work *w, tile *t, size_t panel) {
+/* Sets b of the tile, as floats if it is one panel, and `ahead`: what is needed next, as far as it
+ * follows in memory. */
+static void set_panel(const work *w, tile *t, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
     size_t col = panel * NR, n = least(NR, g->n - col), size = type_size(g->b_type);
     size_t at = g->ldb ? w->k * g->ldb + col : ((panel - g->b_first) * g->k + w->k) * NR;
@@ -338,7 +355,7 @@ static void set_panel(const work *w, tile *t, size_t panel) {
     t->ldb = g->ldb ? g->ldb : NR;
     if (g->ldb && n < NR)
         pack_panel(t->b, g->ldb, 1, n, w->depth, w->b);
-    else if (g->b_type)
+    else if (g->b_type && count == 1)
         widen(g->b_type, b, w->depth * NR, w->b);
     else
         return;
@@ -351,22 +368,22 @@ static float *c_at(const onx_gemm_args *g, size_t row, size_t col) {
     return g->c + (row - g->c_row) * g->ldc + (col - g->c_col);
 }
 
-/* `wide` panels of B times all rows of the part: 1, or of one row WIDE. */
-static void run_panel(const work *w, size_t panel, size_t wide) {
+/* `count` panels of B times all rows of the part: 1, or of one row WIDE. */
+static void run_panel(const work *w, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
     size_t col = panel * NR, n = least(NR, g->n - col), all = w->part.row_end - w->part.row;
     bool onto_c = w->k || g->d == g->c;
     tile t = {.depth = w->depth, .alpha = g->alpha, .ldc = g->ldc};
     t.ldd = onto_c ? g->ldc : g->ldd;
-    set_panel(w, &t, panel);
+    set_panel(w, &t, panel, count);
     for (size_t row = w->part.row, rows; row < w->part.row_end; row += rows) {
         rows = group_rows(g->m, row);
         t.a = group_at(w, row, rows);
         t.c = c_at(g, row, col);
         t.d = onto_c ? t.c : g->d ? g->d + row * t.ldd + col : NULL;
         t.ahead_step = rows * NR * type_size(g->b_type) / all;
-        if (wide > 1)
-            run_wide(&t, g->ldb ? NR : g->k * NR);
+        if (count > 1)
+            wide_kernels[g->b_type](&t, g->ldb ? NR : g->k * NR);
         else if (n == NR)
             kernels[rows - 1](&t);
         else
@@ -401,12 +418,11 @@ static void run_panels(work *w, size_t few) {
     size_t n = blocks(w->g->k), one_row = w->part.row_end - w->part.row == 1;
     for (size_t p = w->part.panel, end; p < w->part.panel_end; p = end) {
         end = least(p + few, w->part.panel_end);
-        for (size_t j = p, wide; j < end; j += wide) {
-            bool many = one_row && !w->g->b_type && j + WIDE <= end && (j + WIDE) * NR <= w->g->n;
-            wide = many ? WIDE : 1;
+        for (size_t j = p, count; j < end; j += count) {
+            count = one_row && j + WIDE <= end && (j + WIDE) * NR <= w->g->n ? WIDE : 1;
             for (size_t i = 0; i < n; i++) {
                 set_block(w, i);
-                run_panel(w, j, wide);
+                run_panel(w, j, count);
             }
         }
         finish(w, p, end);

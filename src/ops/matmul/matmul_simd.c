@@ -19,7 +19,6 @@ enum {
     PACK_TASK_FLOATS = 1 << 16,
     SHARED_FLOATS_MAX = 1 << 22, /* of A, packed for all */
     TASK_PRODUCTS = 1 << 19,     /* small tiles go together into one task */
-    CONVERT_TASK = 1 << 16,      /* elements */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
@@ -179,18 +178,20 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
-    bool few = !plan->type && plan->shape.m <= IN_PLACE_ROWS;
-    if (few && plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
-    if (few && plan->shape.b_col == 1) return B_IN_PLACE;
+    if (!plan->type && plan->shape.m <= IN_PLACE_ROWS) {
+        if (plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
+        if (plan->shape.b_col == 1) return B_IN_PLACE;
+    }
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
-/* Packs A once when several tiles want the same rows. */
+/* Packs A once when several tiles want the same rows; and a single row of halves, which is read as
+ * floats then. */
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    bool shared = matrix && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX &&
-                  onx_gemm_shares_a(&plan->tiling);
+    bool wanted = onx_gemm_shares_a(&plan->tiling) || (plan->type && p->m == 1);
+    bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;
     plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
 }
@@ -299,11 +300,7 @@ static void set_b(const onx_call *call, const void *b, onx_gemm_args *args, onx_
                   size_t index, float *own) {
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
-    if (plan->b == B_TURNED) {
-        args->b = element(b, plan->type, index * p->k * p->n);
-        return;
-    }
-    if (plan->b == B_IN_PLACE) {
+    if (plan->b == B_IN_PLACE || plan->b == B_TURNED) {
         args->b = element(b, plan->type, index * p->k * p->n);
         args->ldb = p->n;
     } else if (plan->b == B_PACK_TILE) {
