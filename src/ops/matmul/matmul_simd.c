@@ -95,14 +95,18 @@ typedef struct packing {
 } packing;
 
 static onx_status pack_constant(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)call;
     (void)scratch;
     const packing *k = user;
     const onx_matmul_plan *p = k->plan;
     size_t i = index / k->groups, first = index % k->groups * PACK_PANELS;
     size_t n = k->panels - first < PACK_PANELS ? k->panels - first : PACK_PANELS;
-    gemm->pack_b(p->k, p->n, k->from + i * p->k * p->n, p->b_row, p->b_col, first, n,
+    const float *from = k->from + i * p->k * p->n;
+    gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, n,
                  k->to + (i * k->panels + first) * gemm->nr * p->k);
+    if (p->b_row == 1 && k->from == call->in[1]->data) { /* nobody else reads these columns */
+        size_t col = first * gemm->nr, cols = n * gemm->nr < p->n - col ? n * gemm->nr : p->n - col;
+        onx_call_spent(call, from + col * p->k, cols * p->k * sizeof *from);
+    }
     return ONX_OK;
 }
 
