@@ -303,8 +303,8 @@ static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const f
     return fit;
 }
 
-static bool run_winograd(const onx_conv_staged *run, const onx_conv *c,
-                         const onx_conv_args *a, bool backwards) {
+static bool run_winograd(const onx_conv_staged *run, const onx_conv *c, const onx_conv_args *a,
+                         bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
     for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, i);
@@ -632,6 +632,16 @@ static const struct blocked_case {
      false},
     {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,19,0,7", "", "",
      false},
+#define RESIZE(attributes)                                                                         \
+    {                                                                                              \
+        "y = Resize<" attributes ", axes=[2,3]>(x, , s)",                                          \
+            "y = onx.internal.ResizeBlocked<" attributes ", axes=[2,3]>(x, , s)", "2,19,5,7", "",  \
+            "", false                                                                              \
+    }
+    RESIZE("mode=\"nearest\""),
+    RESIZE("mode=\"linear\", coordinate_transformation_mode=\"align_corners\""),
+    RESIZE("mode=\"linear\", antialias=1"),
+    RESIZE("mode=\"cubic\", exclude_outside=1"),
     {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], count_include_pad=1, "
      "pads=[1,0,1,1]>(x)",
      "y = onx.internal.AveragePoolBlocked<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], "
@@ -655,14 +665,20 @@ TEST(blocked_rows) {
         for (size_t i = 0; i < ONX_COUNT(blocked_cases); i++) {
             const struct blocked_case *c = &blocked_cases[i];
             onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
-            size_t n = *c->w ? 3 : 1;
-            kernel_result want =
-                kernel_run("ref", 22, c->plain, n, (onx_operand *[]){&x, &w, &b}, 0);
+            float scales[2] = {1.7f, 0.6f};
+            onx_operand s = kernel_operand(ONX_DTYPE_F32, "2", scales);
+            bool resized = strstr(c->plain, "Resize");
+            size_t n = *c->w || resized ? 3 : 1;
+            kernel_result want = kernel_run(
+                "ref", 22, c->plain, n,
+                (onx_operand *[]){&x, resized ? NULL : &w, resized ? &s : &b}, resized ? 4 : 0);
             kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
                                           (onx_operand *[]){&x}, 0);
-            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], &w, &b};
+            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], resized ? NULL : &w,
+                                 resized ? &s : &b};
             if (ran(&to)) spoil_lanes(&to.out[0]);
-            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, 2), back = {0};
+            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, resized ? 4 : 2);
+            kernel_result back = {0};
             bool blocked = got.out[0].layout != ONX_LAYOUT_PLAIN;
             if (ran(&want) && ran(&got) && blocked) {
                 CHECK_EQ(got.out[0].layout, t->block->block);
@@ -675,6 +691,36 @@ TEST(blocked_rows) {
             free(x.data), free(w.data), free(b.data);
         }
     }
+}
+
+/* A program after that: what a Tile makes of it. */
+static void channels_with_program(const set *t, onx_operand *a, onx_operand *b) {
+#define FROM "sizes=[19,37], from=[3,4,5,50,51,18,19,20,1]"
+    onx_operand p = filled("1,9,1,1", 5);
+    kernel_result to =
+        kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1, (onx_operand *[]){&p}, 0);
+    kernel_result copied = kernel_run(t->name, 22, "y = onx.internal.Channels<" FROM ">(a, b)", 2,
+                                      (onx_operand *[]){a, b}, 0);
+    REQUIRE(ran(&to) && ran(&copied));
+    char tile[200], with[200];
+    (void)snprintf(tile, sizeof tile, "y = onx.internal.Tile<code=[%d,0,1,0, %d,128,0,0]>(c, p)",
+                   ONX_TILE_MUL, ONX_TILE_RELU);
+    (void)snprintf(with, sizeof with,
+                   "y = onx.internal.Channels<" FROM ", code=[%d,0,1,0, %d,128,0,0]>(a, b, p)",
+                   ONX_TILE_MUL, ONX_TILE_RELU);
+    kernel_result want =
+        kernel_run(t->name, 22, tile, 2, (onx_operand *[]){&copied.out[0], &to.out[0]}, 0);
+    kernel_result got = kernel_run(t->name, 22, with, 3, (onx_operand *[]){a, b, &to.out[0]}, 0);
+    REQUIRE(ran(&want) && ran(&got));
+    kernel_result plain[2];
+    for (int i = 0; i < 2; i++)
+        plain[i] = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                              (onx_operand *[]){i ? &got.out[0] : &want.out[0]}, 0);
+    REQUIRE(ran(&plain[0]) && ran(&plain[1]));
+    CHECK(kernel_distance(&plain[0].out[0], &plain[1].out[0]) == 0);
+    kernel_free(&plain[0]), kernel_free(&plain[1]), kernel_free(&want), kernel_free(&got);
+    kernel_free(&copied), kernel_free(&to);
+    free(p.data);
 }
 
 /* Channels put together, taken apart and in another order: from two images of 19 and 37. */
@@ -718,6 +764,7 @@ TEST(channels) {
             CHECK_EQ(wrong, 0);
             kernel_free(&got), kernel_free(&back);
         }
+        channels_with_program(t, &to[0].out[0], &to[1].out[0]);
         kernel_result bad =
             kernel_run(t->name, 22, "y = onx.internal.Channels<sizes=[19,37], from=[56]>(a, b)", 2,
                        (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);

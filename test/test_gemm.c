@@ -223,6 +223,39 @@ TEST(epilogue) {
     }
 }
 
+/* Halves: A packed by the run or before, B packed as floats or as it is, C a part of its own. */
+TEST(halves) {
+    static const onx_gemm_type types[] = {ONX_GEMM_F16, ONX_GEMM_BF16};
+    static const size_t shapes[][3] = {{1, 70, 200}, {5, 1, 33}, {37, 600, 71}, {100, 129, 64}};
+    EACH_TIER(t) for (size_t i = 0; i < 64; i++) {
+        const onx_gemm *gemm = tiers[t].gemm;
+        onx_gemm_type type = types[i / 4 % 2];
+        const size_t *shape = shapes[i % 4];
+        product p = {.m = shape[0], .k = shape[1], .n = shape[2], .alpha = 1};
+        p.a_turned = i / 8 % 2, p.b_turned = i / 16 % 2;
+        bool keep = i / 32 % 2;
+        operands o;
+        operands_init(&o, gemm, &p);
+        uint16_t *a = malloc(p.m * p.k * 2 + 1), *b = malloc(p.k * p.n * 2);
+        void *a_odd = (char *)a + 1; /* unaligned */
+        gemm->narrow(type, o.a, p.m * p.k, a_odd), gemm->widen(type, a_odd, p.m * p.k, o.a);
+        gemm->narrow(type, o.b, p.k * p.n, b), gemm->widen(type, b, p.k * p.n, o.b);
+        gemm->pack_half(type, keep, p.k, p.n, b, p.b_turned ? 1 : p.n, p.b_turned ? p.k : 1, 0,
+                        onx_gemm_panels(gemm, p.n), o.packed);
+        o.args.a = a_odd;
+        o.args.a_type = type;
+        o.args.b_type = keep ? type : ONX_GEMM_F32;
+        free(o.scratch);
+        o.scratch = malloc(onx_gemm_scratch(gemm, &o.args, p.m) + 1);
+        run_tiles(&o, gemm);
+        size_t wrong = 0;
+        for (size_t j = 0; j < p.m * p.n; j++) wrong += !close_enough(&o, &p, j / p.n, j % p.n);
+        CHECK_EQ(wrong, 0);
+        free(a), free(b);
+        operands_fini(&o);
+    }
+}
+
 /* A zero in A or B does not hide a NaN or an infinity in the other. */
 TEST(specials) {
     EACH_TIER(t) {
@@ -249,4 +282,4 @@ TEST(too_large) {
     CHECK(!onx_gemm_packed_size(tiers[0].gemm, (size_t)1 << 32, (size_t)1 << 30, &floats));
 }
 
-TEST_MAIN(E(sizes) E(blocks) E(cuts) E(epilogue) E(specials) E(too_large))
+TEST_MAIN(E(sizes) E(blocks) E(cuts) E(epilogue) E(halves) E(specials) E(too_large))

@@ -24,19 +24,25 @@ enum {
     ONX_GEMM_DEPTH = 512, /* products in a partial sum */
 };
 
+/* How the elements of A and B lie in memory; sums and C are float. */
+typedef enum onx_gemm_type { ONX_GEMM_F32, ONX_GEMM_F16, ONX_GEMM_BF16 } onx_gemm_type;
+
 /* Called once for each block of C when it is complete: `c` points at C[row, col]. */
 typedef void onx_gemm_epilogue(void *user, float *c, size_t row, size_t n_rows, size_t col,
                                size_t n_cols, size_t ldc);
 
 typedef struct onx_gemm_args {
     size_t m, n, k;
-    const float *a; /* [m,k]: A[i,l] is a[i * a_row + l * a_col]; or all of it from pack_a */
+    const void *a; /* [m,k]: A[i,l] is a[i * a_row + l * a_col]; or all of it from pack_a */
     size_t a_row, a_col;
+    onx_gemm_type a_type;
     bool a_packed;
-    const float *b; /* packed; or, with ldb, [k,n] with rows ldb >= n apart, for few rows of A */
-    size_t ldb;     /* 0: packed */
-    size_t b_first; /* the panel that a packed b begins with */
-    float *c;       /* [m,n], rows ldc >= n apart */
+    const void *b; /* packed; or, with ldb, floats [k,n], rows ldb >= n apart, for few rows of A */
+    size_t ldb;    /* 0: packed */
+    onx_gemm_type b_type; /* of a packed b */
+    size_t b_first;       /* the panel that a packed b begins with */
+    float *c;             /* [m,n], rows ldc >= n apart, */
+    size_t c_row, c_col;  /* from this element on */
     size_t ldc;
     float alpha;
     const float *d; /* [m,n], rows ldd apart; ldd 0: one row, a bias; NULL: zeros; may be c */
@@ -59,7 +65,13 @@ typedef struct onx_gemm {
      * on; each takes k * nr floats. */
     void (*pack_b)(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
                    size_t count, float *packed);
+    /* The same from halves, to floats; or, to keep them halves, for b_type. */
+    void (*pack_half)(onx_gemm_type type, bool keep, size_t k, size_t n, const void *b,
+                      size_t b_row, size_t b_col, size_t first, size_t count, void *packed);
     void (*run)(const onx_gemm_args *args, onx_gemm_part part, void *scratch);
+    /* Rows of floats as halves, each rounded once, and back. */
+    void (*narrow)(onx_gemm_type type, const float *from, size_t count, void *to);
+    void (*widen)(onx_gemm_type type, const void *from, size_t count, float *to);
 } onx_gemm;
 
 #define ONX_GEMM_DECLARE(isa) extern const onx_gemm onx_gemm_##isa;
@@ -91,8 +103,9 @@ static inline size_t onx_gemm_group_at(const onx_gemm *gemm, size_t m, size_t i)
     return m ? onx_gemm_cut(m, onx_gemm_groups(gemm, m), i) : 0;
 }
 
-/* How to cut C into tiles that run in parallel: by shape alone. Tiles are counted down the columns
- * of tiles, so that neighbours share panels of B; those at the end may be smaller. */
+/* How to cut C into tiles that run in parallel: by shape alone; those at the end may be smaller.
+ * Tiles are counted along the rows, so that a thread, which as a rule gets neighbours, finds rows
+ * that it made itself in its cache. */
 typedef struct onx_gemm_tiling {
     size_t rows, groups, panels; /* of a tile, at most; not 0 */
     size_t n_down, n_across;     /* tiles along m and n */
@@ -101,7 +114,7 @@ typedef struct onx_gemm_tiling {
 onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k, size_t count);
 /* Should A be packed before, rather than by every tile for itself? */
 bool onx_gemm_shares_a(const onx_gemm_tiling *tiling);
-/* Bytes that run needs for each thread: args only for m, k, a_packed, a_col and ldb. */
+/* Bytes that run needs for each thread: args only for k, a_packed, b_type and ldb. */
 size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *args, size_t rows);
 /* Tile `index` < n_down * n_across of C[m,n]. */
 onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *tiling, size_t m,

@@ -99,23 +99,6 @@ static inline __attribute__((always_inline)) void kernel(const tile *from, int r
 EACH_ROWS(KERNEL)
 static void (*const kernels[])(const tile *) = {EACH_ROWS(ENTRY)};
 
-/* One row times WIDE panels at once, `step` floats apart: more sums at a time, and more streams. */
-static void run_wide(const tile *from, size_t step) {
-    const tile t = *from;
-    vf sum[WIDE][NV];
-    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
-    for (size_t l = 0; l < t.depth; l++) {
-        vf x = vf_set(load(t.a + l));
-        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) sum[p][j] =
-            vf_fma(x, vf_load(t.b + p * step + l * t.ldb + j * VF), sum[p][j]);
-    }
-    vf alpha = vf_set(t.alpha);
-    UNROLL for (int i = 0; i < WIDE * NV; i++) {
-        vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
-        vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
-    }
-}
-
 /* The last columns, fewer than NR: through a buffer of whole vectors. */
 static void run_edge(tile t, size_t rows, size_t n) {
     float sums[MR * NR] = {0};
@@ -185,12 +168,86 @@ static size_t blocks(size_t k) {
     return k > DEPTH ? k / DEPTH + (k % DEPTH != 0) : 1;
 }
 
+/* ─ Halves ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef uint16_t half_vector __attribute__((vector_size(VF * 2)));
+
+static inline vf load_half(onx_gemm_type type, const uint16_t *p) {
+    half_vector h;
+    if (type == ONX_GEMM_F16) return vf_load_f16(p);
+    memcpy(&h, p, sizeof h);
+    return vi_bits(__builtin_convertvector(h, vi) << 16);
+}
+/* bfloat16: to nearest, ties to even; what is not a number stays one. */
+static inline void store_half(onx_gemm_type type, uint16_t *p, vf v) {
+    if (type == ONX_GEMM_F16) {
+        vf_store_f16(p, v);
+        return;
+    }
+    vi bits = vf_bits(v), up = (bits >> 16 & 1) + 0x7fff, nan = v != v;
+    bits = (~nan & (bits + up)) | (nan & (bits | 0x400000));
+    half_vector h = __builtin_convertvector(bits >> 16 & 0xffff, half_vector);
+    memcpy(p, &h, sizeof h);
+}
+
+static void widen(onx_gemm_type type, const void *from, size_t count, float *to) {
+    const char *p = from;
+    size_t i = 0;
+    uint16_t part[VF] = {0};
+    for (; i + VF <= count; i += VF) {
+        memcpy(part, p + i * 2, sizeof part);
+        vf_store(to + i, load_half(type, part));
+    }
+    if (i == count) return;
+    memcpy(part, p + i * 2, (count - i) * 2);
+    vf_store_n(to + i, load_half(type, part), count - i);
+}
+static void narrow(onx_gemm_type type, const float *from, size_t count, void *to) {
+    uint16_t part[VF];
+    for (size_t i = 0; i < count; i += VF) {
+        size_t n = least(VF, count - i);
+        store_half(type, part, vf_load_n(from + i, n));
+        memcpy((char *)to + i * 2, part, n * 2);
+    }
+}
+
+/* interleave() of elements of any type: halves go through a strip of floats. */
+static void interleave_any(onx_gemm_type type, float *to, size_t width, const void *from,
+                           size_t row, size_t col, size_t rows, size_t depth) {
+    enum { STRIP = 64 };
+    float strip[(MR > NR ? MR : NR) * STRIP];
+    const char *p = from;
+    if (type == ONX_GEMM_F32) {
+        interleave(to, width, from, row, col, rows, depth);
+        return;
+    }
+    if (row == 1) {
+        for (size_t l = 0; l < depth; l++) widen(type, p + l * col * 2, rows, to + l * width);
+        return;
+    }
+    for (size_t l = 0, n; l < depth; l += n) {
+        n = least(STRIP, depth - l);
+        for (size_t i = 0; i < rows; i++) /* col is 1 */
+            widen(type, p + (i * row + l) * 2, n, strip + i * STRIP);
+        interleave(to + l * width, width, strip, STRIP, 1, rows, n);
+    }
+}
+
+static size_t type_size(onx_gemm_type type) {
+    return type == ONX_GEMM_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+/* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
+
 /* Columns k … k + depth - 1 of rows, whole groups, of A. */
 static void pack_groups(const onx_gemm_args *g, size_t row, size_t row_end, size_t k, size_t depth,
                         float *to) {
+    const char *a = g->a;
     for (size_t i = row, rows; i < row_end; i += rows, to += rows * depth) {
         rows = group_rows(g->m, i);
-        interleave(to, rows, g->a + i * g->a_row + k * g->a_col, g->a_row, g->a_col, rows, depth);
+        interleave_any(g->a_type, to, rows,
+                       a + (i * g->a_row + k * g->a_col) * type_size(g->a_type), g->a_row, g->a_col,
+                       rows, depth);
     }
 }
 static void pack_a(const onx_gemm_args *g, size_t row, size_t row_end, float *packed) {
@@ -211,13 +268,64 @@ static void pack_b(size_t k, size_t n, const float *b, size_t b_row, size_t b_co
                        least(DEPTH, k - l), packed + l * NR);
 }
 
+static void pack_half(onx_gemm_type type, bool keep, size_t k, size_t n, const void *b,
+                      size_t b_row, size_t b_col, size_t first, size_t count, void *packed) {
+    enum { ROWS = 32 };
+    float rows[ROWS * NR];
+    for (size_t p = first; p < first + count; p++)
+        for (size_t l = 0, depth; l < k; l += depth) {
+            size_t width = least(NR, n - p * NR), at = ((p - first) * k + l) * NR;
+            depth = least(ROWS, k - l);
+            float *to = keep ? rows : (float *)packed + at;
+            if (width < NR) memset(to, 0, depth * NR * sizeof *to);
+            interleave_any(type, to, NR, (const char *)b + (l * b_row + p * NR * b_col) * 2, b_col,
+                           b_row, width, depth);
+            if (keep) narrow(type, rows, depth * NR, (uint16_t *)packed + at);
+        }
+}
+
+/* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* One row times WIDE panels at once, `step` elements apart: more sums at a time, and more streams.
+ * Halves are widened on their way. */
+static inline __attribute__((always_inline)) void wide(const tile *from, size_t step,
+                                                       onx_gemm_type type) {
+    const tile t = *from;
+    const char *b = (const char *)t.b;
+    vf sum[WIDE][NV];
+    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
+    for (size_t l = 0; l < t.depth; l++) {
+        vf x = vf_set(load(t.a + l));
+        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) {
+            const void *at = b + (p * step + l * t.ldb + j * VF) * type_size(type);
+            vf y = type == ONX_GEMM_F32 ? vf_load(at) : load_half(type, at);
+            sum[p][j] = vf_fma(x, y, sum[p][j]);
+        }
+    }
+    vf alpha = vf_set(t.alpha);
+    UNROLL for (int i = 0; i < WIDE * NV; i++) {
+        vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
+        vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
+    }
+}
+static void wide_f32(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_F32);
+}
+static void wide_f16(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_F16);
+}
+static void wide_bf16(const tile *t, size_t step) {
+    wide(t, step, ONX_GEMM_BF16);
+}
+static void (*const wide_kernels[])(const tile *, size_t) = {wide_f32, wide_f16, wide_bf16};
+
 /* What a part is at work on: products k … k + depth - 1. */
 typedef struct work {
     const onx_gemm_args *g;
     onx_gemm_part part;
     size_t k, depth;
     float *a; /* the part's rows at this depth; NULL: they are packed, or read in place */
-    float *b; /* room for the last panel of a B that is not packed */
+    float *b; /* room for a panel: the last of a B that is not packed, or one of halves */
 } work;
 
 static void set_block(work *w, size_t i) {
@@ -229,40 +337,53 @@ static void set_block(work *w, size_t i) {
 /* The group at `row` as the kernel reads it. */
 static const float *group_at(const work *w, size_t row, size_t rows) {
     const onx_gemm_args *g = w->g;
-    if (g->a_packed) return g->a + row * g->k + w->k * rows;
-    return w->a ? w->a + (row - w->part.row) * w->depth : g->a + row * g->a_row + w->k;
+    const float *a = g->a;
+    if (g->a_packed) return a + row * g->k + w->k * rows;
+    return w->a ? w->a + (row - w->part.row) * w->depth : a + row * g->a_row + w->k;
 }
 
-/* Sets b of the tile, and `ahead`: what is needed next, as far as it follows in memory. */
-static void set_panel(const work *w, tile *t, size_t panel) {
+/* Sets b of the tile, as floats if it is one panel, and `ahead`: what is needed next, as far as it
+ * follows in memory. */
+static void set_panel(const work *w, tile *t, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
-    size_t col = panel * NR, n = least(NR, g->n - col);
-    t->b = g->b + (g->ldb ? w->k * g->ldb + col : ((panel - g->b_first) * g->k + w->k) * NR);
-    t->ldb = g->ldb ? g->ldb : NR;
+    size_t col = panel * NR, n = least(NR, g->n - col), size = type_size(g->b_type);
+    size_t at = g->ldb ? w->k * g->ldb + col : ((panel - g->b_first) * g->k + w->k) * NR;
+    const char *b = (const char *)g->b + at * size;
     bool more = panel + 1 < w->part.panel_end || (!w->a && w->k + w->depth < g->k);
-    t->ahead = (const char *)(g->ldb || !more ? t->b : t->b + (w->a ? g->k : w->depth) * NR);
-    if (g->ldb && n < NR) {
+    t->ahead = g->ldb || !more ? b : b + (w->a ? g->k : w->depth) * NR * size;
+    t->b = (const float *)(const void *)b;
+    t->ldb = g->ldb ? g->ldb : NR;
+    if (g->ldb && n < NR)
         pack_panel(t->b, g->ldb, 1, n, w->depth, w->b);
-        t->b = w->b;
-        t->ldb = NR;
-    }
+    else if (g->b_type && count == 1)
+        widen(g->b_type, b, w->depth * NR, w->b);
+    else
+        return;
+    t->b = w->b;
+    t->ldb = NR;
 }
 
-/* `wide` panels of B times all rows of the part: 1, or of one row WIDE. */
-static void run_panel(const work *w, size_t panel, size_t wide) {
+/* Where C[row, col] is. */
+static float *c_at(const onx_gemm_args *g, size_t row, size_t col) {
+    return g->c + (row - g->c_row) * g->ldc + (col - g->c_col);
+}
+
+/* `count` panels of B times all rows of the part: 1, or of one row WIDE. */
+static void run_panel(const work *w, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
     size_t col = panel * NR, n = least(NR, g->n - col), all = w->part.row_end - w->part.row;
-    const float *d = w->k ? g->c : g->d;
-    tile t = {.depth = w->depth, .alpha = g->alpha, .ldc = g->ldc, .ldd = w->k ? g->ldc : g->ldd};
-    set_panel(w, &t, panel);
+    bool onto_c = w->k || g->d == g->c;
+    tile t = {.depth = w->depth, .alpha = g->alpha, .ldc = g->ldc};
+    t.ldd = onto_c ? g->ldc : g->ldd;
+    set_panel(w, &t, panel, count);
     for (size_t row = w->part.row, rows; row < w->part.row_end; row += rows) {
         rows = group_rows(g->m, row);
         t.a = group_at(w, row, rows);
-        t.c = g->c + row * g->ldc + col;
-        t.d = d ? d + row * t.ldd + col : NULL;
-        t.ahead_step = rows * NR * sizeof(float) / all;
-        if (wide > 1)
-            run_wide(&t, g->ldb ? NR : g->k * NR);
+        t.c = c_at(g, row, col);
+        t.d = onto_c ? t.c : g->d ? g->d + row * t.ldd + col : NULL;
+        t.ahead_step = rows * NR * type_size(g->b_type) / all;
+        if (count > 1)
+            wide_kernels[g->b_type](&t, g->ldb ? NR : g->k * NR);
         else if (n == NR)
             kernels[rows - 1](&t);
         else
@@ -275,7 +396,7 @@ static void finish(const work *w, size_t panel, size_t panel_end) {
     const onx_gemm_args *g = w->g;
     size_t row = w->part.row, col = panel * NR, n = least(panel_end * NR, g->n) - col;
     if (g->epilogue)
-        g->epilogue(g->user, g->c + row * g->ldc + col, row, w->part.row_end - row, col, n, g->ldc);
+        g->epilogue(g->user, c_at(g, row, col), row, w->part.row_end - row, col, n, g->ldc);
 }
 
 /* Block after block, the part's rows packed anew for each. */
@@ -297,11 +418,11 @@ static void run_panels(work *w, size_t few) {
     size_t n = blocks(w->g->k), one_row = w->part.row_end - w->part.row == 1;
     for (size_t p = w->part.panel, end; p < w->part.panel_end; p = end) {
         end = least(p + few, w->part.panel_end);
-        for (size_t j = p, wide; j < end; j += wide) {
-            wide = one_row && j + WIDE <= end && (j + WIDE) * NR <= w->g->n ? WIDE : 1;
+        for (size_t j = p, count; j < end; j += count) {
+            count = one_row && j + WIDE <= end && (j + WIDE) * NR <= w->g->n ? WIDE : 1;
             for (size_t i = 0; i < n; i++) {
                 set_block(w, i);
-                run_panel(w, j, wide);
+                run_panel(w, j, count);
             }
         }
         finish(w, p, end);
@@ -313,7 +434,7 @@ static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
     if (!rows) return;
     work w = {.g = g, .part = part, .b = space};
     size_t few = BLOCK / (rows * NR) + 1;
-    if (g->a_packed || (rows == 1 && g->a_col == 1)) {
+    if (g->a_packed || (rows == 1 && g->a_col == 1 && !g->a_type)) {
         run_panels(&w, few);
         return;
     }
@@ -322,4 +443,4 @@ static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
     run_blocks(&w, few);
 }
 
-const onx_gemm ONX_TIER(onx_gemm) = {NR, MR, pack_a, pack_b, run};
+const onx_gemm ONX_TIER(onx_gemm) = {NR, MR, pack_a, pack_b, pack_half, run, narrow, widen};

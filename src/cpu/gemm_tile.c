@@ -8,7 +8,7 @@
 /* Work is counted in products of numbers. */
 enum {
     TILE_GROUPS = 16,      /* rows of A that stay in the cache */
-    FEW_GROUPS = 8,        /* what is cut leaves so many */
+    FEW_GROUPS = 4,        /* what is cut leaves so many */
     PLENTY = 24,           /* tiles, of all products: enough for any crew */
     LEAST_WORK = 1 << 19,  /* a tile that is not worth cutting */
     MOST_WORK = 128 << 20, /* cut what has more in any case */
@@ -36,7 +36,7 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
         bool plenty = (double)t.n_down * (double)t.n_across * (double)count >= PLENTY;
         if (work <= (plenty ? MOST_WORK : 2 * LEAST_WORK)) return t;
         if (t.groups >= 2 * FEW_GROUPS)
-            t.groups = share(n_groups, t.groups / 2);
+            t.groups = share(n_groups, ceil_div(t.groups, 2));
         else if (t.panels > 1)
             t.panels = share(n_panels, ceil_div(t.panels, 2));
         else
@@ -46,7 +46,7 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
 
 onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, size_t m, size_t n,
                                size_t index) {
-    size_t group = index % t->n_down * t->groups, panel = index / t->n_down * t->panels;
+    size_t group = index / t->n_across * t->groups, panel = index % t->n_across * t->panels;
     size_t n_groups = onx_gemm_groups(gemm, m), n_panels = onx_gemm_panels(gemm, n);
     size_t group_end = n_groups - group < t->groups ? n_groups : group + t->groups;
     return (onx_gemm_part){
@@ -64,6 +64,6 @@ bool onx_gemm_shares_a(const onx_gemm_tiling *t) {
 size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *g, size_t rows) {
     size_t depth = g->k < ONX_GEMM_DEPTH ? g->k : ONX_GEMM_DEPTH, floats = 0;
     if (!g->a_packed) floats += rows * depth;
-    if (g->ldb) floats += depth * gemm->nr;
+    if (g->ldb || g->b_type) floats += depth * gemm->nr;
     return floats * sizeof(float);
 }

@@ -31,8 +31,9 @@ FLAT void add_block(const float *a, size_t a_row, const float *b, size_t b_row, 
 
 FLAT void run_block(const onx_gemm_args *g, size_t row, size_t col, size_t rows, size_t cols) {
     float dots[ROWS][COLS] = {{0}};
+    const float *a = g->a, *b = g->b;
     for (size_t k = 0; k < g->k; k += DEPTH)
-        add_block(g->a + row * g->a_row + k, g->a_row, g->b + col * g->k + k, g->k,
+        add_block(a + row * g->a_row + k, g->a_row, b + col * g->k + k, g->k,
                   g->k - k < DEPTH ? g->k - k : DEPTH, rows, cols, dots);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++) {

@@ -1,6 +1,6 @@
 /* fold.c: nodes whose inputs are constants are computed now. Bounded: a result larger than the
- * constants that go with the node may have fold_bytes at most (in a session: than what goes in), all
- * together must stay in proportion to the model, and sizes must be known before. */
+ * constants that go with the node (in a session: than what goes in) may have fold_bytes at most,
+ * all together must stay in proportion to the model, and sizes must be known before. */
 #include "pass/pass.h"
 
 /* Operators to keep: the engine computes with the quantized form. */
@@ -28,7 +28,7 @@ static bool fact_bytes(const onx_fact *fact, size_t *bytes) {
     return onx_dtype_bytes(fact->dtype, count, bytes);
 }
 
-/* Does the constant stay where it is needed elsewhere? A session has no better way to do without. */
+/* Is the constant needed elsewhere, too? In a session speed counts more. */
 static bool stays(const onx_pass_ctx *ctx, const onx_value *value) {
     return !ctx->has_kernel && (value->n_uses > 1 || onx_pass_held(ctx, value));
 }

@@ -4,8 +4,9 @@
  * A constant B is packed once. Another B is packed as part of each run: by the task that uses it
  * when no other does, else all of it in a loop of its own; or read in place when A has few rows. So
  * is a large constant that lies turned, as in fully connected layers, until A has more rows.
- * Tasks are the tiles of all products. The small floats are widened, computed as floats, and
- * rounded once in the end. Numerics: the bound of cpu/gemm.h. */
+ * Tasks are the tiles of all products. Halves are widened where they are packed or, as constants,
+ * panel by panel where they are used; a tile of floats is rounded once in the end. Numerics: the
+ * bound of cpu/gemm.h. */
 #include "cpu/gemm.h"
 #include "cpu/gemm_turned.h"
 #include "ops/matmul/matmul_ref.h"
@@ -18,7 +19,6 @@ enum {
     PACK_TASK_FLOATS = 1 << 16,
     SHARED_FLOATS_MAX = 1 << 22, /* of A, packed for all */
     TASK_PRODUCTS = 1 << 19,     /* small tiles go together into one task */
-    CONVERT_TASK = 1 << 16,      /* elements */
 };
 static const onx_gemm *const gemm = &ONX_TIER(onx_gemm);
 
@@ -37,16 +37,29 @@ typedef struct simd_plan {
     size_t a_count;     /* matrices in A that are packed for all tasks; 0: they are not */
     size_t a_at;        /* in the shared scratch: A, packed */
     size_t tile_at;     /* in a worker's scratch: its own panels of B */
-    size_t program_at;  /* in a worker's scratch: for the program */
-    size_t float_at[4]; /* in the shared scratch: A, B, C and Y, where they are not float */
+    size_t program_at;  /* in a worker's scratch: for the program; or its tile of Y, in floats */
+    onx_gemm_type type; /* of all operands */
     onx_tile_plan program;
 } simd_plan;
 
-/* A, B, C and Y, as floats; what is empty points to nothing of use. */
+/* A, B, C and Y; what is empty points to nothing of use. */
 typedef struct operands {
-    const float *in[3];
-    float *y;
+    const void *in[3];
+    void *y;
 } operands;
+
+static onx_gemm_type type_of(const onx_operand *operand) {
+    return operand->dtype == ONX_DTYPE_F32   ? ONX_GEMM_F32
+           : operand->dtype == ONX_DTYPE_F16 ? ONX_GEMM_F16
+                                             : ONX_GEMM_BF16;
+}
+static size_t type_size(onx_gemm_type type) {
+    return type == ONX_GEMM_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+/* Element `at` of a tensor of that type. */
+static const void *element(const void *data, onx_gemm_type type, size_t at) {
+    return (const char *)data + at * type_size(type);
+}
 
 static size_t align_up(size_t bytes) {
     return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
@@ -82,15 +95,16 @@ static size_t pack_bytes(const onx_call *call) {
     if (!call->pack_late && may_stay(call)) return 0;
     if (!constant_b(call, &p) || !onx_gemm_packed_size(gemm, p.k, p.n, &floats)) return 0;
     size_t count = (size_t)call->in[1]->count / (p.k * p.n);
-    return onx_mul_size(floats * sizeof(float), count, &bytes) ? bytes : 0;
+    return onx_mul_size(floats * type_size(type_of(call->in[1])), count, &bytes) ? bytes : 0;
 }
 
 /* Constant B: `PACK_PANELS` panels of one matrix are a task. */
 enum { PACK_PANELS = 4 };
 typedef struct packing {
     const onx_matmul_plan *plan;
-    const float *from;
-    float *to;
+    onx_gemm_type type;
+    const void *from;
+    void *to;
     size_t panels, groups; /* of one matrix */
 } packing;
 
@@ -100,12 +114,15 @@ static onx_status pack_constant(void *user, onx_call *call, size_t index, void *
     const onx_matmul_plan *p = k->plan;
     size_t i = index / k->groups, first = index % k->groups * PACK_PANELS;
     size_t n = k->panels - first < PACK_PANELS ? k->panels - first : PACK_PANELS;
-    const float *from = k->from + i * p->k * p->n;
-    gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, n,
-                 k->to + (i * k->panels + first) * gemm->nr * p->k);
-    if (p->b_row == 1 && k->from == call->in[1]->data) { /* nobody else reads these columns */
+    const void *from = element(k->from, k->type, i * p->k * p->n);
+    char *to = (char *)k->to + (i * k->panels + first) * gemm->nr * p->k * type_size(k->type);
+    if (k->type)
+        gemm->pack_half(k->type, true, p->k, p->n, from, p->b_row, p->b_col, first, n, to);
+    else
+        gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, n, (float *)(void *)to);
+    if (p->b_row == 1) { /* nobody else reads these columns */
         size_t col = first * gemm->nr, cols = n * gemm->nr < p->n - col ? n * gemm->nr : p->n - col;
-        onx_call_spent(call, from + col * p->k, cols * p->k * sizeof *from);
+        onx_call_spent(call, element(from, k->type, col * p->k), cols * p->k * type_size(k->type));
     }
     return ONX_OK;
 }
@@ -114,20 +131,20 @@ static onx_status pack(onx_call *call, void *out) {
     onx_matmul_plan p;
     if (!constant_b(call, &p)) return ONX_OK;
     const onx_operand *b = call->in[1];
-    size_t count = (size_t)b->count, matrix = p.k * p.n, panels = onx_gemm_panels(gemm, p.n);
-    const float *from = b->data;
-    float *wide = NULL;
-    if (b->dtype != ONX_DTYPE_F32) {
-        size_t bytes;
-        wide = onx_mul_size(count, sizeof *wide, &bytes) ? onx_mem_alloc(call->ctx, bytes) : NULL;
-        if (!wide) return onx_fail_nomem(call->diag);
-        (void)onx_dtype_convert((onx_dtype)b->dtype, b->data, ONX_DTYPE_F32, wide, count, false);
-        from = wide;
-    }
-    packing k = {&p, from, out, panels, (panels - 1) / PACK_PANELS + 1};
-    onx_status status = onx_call_parallel(call, count / matrix * k.groups, pack_constant, &k);
-    if (wide) onx_mem_free(call->ctx, wide, count * sizeof *wide);
-    return status;
+    size_t matrices = (size_t)b->count / (p.k * p.n), panels = onx_gemm_panels(gemm, p.n);
+    packing k = {&p, type_of(b), b->data, out, panels, (panels - 1) / PACK_PANELS + 1};
+    return onx_call_parallel(call, matrices * k.groups, pack_constant, &k);
+}
+
+/* Panels of matrix `index` of B, as floats. */
+static void pack_panels(const simd_plan *plan, const void *b, size_t index, size_t first,
+                        size_t count, float *to) {
+    const onx_matmul_plan *p = &plan->shape;
+    const void *from = element(b, plan->type, index * p->k * p->n);
+    if (plan->type)
+        gemm->pack_half(plan->type, false, p->k, p->n, from, p->b_row, p->b_col, first, count, to);
+    else
+        gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, count, to);
 }
 
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -138,9 +155,8 @@ static onx_status pack_task(void *user, onx_call *call, size_t index, void *scra
     size_t panels = onx_gemm_panels(gemm, p->n), groups = (panels - 1) / plan->pack_panels + 1;
     size_t i = index / groups, first = index % groups * plan->pack_panels;
     size_t n = panels - first < plan->pack_panels ? panels - first : plan->pack_panels;
-    const float *b = o->in[1] + i * p->k * p->n;
     float *to = (float *)call->scratch + i * plan->b_floats + first * p->k * gemm->nr;
-    gemm->pack_b(p->k, p->n, b, p->b_row, p->b_col, first, n, to);
+    pack_panels(plan, o->in[1], i, first, n, to);
     return ONX_OK;
 }
 
@@ -154,7 +170,8 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
     size_t end = groups - first < plan->pack_groups ? groups : first + plan->pack_groups;
     size_t row = onx_gemm_group_at(gemm, p->m, first), row_end = onx_gemm_group_at(gemm, p->m, end);
     onx_gemm_args args = {.m = p->m, .k = p->k, .a_row = p->a_row, .a_col = p->a_col};
-    args.a = o->in[0] + i * p->m * p->k;
+    args.a = element(o->in[0], plan->type, i * p->m * p->k);
+    args.a_type = plan->type;
     float *to = (float *)((char *)call->scratch + plan->a_at) + (i * p->m + row) * p->k;
     gemm->pack_a(&args, row, row_end, to);
     return ONX_OK;
@@ -164,18 +181,20 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
-    if (plan->shape.b_row == 1 && plan->shape.a_col == 1 && plan->shape.m <= IN_PLACE_ROWS)
-        return B_TURNED;
-    if (plan->shape.b_col == 1 && plan->shape.m <= IN_PLACE_ROWS) return B_IN_PLACE;
+    if (!plan->type && plan->shape.m <= IN_PLACE_ROWS) {
+        if (plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
+        if (plan->shape.b_col == 1) return B_IN_PLACE;
+    }
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
-/* Packs A once when several tiles want the same rows. */
+/* Packs A once when several tiles want the same rows; and a single row of halves, which is read as
+ * floats then. */
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    bool shared = matrix && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX &&
-                  onx_gemm_shares_a(&plan->tiling);
+    bool wanted = onx_gemm_shares_a(&plan->tiling) || (plan->type && p->m == 1);
+    bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;
     plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
 }
@@ -186,30 +205,15 @@ static bool place_a(onx_call *call, simd_plan *plan) {
            onx_add_size(plan->a_at, align_up(bytes), &call->scratch_bytes);
 }
 
-/* Room for operands that are not float, after what is taken already. */
-static bool place_floats(onx_call *call, simd_plan *plan) {
-    size_t end = call->scratch_bytes, bytes;
-    if (call->in[0]->dtype == ONX_DTYPE_F32) return true;
-    for (size_t i = 0; i < 4; i++) {
-        const onx_operand *x = i == 3 ? call->out[0] : i < call->n_in ? call->in[i] : NULL;
-        if (!x || (i == 1 && call->packed)) continue;
-        plan->float_at[i] = end;
-        if (!onx_mul_size((size_t)x->count, sizeof(float), &bytes) ||
-            !onx_add_size(bytes, ONX_ALIGN, &bytes) || !onx_add_size(end, bytes, &end))
-            return false;
-        end = align_up(end - ONX_ALIGN);
-    }
-    call->scratch_bytes = end;
-    return true;
-}
-
-/* Scratch: of a worker, for the product, its panels of B and the program; shared, for all of B. */
+/* Scratch: of a worker, for the product, its panels of B, and the program or floats of Y; shared,
+ * for all of B and of A. */
 static onx_status bind_product(onx_call *call) {
     const onx_matmul_state *state = call->state;
     simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t matrix = p->k * p->n, tile_floats;
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK; /* nothing will run */
+    plan->type = type_of(call->out[0]);
     plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k, p->batches);
     double tile_products =
         (double)(plan->tiling.rows * plan->tiling.panels * gemm->nr) * ((double)p->k + 1);
@@ -223,14 +227,17 @@ static onx_status bind_product(onx_call *call) {
     share_a(call, plan);
     onx_gemm_args args = {.m = p->m, .k = p->k, .a_packed = plan->a_count != 0};
     args.ldb = plan->b == B_IN_PLACE;
+    args.b_type = plan->b == B_PACKED ? plan->type : ONX_GEMM_F32;
     plan->tile_at = align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
     plan->program_at = plan->tile_at;
     if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
     call->scratch_each = plan->program_at + (state->tile ? state->tile->scratch : 0);
+    if (plan->type)
+        call->scratch_each += plan->tiling.rows * plan->tiling.panels * gemm->nr * sizeof(float);
     if (plan->b == B_PACK_ALL &&
         !onx_mul_size(plan->b_floats * sizeof(float), plan->b_count, &call->scratch_bytes))
         return onx_fail_nomem(call->diag);
-    return place_a(call, plan) && place_floats(call, plan) ? ONX_OK : onx_fail_nomem(call->diag);
+    return place_a(call, plan) ? ONX_OK : onx_fail_nomem(call->diag);
 }
 
 static onx_status bind_matmul(onx_call *call) {
@@ -264,45 +271,77 @@ static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t 
     (&e->work, c, ldc, (int64_t)e->n, (int64_t)(e->row + row), n_rows, (int64_t)col, n_cols);
 }
 
-/* D of the product: C where it lies, or beta C in the place of Y. */
-static void add_c(const onx_call *call, const float *c, onx_gemm_args *args, onx_gemm_part part) {
+/* D of the product: C where it lies, or beta C in the place of the product. */
+static void add_c(const onx_call *call, const void *c, onx_gemm_args *args, onx_gemm_part part) {
     const onx_matmul_state *state = call->state;
-    const onx_matmul_plan *p = &((const simd_plan *)call->plan)->shape;
-    if (state->beta == 1 && p->c_col == 1) {
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    if (!plan->type && state->beta == 1 && p->c_col == 1) {
         args->d = c;
         args->ldd = p->c_row;
         return;
     }
     args->d = args->c;
     args->ldd = args->ldc;
-    size_t end = part.panel_end * gemm->nr < p->n ? part.panel_end * gemm->nr : p->n;
+    size_t col = part.panel * gemm->nr, end = part.panel_end * gemm->nr;
+    if (end > p->n) end = p->n;
     for (size_t i = part.row; i < part.row_end; i++)
-        for (size_t j = part.panel * gemm->nr; j < end; j++) {
+        for (size_t j = col; j < end; j++) {
+            const void *from = element(c, plan->type, i * p->c_row + j * p->c_col);
             float x;
-            memcpy(&x, c + i * p->c_row + j * p->c_col, sizeof x);
+            if (plan->type)
+                gemm->widen(plan->type, from, 1, &x);
+            else
+                memcpy(&x, from, sizeof x);
             x *= state->beta;
-            memcpy(args->c + i * args->ldc + j, &x, sizeof x);
+            memcpy(args->c + (i - args->c_row) * args->ldc + (j - args->c_col), &x, sizeof x);
         }
 }
 
 /* B of the product: matrix `index` of b. */
-static void set_b(const onx_call *call, const float *b, onx_gemm_args *args, onx_gemm_part part,
+static void set_b(const onx_call *call, const void *b, onx_gemm_args *args, onx_gemm_part part,
                   size_t index, float *own) {
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
-    const float *packed = call->packed ? call->packed : call->scratch;
-    args->b = b + index * p->k * p->n;
-    if (plan->b == B_TURNED) return;
-    if (plan->b == B_IN_PLACE) {
+    if (plan->b == B_IN_PLACE || plan->b == B_TURNED) {
+        args->b = element(b, plan->type, index * p->k * p->n);
         args->ldb = p->n;
     } else if (plan->b == B_PACK_TILE) {
-        gemm->pack_b(p->k, p->n, args->b, p->b_row, p->b_col, part.panel,
-                     part.panel_end - part.panel, own);
+        pack_panels(plan, b, index, part.panel, part.panel_end - part.panel, own);
         args->b = own;
         args->b_first = part.panel;
     } else {
-        args->b = packed + index * plan->b_floats;
+        args->b_type = plan->b == B_PACKED ? plan->type : ONX_GEMM_F32;
+        args->b = element(plan->b == B_PACKED ? call->packed : call->scratch, args->b_type,
+                          index * plan->b_floats);
     }
+}
+
+/* A of the product: matrix `index`. */
+static void set_a(const onx_call *call, const void *a, onx_gemm_args *args, size_t index) {
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    const void *packed = (const char *)call->scratch + plan->a_at;
+    args->a_packed = plan->a_count != 0;
+    args->a_type = args->a_packed ? ONX_GEMM_F32 : plan->type;
+    args->a = element(args->a_packed ? packed : a, args->a_type, index * p->m * p->k);
+    args->a_row = p->a_row;
+    args->a_col = p->a_col;
+}
+
+/* Y as floats for a while, in `own`: only the part. */
+static void set_own_c(const simd_plan *plan, onx_gemm_args *args, onx_gemm_part part, float *own) {
+    args->c = own;
+    args->c_row = part.row;
+    args->c_col = part.panel * gemm->nr;
+    args->ldc = plan->tiling.panels * gemm->nr;
+}
+static void round_own_c(const simd_plan *plan, const onx_gemm_args *args, onx_gemm_part part,
+                        void *y) {
+    size_t n = args->n - args->c_col < args->ldc ? args->n - args->c_col : args->ldc;
+    for (size_t i = part.row; i < part.row_end; i++)
+        gemm->narrow(plan->type, args->c + (i - part.row) * args->ldc, n,
+                     (uint16_t *)y + i * args->n + args->c_col);
 }
 
 static void run_tile(const onx_call *call, const operands *o, size_t index, void *scratch) {
@@ -311,15 +350,13 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
     const onx_matmul_plan *p = &plan->shape;
     size_t tiles = plan->tiling.n_down * plan->tiling.n_across, batch = index / tiles, a, b;
     onx_gemm_part part = onx_gemm_tile_at(gemm, &plan->tiling, p->m, p->n, index % tiles);
+    char *own = scratch, *y = (char *)o->y + batch * p->m * p->n * type_size(plan->type);
     onx_matmul_at(p, batch, &a, &b);
     onx_gemm_args args = {.m = p->m, .n = p->n, .k = p->k, .alpha = state->alpha, .ldc = p->n};
-    args.a_packed = plan->a_count != 0;
-    args.a = args.a_packed ? (float *)((char *)call->scratch + plan->a_at) : o->in[0];
-    args.a += a * p->m * p->k;
-    args.a_row = p->a_row;
-    args.a_col = p->a_col;
-    args.c = o->y + batch * p->m * p->n;
-    set_b(call, o->in[1], &args, part, b, (float *)((char *)scratch + plan->tile_at));
+    args.c = (float *)(void *)y;
+    if (plan->type) set_own_c(plan, &args, part, (float *)(void *)(own + plan->program_at));
+    set_a(call, o->in[0], &args, a);
+    set_b(call, o->in[1], &args, part, b, (float *)(void *)(own + plan->tile_at));
     if (p->has_c) add_c(call, o->in[2], &args, part);
     epilogue e;
     onx_operand *inputs[ONX_TILE_INPUTS];
@@ -327,8 +364,7 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
         onx_matmul_program_inputs(call, inputs);
         e.row = batch * p->m;
         e.n = p->n;
-        ONX_TIER(onx_tile_begin)
-        (&e.work, &plan->program, inputs, (char *)scratch + plan->program_at);
+        ONX_TIER(onx_tile_begin)(&e.work, &plan->program, inputs, own + plan->program_at);
         args.epilogue = run_program;
         args.user = &e;
     }
@@ -337,6 +373,7 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
         ONX_TIER(onx_gemm_turned)(&args, part.panel * gemm->nr, end < p->n ? end : p->n);
     else
         gemm->run(&args, part, scratch);
+    if (plan->type) round_own_c(plan, &args, part, y);
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -344,42 +381,6 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     size_t tile = index * plan->tiles;
     size_t end = plan->n_tiles - tile < plan->tiles ? plan->n_tiles : tile + plan->tiles;
     for (; tile < end; tile++) run_tile(call, user, tile, scratch);
-    return ONX_OK;
-}
-
-/* ─ Small floats ─────────────────────────────────────────────────────────────────────────────── */
-
-typedef struct conversion {
-    onx_dtype from, to;
-    const char *src;
-    char *dst;
-    size_t count;
-} conversion;
-
-static onx_status convert_task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)call, (void)scratch;
-    const conversion *c = user;
-    size_t at = index * CONVERT_TASK;
-    size_t n = c->count - at < CONVERT_TASK ? c->count - at : CONVERT_TASK;
-    return onx_dtype_convert(c->from, c->src + at * onx_dtype_bits(c->from) / 8, c->to,
-                             c->dst + at * onx_dtype_bits(c->to) / 8, n, false);
-}
-static onx_status convert(onx_call *call, conversion c) {
-    return onx_call_parallel(call, c.count / CONVERT_TASK + (c.count % CONVERT_TASK != 0),
-                             convert_task, &c);
-}
-
-static onx_status widen(onx_call *call, operands *o) {
-    const simd_plan *plan = call->plan;
-    char *scratch = call->scratch;
-    for (size_t i = 0; i < 3 && i < call->n_in; i++) {
-        const onx_operand *x = call->in[i];
-        if (!x || !x->count || (i == 1 && call->packed)) continue;
-        o->in[i] = (float *)(scratch + plan->float_at[i]);
-        ONX_TRY(convert(call, (conversion){(onx_dtype)x->dtype, ONX_DTYPE_F32, x->data,
-                                           scratch + plan->float_at[i], (size_t)x->count}));
-    }
-    o->y = (float *)(scratch + plan->float_at[3]);
     return ONX_OK;
 }
 
@@ -391,8 +392,6 @@ static onx_status run(onx_call *call) {
     operands o = {{nothing, nothing, nothing}, out->data};
     for (size_t i = 0; i < 3 && i < call->n_in; i++)
         if (call->in[i] && call->in[i]->data) o.in[i] = call->in[i]->data;
-    bool small = out->dtype != ONX_DTYPE_F32;
-    if (small) ONX_TRY(widen(call, &o));
     if (plan->b == B_PACK_ALL) {
         size_t groups = (onx_gemm_panels(gemm, plan->shape.n) - 1) / plan->pack_panels + 1;
         ONX_TRY(onx_call_parallel(call, plan->b_count * groups, pack_task, &o));
@@ -401,10 +400,7 @@ static onx_status run(onx_call *call) {
         size_t tasks = (onx_gemm_groups(gemm, plan->shape.m) - 1) / plan->pack_groups + 1;
         ONX_TRY(onx_call_parallel(call, plan->a_count * tasks, pack_a_task, &o));
     }
-    ONX_TRY(onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, &o));
-    if (!small) return ONX_OK;
-    return convert(call, (conversion){ONX_DTYPE_F32, (onx_dtype)out->dtype, (const char *)o.y,
-                                      out->data, (size_t)out->count});
+    return onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, &o);
 }
 
 #define F32 ONX_T(F32)

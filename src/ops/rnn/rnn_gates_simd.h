@@ -1,10 +1,12 @@
-/* rnn_gates_simd.h: the gates of LSTM, GRU and RNN, one sequence of the batch at a time, in
- * vectors. For rnn_simd.c. */
+/* rnn_gates_simd.h: the gates of LSTM, GRU and RNN, one sequence of the batch and one slice of the
+ * hidden units at a time, in vectors. For rnn_simd.c. */
 #ifndef ONX_RNN_GATES_SIMD_H
 #define ONX_RNN_GATES_SIMD_H
 
 #include "cpu/vec_math.h"
 #include "ops/rnn/rnn_ref.h"
+
+enum { SLICE = 2 * VF }; /* units: a panel of the products for each gate */
 
 /* What all steps of a direction have in common. */
 typedef struct gates {
@@ -15,10 +17,14 @@ typedef struct gates {
     const float *rb; /* [H]: bias of GRU's hidden gate, inside the reset; NULL: none */
 } gates;
 
-/* One sequence at one step. */
+/* A slice of one sequence at one step. */
 typedef struct row {
-    const float *x, *r; /* [G*H]: what W gives, with the biases; what R gives */
-    float *h, *c;       /* [H]: the state; LSTM's cell, GRU's state after the reset */
+    size_t unit;        /* the first */
+    const float *x, *r; /* [G][SLICE]: what W gives, with the biases; what R gives */
+    const float *inner; /* [SLICE]: what R gives for GRU's hidden gate */
+    const float *h;     /* the units of the state before, */
+    float *next;        /* after; */
+    float *c;           /* LSTM's cell, GRU's state after the reset */
 } row;
 
 /* ─ Activations ──────────────────────────────────────────────────────────────────────────────── */
@@ -74,10 +80,10 @@ typedef void cell(const gates *g, const row *v, size_t j, size_t n);
 
 static inline void lstm_cell(const gates *g, const row *v, size_t j, size_t n) {
     const onx_rnn_state *state = g->state;
-    const float *p = g->p ? g->p + j : NULL;
+    const float *p = g->p ? g->p + v->unit + j : NULL;
     vf a[4], old = load(v->c + j, n);
     for (size_t i = 0; i < 4; i++)
-        a[i] = load(v->x + i * g->hidden + j, n) + load(v->r + i * g->hidden + j, n);
+        a[i] = vf_load(v->x + i * SLICE + j) + vf_load(v->r + i * SLICE + j);
     if (p) {
         a[0] += load(p, n) * old;
         a[2] += load(p + 2 * g->hidden, n) * old;
@@ -88,39 +94,37 @@ static inline void lstm_cell(const gates *g, const row *v, size_t j, size_t n) {
     if (p) a[1] += load(p + g->hidden, n) * made;
     vf out = activate(state, &g->f[0], a[1]);
     store(v->c + j, made, n);
-    store(v->h + j, out * activate(state, &g->f[2], made), n);
+    store(v->next + j, out * activate(state, &g->f[2], made), n);
 }
 
-static inline vf gru_reset(const gates *g, const row *v, size_t j, size_t n) {
-    size_t at = g->hidden + j;
-    return activate(g->state, &g->f[0], load(v->x + at, n) + load(v->r + at, n));
+static inline vf gru_reset(const gates *g, const row *v, size_t j) {
+    return activate(g->state, &g->f[0], vf_load(v->x + SLICE + j) + vf_load(v->r + SLICE + j));
 }
 
 /* The state that is multiplied with R for the hidden gate, when the reset comes before that. */
 static inline void reset_cell(const gates *g, const row *v, size_t j, size_t n) {
-    store(v->c + j, gru_reset(g, v, j, n) * load(v->h + j, n), n);
+    store(v->c + j, gru_reset(g, v, j) * load(v->h + j, n), n);
 }
 
 static inline void gru_cell(const gates *g, const row *v, size_t j, size_t n) {
-    size_t at = 2 * g->hidden + j;
-    vf z = activate(g->state, &g->f[0], load(v->x + j, n) + load(v->r + j, n));
-    vf inner = load(v->r + at, n);
-    if (g->rb) inner += load(g->rb + j, n);
-    if (g->state->linear_before_reset) inner *= gru_reset(g, v, j, n);
-    vf made = activate(g->state, &g->f[1], load(v->x + at, n) + inner);
-    store(v->h + j, (vf_set(1) - z) * made + z * load(v->h + j, n), n);
+    vf z = activate(g->state, &g->f[0], vf_load(v->x + j) + vf_load(v->r + j));
+    vf inner = vf_load(v->inner + j);
+    if (g->rb) inner += load(g->rb + v->unit + j, n);
+    if (g->state->linear_before_reset) inner *= gru_reset(g, v, j);
+    vf made = activate(g->state, &g->f[1], vf_load(v->x + 2 * SLICE + j) + inner);
+    store(v->next + j, (vf_set(1) - z) * made + z * load(v->h + j, n), n);
 }
 
 static inline void rnn_cell(const gates *g, const row *v, size_t j, size_t n) {
-    store(v->h + j, activate(g->state, &g->f[0], load(v->x + j, n) + load(v->r + j, n)), n);
+    store(v->next + j, activate(g->state, &g->f[0], vf_load(v->x + j) + vf_load(v->r + j)), n);
 }
 
-/* ─ Rows ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ Slices ───────────────────────────────────────────────────────────────────────────────────── */
 
 static inline __attribute__((always_inline)) void each(cell *c, const gates *g, const row *v) {
-    size_t j = 0;
-    for (; j + VF <= g->hidden; j += VF) c(g, v, j, VF);
-    if (j < g->hidden) c(g, v, j, g->hidden - j);
+    size_t left = g->hidden - v->unit, n = left < SLICE ? left : SLICE, j = 0;
+    for (; j + VF <= n; j += VF) c(g, v, j, VF);
+    if (j < n) c(g, v, j, n - j);
 }
 
 typedef void row_gates(const gates *g, const row *v);
