@@ -3,7 +3,8 @@
  * First with every value pinned, so that each node is computed as it was written, and compared node
  * by node. If that shows nothing, the outputs are compared as the two ways compute them when nobody
  * looks inside; if they differ, it is a rewrite that makes the difference, and bisection over the
- * values in their order finds where: one value more is looked at in each run. */
+ * values in their order finds where: one value more is looked at in each run. Then each pass is left
+ * out in turn: those without which the outputs are equal have to do with it. */
 #include "diff.h"
 
 #include <stdlib.h>
@@ -179,6 +180,34 @@ static bool put_pinned(diff *d, int *status) {
     return true;
 }
 
+/* Both ways without the pass: are the outputs equal then? */
+static int try_without(diff *d, const char *pass, bool *equal) {
+    const diff_way was[2] = {d->ways[0], d->ways[1]};
+    char lists[2][sizeof was[0].disable + 64];
+    finding outputs;
+    for (size_t w = 0; w < 2; w++) {
+        const char *list = was[w].session.disable;
+        snprintf(lists[w], sizeof lists[w], "%s,%s", list ? list : "", pass);
+        d->ways[w].session.disable = lists[w];
+    }
+    int status = compare_names(d, false, d->n_out, d->outputs, &outputs);
+    *equal = status == CLI_OK && !outputs.name;
+    memcpy(d->ways, was, sizeof was);
+    return status;
+}
+
+static int put_passes(diff *d) {
+    onx_pass_info pass;
+    int status = CLI_OK;
+    for (size_t i = 0; onx_pass_at(i, &pass) && status == CLI_OK; i++) {
+        bool equal;
+        status = try_without(d, pass.name, &equal);
+        cli_progress_hide(&d->progress);
+        if (equal) printf("without the pass %s the outputs are equal\n", pass.name);
+    }
+    return status;
+}
+
 static int put_rewritten(diff *d) {
     finding outputs, first = {.name = NULL};
     int status = compare_names(d, false, d->n_out, d->outputs, &outputs);
@@ -202,6 +231,7 @@ static int put_rewritten(diff *d) {
         putchar('\n');
         put_distance(&first.distance);
     }
+    if (status == CLI_OK) status = put_passes(d);
     return status == CLI_OK ? CLI_BAD : status;
 }
 
@@ -260,8 +290,8 @@ const cli_command cli_diff = {
     "looks at\n"
     "what is between, it is a rewrite of the optimizer that makes the difference: then the first "
     "value\n"
-    "that shows it is searched for. Numbers are compared with a tolerance, all else must be "
-    "equal.\n"
+    "that shows it is searched for, and passes without which outputs are equal are named.\n"
+    "Numbers are compared with a tolerance, all else must be equal.\n"
     "Exit status: 0 equal, 1 different.",
     options,
     3,

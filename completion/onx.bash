@@ -20,6 +20,7 @@ _onx() {
         case $prev in
             --cpu) words='base avx2 avx512 neon' ;;
             --level) words='0 1 2 3' ;;
+            --disable | --enable) words=$("$onx" optimize --list 2>/dev/null | awk '$1 + 0 { print $2 }') ;;
             --inputs | --output-dir) files=/ ;; # folders alone
             --input) files=$data ;;
             --set | --seed | --threads | --seconds) return ;;

@@ -143,6 +143,12 @@ static onx_status prepare(onx_model *model, onx_diag *diag) {
     return status;
 }
 
+static onx_status optimize(onx_model *model, onx_diag *diag) {
+    onx_model *out = NULL;
+    onx_status status = onx_model_optimize(model, NULL, &out, NULL, diag);
+    return made(status, out);
+}
+
 static onx_status strip(onx_model *model, onx_diag *diag) {
     return onx_model_strip(model, ONX_STRIP_ALL | ONX_STRIP_INPUTS | ONX_STRIP_TRAINING, NULL,
                            diag);
@@ -193,6 +199,7 @@ static const struct {
     {"extract", extract, false},
     {"rename", rename_all, true},
     {"merge", merge_two, false},
+    {"optimize", optimize, false},
     {"strip", strip, true},
     {"constants", move_constants, true},
     {"dims", free_dims, true},

@@ -111,4 +111,44 @@ TEST(tiers) {
     }
 }
 
-TEST_MAIN(E(tiers))
+/* Positions that turn: every tier against the plain kernel, and that against the definition. */
+TEST(rotate) {
+    static const struct {
+        const char *view, *x, *cos, *sin;
+    } turns[] = {
+        {BHSD, "2,3,5,8", "2,1,5,8", "5,8"},     {BSHD, "1,7,2,64", "1,1,7,64", "1,1,7,64"},
+        {BHDS, "1,2,6,9", "9,6", "1,2,9,6"},     {BHSD, "1,1,3,70", "2,1,3,70", "1,4,1,70"},
+        {BHSD, "1,2,0,8", "1,1,0,8", "1,1,0,8"},
+    };
+    for (size_t c = 0; c < sizeof turns / sizeof *turns; c++) {
+        onx_operand x[3];
+        const char *shapes[] = {turns[c].x, turns[c].cos, turns[c].sin};
+        void *memory[3];
+        char node[200];
+        for (size_t i = 0; i < 3; i++) memory[i] = operand_of(&x[i], shapes[i], false, i + 1);
+        (void)snprintf(node, sizeof node, "y = onx.internal.Rotate<x = %s>(x, c, s)",
+                       turns[c].view);
+        onx_operand *in[] = {&x[0], &x[1], &x[2]};
+        kernel_result want = kernel_run("ref", 18, node, 3, in, 0);
+        if (!CHECK(want.status == ONX_OK)) fprintf(stderr, "%zu: %s\n", c, want.diag.message);
+        EACH_TIER(t) {
+            kernel_result got = kernel_run(*t, 18, node, 3, in, 0);
+            double far = got.status ? HUGE_VAL : kernel_distance(&got.out[0], &want.out[0]);
+            if (!CHECK(far <= 1e-6)) fprintf(stderr, "    case %zu on %s: %g\n", c, *t, far);
+            kernel_free(&got);
+        }
+        kernel_free(&want);
+        for (size_t i = 0; i < 3; i++) free(memory[i]);
+    }
+    float numbers[] = {1, 2, 3, 4}, cos[] = {1, 10, 100, 1000}, sin[] = {5, 6, 7, 8};
+    onx_operand a = kernel_operand(ONX_DTYPE_F32, "1,1,1,4", numbers);
+    onx_operand b = kernel_operand(ONX_DTYPE_F32, "4", cos);
+    onx_operand d = kernel_operand(ONX_DTYPE_F32, "4", sin);
+    kernel_result r = kernel_run("ref", 18, "y = onx.internal.Rotate<x = " BHSD ">(x, c, s)", 3,
+                                 (onx_operand *[]){&a, &b, &d}, 0);
+    REQUIRE(r.status == ONX_OK);
+    CHECK(memcmp(r.out[0].data, (float[]){-14, -4, 307, 4016}, 16) == 0);
+    kernel_free(&r);
+}
+
+TEST_MAIN(E(tiers) E(rotate))

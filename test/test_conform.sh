@@ -27,6 +27,8 @@ way "saved and loaded" --through protobuf
 way "printed and parsed" --through onnxtxt
 way "every step bound in the run" --dynamic
 way "not optimized" --level 0
+way "optimized exactly" --level 1
+way "optimized portably" --level 2
 way "plain kernels" --cpu ref
 way "one thread" --threads 1
 echo "$passed passed, $failed failed"

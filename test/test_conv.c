@@ -303,8 +303,8 @@ static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const f
     return fit;
 }
 
-static bool run_winograd(const onx_conv_staged *run, const onx_conv *c,
-                         const onx_conv_args *a, bool backwards) {
+static bool run_winograd(const onx_conv_staged *run, const onx_conv *c, const onx_conv_args *a,
+                         bool backwards) {
     float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
     for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, i);
@@ -632,6 +632,16 @@ static const struct blocked_case {
      false},
     {"y = GlobalAveragePool(x)", "y = onx.internal.GlobalAveragePoolBlocked(x)", "2,19,0,7", "", "",
      false},
+#define RESIZE(attributes)                                                                         \
+    {                                                                                              \
+        "y = Resize<" attributes ", axes=[2,3]>(x, , s)",                                          \
+            "y = onx.internal.ResizeBlocked<" attributes ", axes=[2,3]>(x, , s)", "2,19,5,7", "",  \
+            "", false                                                                              \
+    }
+    RESIZE("mode=\"nearest\""),
+    RESIZE("mode=\"linear\", coordinate_transformation_mode=\"align_corners\""),
+    RESIZE("mode=\"linear\", antialias=1"),
+    RESIZE("mode=\"cubic\", exclude_outside=1"),
     {"y = AveragePool<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], count_include_pad=1, "
      "pads=[1,0,1,1]>(x)",
      "y = onx.internal.AveragePoolBlocked<kernel_shape=[3,2], ceil_mode=1, strides=[2,3], "
@@ -655,14 +665,20 @@ TEST(blocked_rows) {
         for (size_t i = 0; i < ONX_COUNT(blocked_cases); i++) {
             const struct blocked_case *c = &blocked_cases[i];
             onx_operand x = filled(c->x, 1), w = filled(c->w, 2), b = filled(c->b, 3);
-            size_t n = *c->w ? 3 : 1;
-            kernel_result want =
-                kernel_run("ref", 22, c->plain, n, (onx_operand *[]){&x, &w, &b}, 0);
+            float scales[2] = {1.7f, 0.6f};
+            onx_operand s = kernel_operand(ONX_DTYPE_F32, "2", scales);
+            bool resized = strstr(c->plain, "Resize");
+            size_t n = *c->w || resized ? 3 : 1;
+            kernel_result want = kernel_run(
+                "ref", 22, c->plain, n,
+                (onx_operand *[]){&x, resized ? NULL : &w, resized ? &s : &b}, resized ? 4 : 0);
             kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
                                           (onx_operand *[]){&x}, 0);
-            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], &w, &b};
+            onx_operand *in[] = {c->from_plain ? &x : &to.out[0], resized ? NULL : &w,
+                                 resized ? &s : &b};
             if (ran(&to)) spoil_lanes(&to.out[0]);
-            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, 2), back = {0};
+            kernel_result got = kernel_run(t->name, 22, c->blocked, n, in, resized ? 4 : 2);
+            kernel_result back = {0};
             bool blocked = got.out[0].layout != ONX_LAYOUT_PLAIN;
             if (ran(&want) && ran(&got) && blocked) {
                 CHECK_EQ(got.out[0].layout, t->block->block);

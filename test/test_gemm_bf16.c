@@ -42,7 +42,7 @@ static float *make(size_t count) { /* exactly so many floats, for the sanitizer;
     return p;
 }
 
-typedef enum d_kind { D_NONE, D_BIAS, D_MATRIX, D_IS_C, D_KINDS } d_kind;
+typedef enum d_kind { D_NONE, D_BIAS, D_MATRIX, D_COLUMN, D_KINDS } d_kind;
 typedef struct product {
     size_t m, k, n;
     bool a_turned, b_turned, rounded; /* rounded: the operands are bfloat16 */
@@ -51,6 +51,7 @@ typedef struct product {
     size_t pad; /* floats between the rows of C */
 } product;
 
+#define BETA 0.75f
 typedef struct operands {
     float *a, *b, *c, *d, *start; /* start: C before the run */
     uint16_t *half[2], *packed[2];
@@ -88,7 +89,9 @@ static void operands_init(operands *o, const product *p) {
     *o = (operands){.a = make(m * k),
                     .b = make(k * n),
                     .c = make(m * ldc),
-                    .d = make(p->d == D_MATRIX ? m * n : n),
+                    .d = make(p->d == D_MATRIX   ? m * n
+                              : p->d == D_COLUMN ? m
+                                                 : n),
                     .start = make(m * ldc)};
     o->packed[0] = (uint16_t *)make(a_size / 2);
     o->packed[1] = (uint16_t *)make(b_size / 2);
@@ -102,9 +105,11 @@ static void operands_init(operands *o, const product *p) {
                               .b = o->packed[1],
                               .c = o->c,
                               .ldc = ldc,
-                              .alpha = p->alpha};
-    o->args.d = p->d == D_NONE ? NULL : p->d == D_IS_C ? o->c : o->d;
-    o->args.ldd = p->d == D_BIAS ? 0 : p->d == D_IS_C ? ldc : n;
+                              .alpha = p->alpha,
+                              .beta = BETA};
+    o->args.d = p->d == D_NONE ? NULL : o->d;
+    o->args.ldd = p->d == D_BIAS ? 0 : p->d == D_COLUMN ? 1 : n;
+    o->args.d_col = p->d != D_COLUMN;
     o->tiling = onx_bf16_tile(m, n, k);
 }
 static void operands_fini(operands *o) {
@@ -118,15 +123,15 @@ static void run_tiles(operands *o, onx_bf16_run *run) {
 
 static bool close_enough(const operands *o, const product *p, size_t i, size_t j) {
     const onx_bf16_args *g = &o->args;
-    const float *d = p->d == D_IS_C ? o->start : g->d;
-    double sum = 0, size = 0, added = d ? d[i * g->ldd + j] : 0;
+    const float *d = g->d;
+    double sum = 0, size = 0, added = d ? BETA * (double)d[i * g->ldd + j * g->d_col] : 0;
     for (size_t l = 0; l < p->k; l++) {
         double x = o->a[p->a_turned ? l * p->m + i : i * p->k + l];
         double y = o->b[p->b_turned ? j * p->k + l : l * p->n + j];
         sum += x * y;
         size += fabs(x * y);
     }
-    double want = (double)p->alpha * sum + added, got = g->c[i * g->ldc + j];
+    double want = (double)p->alpha * sum + added, got = o->c[i * g->ldc + j];
     double bound = p->rounded ? 2 * (double)p->k + 8 : onx_bf16_bound(p->k);
     size = fabs((double)p->alpha) * size + fabs(added);
     return fabs(got - want) <= bound * 0x1p-24 * size + 1e-30;
@@ -172,8 +177,8 @@ TEST(blocks) { /* several tiles, down and across */
     static const product products[] = {
         {230, 520, 170, false, false, false, D_BIAS, 1, 0},
         {1, 1500, 2000, false, false, false, D_MATRIX, 1, 3},
-        {520, 1030, 71, true, true, true, D_IS_C, 2, 0},
-        {451, 33, 1290, true, true, false, D_IS_C, 0.25f, 1},
+        {520, 1030, 71, true, true, true, D_COLUMN, 2, 0},
+        {451, 33, 1290, true, true, false, D_COLUMN, 0.25f, 1},
         {64, 3100, 64, false, false, true, D_NONE, 1, 0},
     };
     EACH_TIER(t)
@@ -206,7 +211,7 @@ TEST(cuts) {
 static void negate(void *user, float *c, size_t row, size_t n_rows, size_t col, size_t n_cols,
                    size_t ldc) {
     const operands *o = user;
-    CHECK(c == o->args.c + row * ldc + col && ldc == o->args.ldc);
+    CHECK(c == o->c + row * ldc + col && ldc == o->args.ldc);
     CHECK(row + n_rows <= o->args.m && col + n_cols <= o->args.n);
     for (size_t i = 0; i < n_rows; i++)
         for (size_t j = 0; j < n_cols; j++) c[i * ldc + j] = -c[i * ldc + j];

@@ -1,12 +1,16 @@
 /* Every row of every table that this machine can run, without a list of them: each is given the
  * cases of its operator, from the backend tests and from the few below, also in other types and
  * sizes, and must do as the plain row does, wherever its operands lie and whatever is known ahead.
- * A row that no case reaches is a failure, unless it stands in `elsewhere`. */
+ * A row that no case reaches is a failure, unless it stands in `elsewhere`.
+ *
+ * With ONX_TIME in the environment, rows are timed instead, beside the plain ones, with the operands
+ * that are large enough for several tasks (bench/kernels). */
 #include "test.h"
 
 #include "kernel_case.h"
 #include "kernel_place.h"
 
+#include "base/thread.h"
 #include "rt/engine.h"
 
 #include <dirent.h>
@@ -47,6 +51,7 @@ static const struct {
     {"onx.internal", "ToBlocked", "test_conv"},
     {"onx.internal", "FromBlocked", "test_conv"},
     {"onx.internal", "Channels", "test_conv"},
+    {"onx.internal", "ResizeBlocked", "test_conv"},
     {"onx.internal", "MaxPoolBlocked", "test_conv"},
     {"onx.internal", "AveragePoolBlocked", "test_conv"},
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
@@ -54,6 +59,7 @@ static const struct {
     {"onx.internal", "LayerNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "MatMulTile", "test_matmul"},
     {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
+    {"onx.internal", "Rotate", "test_attend"},
     {"onx.internal", "QConv", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
@@ -152,6 +158,11 @@ static const struct {
      "float[1,2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
      "uint8[2,1,8] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255}",
      "com.microsoft.MatMulNBits<K=3, N=2, block_size=16>(a, b, s, z)"},
+    {21,
+     "float[2,3] a = {1,-2,3,4,-5,6}, float[2,1] s = {0.5,2}, uint8[2,1] z = {3,10}, "
+     "uint8[2,1,16] b = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,255,1,22,3,44,5,66,7,88,9,10,11,12,13,"
+     "14,15,250}",
+     "com.microsoft.MatMulNBits<K=3, N=2, block_size=32>(a, b, s, z)"},
     {21,
      "uint8[2,3] a = {1,2,3,4,5,255}, int8[3,2] b = {1,-2,3,4,-5,6}, float s = {0.5}, "
      "uint8 z = {3}, int8 w = {-3}, int32[2] c = {100,-7}",
@@ -453,6 +464,7 @@ typedef struct walker {
     char what[64]; /* how the case was changed */
     onx_run *crew;
     compare_fn *near;
+    bool timed;                  /* rather than tested */
     size_t reached, runs, wrong; /* cases that the row took; runs of it; complaints */
 } walker;
 
@@ -556,6 +568,28 @@ static void try_changes(walker *w, const variant *base) {
             }
 }
 
+/* Microseconds of the fastest of a few runs, with all that surrounds a kernel. */
+static double time_of(const walker *w, const onx_provider *provider, const variant *v) {
+    enum { TIMES = 15, SECONDS = 2 };
+    double best = HUGE_VAL;
+    int64_t first = onx_clock_ns(), now = first;
+    for (int i = 0; i < TIMES && now - first < SECONDS * 1000000000ll; i++) {
+        int64_t start = now;
+        kernel_result r =
+            kernel_run_way(provider, w->now->c.node, v->n_in, v->in, &(kernel_way){0});
+        now = onx_clock_ns();
+        kernel_free(&r);
+        best = fmin(best, (double)(now - start) / 1e3);
+    }
+    return best;
+}
+
+static void tell_time(const walker *w, const variant *v) {
+    double us = time_of(w, &w->provider, v), plain = time_of(w, w->ref, v);
+    printf("%10.1f %10.1f %8.2f  %-28s %-7s %s, %s\n", us, plain, us / plain, w->row->name, w->tier,
+           w->now->name, w->what);
+}
+
 /* Large enough for several tasks: alone, and with a crew. */
 static void try_threads(walker *w, const variant *base) {
     for (size_t axis = 0; axis < 4; axis++) {
@@ -567,7 +601,9 @@ static void try_threads(walker *w, const variant *base) {
         (void)snprintf(w->what, sizeof w->what, "size -%zu as %d", axis + 1, (int)size);
         if (change_size(&v, &(change){0, axis, size, true})) {
             kernel_result r = run_row(w, &v, &(kernel_way){0});
-            if (r.status == ONX_OK)
+            if (r.status == ONX_OK && w->timed)
+                tell_time(w, &v);
+            else if (r.status == ONX_OK)
                 again(w, &v, &(kernel_way){.run = w->crew, .pattern = 1}, "threads", &r, same);
             kernel_free(&r);
         }
@@ -581,7 +617,7 @@ static void walk_case(walker *w, bool record) {
     (void)snprintf(w->what, sizeof w->what, "as recorded");
     if (try_variant(w, &v, record)) {
         if (!w->reached++) try_threads(w, &v);
-        try_changes(w, &v);
+        if (!w->timed) try_changes(w, &v);
     }
     variant_free(&v);
 }
@@ -619,12 +655,14 @@ static size_t walk_row(const char *tier, const onx_kernel *row, const onx_provid
     const onx_kernel rows[] = {*row, {0}}, *tables[] = {rows, NULL};
     bool fast = row->flags & ONX_KERNEL_FAST;
     walker w = {.tier = tier, .row = row, .ref = ref, .crew = crew};
-    w.provider = (onx_provider){
-        .name = "cpu", .host = true, .fast = fast, .tables = tables, .tiers = &tier};
+    w.provider =
+        (onx_provider){.name = "cpu", .host = true, .fast = fast, .tables = tables, .tiers = &tier};
     w.near = fast ? near_fast : near;
-    for (w.now = first_case; w.now; w.now = w.now->next)
+    w.timed = getenv("ONX_TIME") != NULL;
+    for (w.now = first_case; w.now && !(w.timed && w.reached); w.now = w.now->next)
         if (onx_str_is(w.now->c.node->op_type, row->op)) walk_case(&w, !fast);
-    for (int t = 1; t < ONX_DTYPE_COUNT && t < 32; t++) walk_type(&w, (onx_dtype)t, row->op);
+    for (int t = 1; t < ONX_DTYPE_COUNT && t < 32 && !(w.timed && w.reached); t++)
+        walk_type(&w, (onx_dtype)t, row->op);
     if (!CHECK(w.reached > 0)) fprintf(stderr, "    no case for %s [%s]\n", row->name, tier);
     return w.runs;
 }

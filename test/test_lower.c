@@ -21,6 +21,9 @@ TEST(tile) {
 TEST(affine) {
     check_file("affine.txt", 3);
 }
+TEST(transposed) {
+    check_file("transposed.txt", 4);
+}
 TEST(epilogue) {
     check_file("epilogue.txt", 6);
 }
@@ -32,6 +35,16 @@ TEST(attention) {
     check_file("attention.txt", 5);
 }
 
+TEST(rotary) {
+    check_file("rotary.txt", 3);
+}
+TEST(pairs) {
+    check_file("pairs.txt", 4);
+}
+TEST(quantized) {
+    check_file("quantized.txt", 2);
+}
+
 TEST(unknown_rewrite) {
     onx_model *model = onx_model_new(NULL, "g", 13);
     onx_pass_ctx ctx = {.model = model};
@@ -40,4 +53,5 @@ TEST(unknown_rewrite) {
     onx_model_free(model);
 }
 
-TEST_MAIN(E(attention) E(affine) E(tile) E(epilogue) E(blocked) E(unknown_rewrite))
+TEST_MAIN(E(attention) E(rotary) E(pairs) E(quantized) E(transposed) E(affine) E(tile) E(epilogue)
+              E(blocked) E(unknown_rewrite))

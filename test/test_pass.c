@@ -41,8 +41,14 @@ TEST(dedupe) {
 TEST(branch) {
     check_file("branch.txt", 3);
 }
-TEST(qdq) {
-    check_file("qdq.txt", 2);
+TEST(requantize) {
+    check_file("requantize.txt", 2);
+}
+TEST(unexpand) {
+    check_file("unexpand.txt", 2);
+}
+TEST(gemm) {
+    check_file("gemm.txt", 1);
 }
 TEST(casts) {
     check_file("cast.txt", 2);
@@ -117,6 +123,45 @@ TEST(growth) {
     onx_model_free(model);
 }
 
+static void hear(void *user, const onx_pass_info *pass, size_t changed) {
+    size_t *sum = user;
+    CHECK(pass->portable && *pass->summary);
+    *sum += changed;
+}
+
+/* A copy is rewritten; what is kept stays; what there is not is NOT_FOUND. */
+TEST(optimize) {
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 13]>\n"
+        "g (float[2] x) => (float[2] y) { a = Identity(x) b = Identity(a) y = Neg(b) }";
+    onx_load_options load = ONX_INIT(onx_load_options);
+    onx_optimize_options options = ONX_INIT(onx_optimize_options);
+    onx_optimized counts = ONX_INIT(onx_optimized);
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_model *model, *better = NULL;
+    size_t sum = 0;
+    const char *keep[] = {"a"};
+    load.format = ONX_FORMAT_TEXT;
+    REQUIRE(!onx_model_load_memory(NULL, text, strlen(text), &load, &model, &diag));
+    options.n_keep = 1;
+    options.keep = keep;
+    options.report = hear;
+    options.user = &sum;
+    CHECK_EQ(onx_model_optimize(model, &options, &better, &counts, &diag), ONX_OK);
+    CHECK_EQ(counts.nodes_before, 3);
+    CHECK_EQ(counts.nodes_after, 2);
+    CHECK_EQ(sum, 1);
+    CHECK_EQ(onx_graph_node_count(onx_model_graph(model)), 3);
+    onx_model_free(better);
+    options.disable = "dce, identities";
+    CHECK_EQ(onx_model_optimize(model, &options, &better, NULL, &diag), ONX_NOT_FOUND);
+    options.disable = "blocked"; /* of sessions */
+    CHECK_EQ(onx_model_optimize(model, &options, &better, NULL, &diag), ONX_NOT_FOUND);
+    CHECK_EQ(onx_model_optimize(NULL, NULL, &better, NULL, &diag), ONX_USAGE);
+    CHECK_EQ(onx_model_optimize(model, NULL, NULL, NULL, &diag), ONX_USAGE);
+    onx_model_free(model);
+}
+
 /* A cycle is no graph. */
 TEST(cycle) {
     static const char text[] = "<ir_version: 8, opset_import: [\"\" : 13]>\n"
@@ -130,5 +175,6 @@ TEST(cycle) {
     onx_model_free(ctx.model);
 }
 
-TEST_MAIN(E(identity) E(fold) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe) E(branch) E(qdq) E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
-              E(cycle))
+TEST_MAIN(E(identity) E(fold) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad) E(dedupe)
+              E(branch) E(requantize) E(unexpand) E(gemm) E(casts) E(views) E(shape) E(cse_dce)
+                  E(unknown_pass) E(training) E(growth) E(cycle) E(optimize))

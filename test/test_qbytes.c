@@ -220,4 +220,52 @@ TEST(dynamic_ranges) {
             }
 }
 
-TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges))
+/* ─ MatMulNBits ──────────────────────────────────────────────────────────────────────────────── */
+
+static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t block, unsigned bits,
+                     bool zeros, bool bias) {
+    static float a[LARGE], scales[LARGE], more[512];
+    static uint8_t b[LARGE], z[LARGE];
+    size_t blocks = (k + block - 1) / block;
+    char dims[5][64], node[200];
+    REQUIRE(m * k < LARGE && n * blocks * block / 8 * bits < LARGE && n <= 512);
+    kernel_fill(a, m * k, seed++, -1, 1);
+    kernel_fill(scales, n * blocks, seed++, 0.01f, 0.1f);
+    kernel_fill(more, n, seed++, -1, 1);
+    kernel_fill_bytes(b, sizeof b, seed++);
+    kernel_fill_bytes(z, sizeof z, seed++);
+    (void)snprintf(dims[0], sizeof dims[0], "%zu,%zu", m, k);
+    (void)snprintf(dims[1], sizeof dims[1], "%zu,%zu,%zu", n, blocks, block * bits / 8);
+    (void)snprintf(dims[2], sizeof dims[2], "%zu,%zu", n, blocks);
+    (void)snprintf(dims[3], sizeof dims[3], "%zu,%zu", n, (blocks * bits + 7) / 8);
+    (void)snprintf(dims[4], sizeof dims[4], "%zu", n);
+    (void)snprintf(node, sizeof node,
+                   "y = com.microsoft.MatMulNBits<K=%zu, N=%zu, bits=%u, block_size=%zu>(a, b, s, "
+                   "%s, , %s)",
+                   k, n, bits, block, zeros ? "z" : "", bias ? "c" : "");
+    onx_operand in[] = {
+        kernel_operand(ONX_DTYPE_F32, dims[0], a), kernel_operand(ONX_DTYPE_U8, dims[1], b),
+        kernel_operand(ONX_DTYPE_F32, dims[2], scales), kernel_operand(ONX_DTYPE_U8, dims[3], z),
+        kernel_operand(ONX_DTYPE_F32, dims[4], more)};
+    onx_operand *all[] = {
+        &in[0], &in[1], &in[2], zeros ? &in[3] : NULL, NULL, bias ? &in[4] : NULL};
+    kernel_result want = kernel_run("ref", 21, node, 6, all, 0);
+    kernel_result got = kernel_run(tier, 21, node, 6, all, 0);
+    REQUIRE(want.status == ONX_OK && got.status == ONX_OK);
+    if (!CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-4))
+        fprintf(stderr, "    %s on %s\n", node, tier);
+    kernel_free(&want);
+    kernel_free(&got);
+}
+
+TEST(few_bits) {
+    static const size_t sizes[][4] = {{1, 64, 5, 32},    {1, 300, 33, 64}, {3, 70, 20, 16},
+                                      {7, 256, 17, 128}, {1, 33, 1, 256},  {5, 96, 40, 32}};
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t i = 0; i < ONX_COUNT(sizes); i++)
+            for (unsigned how = 0; how < 8; how++)
+                try_bits(*tier, sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], how & 1 ? 8 : 4,
+                         how & 2, how & 4);
+}
+
+TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges) E(few_bits))

@@ -28,11 +28,12 @@ static double tolerance_of(const zoo_model *zoo) {
     return 1e-4;
 }
 
-static bool run_with(const zoo_model *zoo, size_t threads, onx_arg *out) {
+static bool run_with(const zoo_model *zoo, size_t threads, onx_numerics numerics, onx_arg *out) {
     onx_session_options options = ONX_INIT(onx_session_options);
     onx_diag diag = ONX_INIT(onx_diag);
     onx_session *session = NULL;
     options.threads = threads;
+    options.numerics = numerics;
     onx_status status = onx_session_new(zoo->model, &options, &session, &diag);
     if (!status)
         status = onx_session_run(session, zoo->n_in, zoo->in, zoo->n_out, out, NULL, &diag);
@@ -115,7 +116,8 @@ static bool check_model(const char *name) {
     bool fine = zoo_load_once(NULL, name, &zoo), same = true;
     if (fine) {
         tolerance = tolerance_of(&zoo);
-        fine = run_with(&zoo, 1, one) && run_with(&zoo, 2, two);
+        fine = run_with(&zoo, 1, ONX_NUMERICS_STRICT, one) &&
+               run_with(&zoo, 2, ONX_NUMERICS_STRICT, two);
     }
     for (size_t i = 0; fine && i < zoo.n_out; i++) {
         worst = fmax(worst, zoo_distance(&zoo, i, &one[i]));
@@ -147,4 +149,25 @@ TEST(recorded_outputs) {
     CHECK(passed == (size_t)n);
 }
 
-TEST_MAIN(E(recorded_outputs))
+/* With numerics FAST results are near what was recorded, and the same with any number of threads. */
+TEST(fast) {
+    static const char *const names[] = {"deit_tiny", "minilm_l6", "t5_encoder", "whisper_encoder"};
+    if (!getenv("ONX_DATA")) SKIP("there is no zoo in ONX_DATA");
+    for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+        zoo_model zoo;
+        onx_arg out[2][ZOO_ARGS] = {{{0}}};
+        if (!CHECK(zoo_load_once(NULL, names[m], &zoo))) continue;
+        bool fine = CHECK(run_with(&zoo, 1, ONX_NUMERICS_FAST, out[0])) &&
+                    CHECK(run_with(&zoo, 2, ONX_NUMERICS_FAST, out[1]));
+        for (size_t i = 0; fine && i < zoo.n_out; i++) {
+            double far = zoo_distance(&zoo, i, &out[0][i]);
+            printf("  %-24s %.2g\n", names[m], far);
+            CHECK(far <= 2e-2);
+            CHECK(same_bits(&out[0][i], &out[1][i]));
+        }
+        for (size_t i = 0; i < 2 * ZOO_ARGS; i++) onx_arg_clear(&out[0][0] + i);
+        zoo_free(&zoo);
+    }
+}
+
+TEST_MAIN(E(recorded_outputs) E(fast))

@@ -80,19 +80,12 @@ typedef struct onx_conv_staged {
  *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
  *
  * (plus that of adding bias and residual) is certain; on data that are not made for it the error
- * stays below 8 * eps * S, about twice that of direct sums.
- *
- * Matrix tiles that multiply bfloat16 (`tiles`), with six products of parts for each product:
- *
- *     |y - exact| <= (6*ic*kh*kw + 4) * eps * (|bias| + |residual| + sum |x||w|)
- *
- * where nothing is smaller than 2^-126: that of sums of as many products. */
+ * stays below 8 * eps * S, about twice that of direct sums. */
 #define ONX_CONV_TIER(isa)                                                                         \
     extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
         onx_conv_depthwise_##isa;                                                                  \
     extern const onx_conv_staged onx_conv_winograd_##isa;
 #include "cpu/isa.def"
 ONX_ISAS(ONX_CONV_TIER)
-extern const onx_conv_staged onx_conv_tiles_amx;
 
 #endif

@@ -34,6 +34,7 @@ static const float zeros[VF];
 typedef struct tap {
     uint64_t at[SLOTS]; /* where each pixel's input is in the image, in bytes, or OUTSIDE */
     size_t index;       /* of the tap in the kernel */
+    bool even;          /* inputs are neighbours, as their pixels are */
 } tap;
 
 typedef struct tile {
@@ -53,6 +54,20 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size
         UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
         UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p][i]);
+            UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+        }
+    }
+}
+
+/* The same for neighbours, of which the first is at `in`: offsets are constants, no addresses take
+ * registers. */
+TILE_INLINE void add_even_products(const float *w, const float *in, size_t lanes,
+                                   vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+    for (size_t i = 0; i < lanes; i++, w += wide * VF, in++) {
+        vf weight[WIDE];
+        UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        UNROLL for (size_t p = 0; p < pixels; p++) {
+            vf x = vf_set(in[p * VF]);
             UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
         }
     }
@@ -78,13 +93,17 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     const float *x = t->x, *w = t->w, *in[2][SLOTS];
     size_t n = t->blocks * t->n_taps, k = 0;
     tile_start(&t->ends, sum, pixels, wide);
-    if (n) find_inputs(x, t->taps, in[0]);
+    if (n && !t->taps->even) find_inputs(x, t->taps, in[0]);
     for (size_t i = 0; i < n; i++) {
-        const float *weights = w + t->taps[k].index * VF * wide * VF;
+        const tap *now = t->taps + k;
+        const float *weights = w + now->index * VF * wide * VF, *first = x + now->at[0] / sizeof *x;
         size_t lanes = i < n - t->n_taps ? VF : t->last;
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
-        if (i + 1 < n) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
-        add_products(weights, in[i % 2], lanes, sum, pixels, wide);
+        if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
+        if (now->even)
+            add_even_products(weights, first, lanes, sum, pixels, wide);
+        else
+            add_products(weights, in[i % 2], lanes, sum, pixels, wide);
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
@@ -138,13 +157,15 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     }
     for (size_t k = 0; k < c->kh * c->kw; k++) {
         size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF_BYTES;
-        uint64_t any = 0;
+        uint64_t any = 0, all = UINT64_MAX;
         AS_LOOP for (size_t p = 0; p < SLOTS; p++) {
             uint64_t inside = -(uint64_t)((y[p] + dy < c->ih) & (x[p] + dx < c->iw));
-            any |= inside;
+            any |= inside, all &= inside;
             taps[n].at[p] = (at[p] + d) | ~inside;
         }
         taps[n].index = k;
+        /* Inside the image each is at least one after the one before it. */
+        taps[n].even = all && at[count - 1] - at[0] == (count - 1) * VF_BYTES;
         n += any != 0;
     }
     return n;

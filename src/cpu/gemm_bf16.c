@@ -101,8 +101,21 @@ void onx_bf16_pack_b(const onx_bf16_source *b, size_t first, size_t count, uint1
         }
 }
 
+/* One row of a block. */
+static void pack_row(const onx_bf16_source *a, size_t row, uint16_t *to) {
+    size_t l = 0;
+    if (a->col == 1 && !a->rounded && row < a->rows) {
+        const float *from = (const float *)a->data + row * a->row;
+        for (; l + DEPTH <= a->cols; l += DEPTH, to += ROWS * DEPTH) {
+            __m512 low = _mm512_loadu_ps(from + l), high = _mm512_loadu_ps(from + l + LANES);
+            _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+        }
+    }
+    for (; l < a->cols; l += DEPTH, to += ROWS * DEPTH) _mm512_storeu_si512(to, fetch(a, row, l));
+}
+
 /* A block of which columns lie in a row: as if it were of B, then turned. */
-static void pack_block(const onx_bf16_source *turned, size_t row, uint16_t *to) {
+static void pack_turned(const onx_bf16_source *turned, size_t row, uint16_t *to) {
     uint32_t pairs[PAIRS * COLS];
     for (size_t l = 0; l < turned->rows; l += DEPTH, to += ROWS * DEPTH) {
         pack_rows(turned, l, row, (uint16_t *)pairs);
@@ -113,31 +126,50 @@ static void pack_block(const onx_bf16_source *turned, size_t row, uint16_t *to) 
 void onx_bf16_pack_a(const onx_bf16_source *a, size_t first, size_t count, uint16_t *packed) {
     onx_bf16_source turned = turn(a);
     for (size_t i = first; i < first + count; i++, packed += onx_bf16_block_size(a->cols)) {
-        uint16_t *to = packed;
-        if (is_turned(a)) {
-            pack_block(&turned, i * ROWS, to);
-            continue;
-        }
-        for (size_t l = 0; l < a->cols; l += DEPTH)
-            for (size_t row = 0; row < ROWS; row++, to += DEPTH)
-                _mm512_storeu_si512(to, fetch(a, i * ROWS + row, l));
+        if (is_turned(a))
+            pack_turned(&turned, i * ROWS, packed);
+        else
+            for (size_t row = 0; row < ROWS; row++)
+                pack_row(a, i * ROWS + row, packed + row * DEPTH);
     }
 }
 
 /* ─ The walk ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* c = alpha sums + d, for n columns. */
+/* D[row, col … col + 15]. */
+static __m512 load_d(const onx_bf16_args *g, size_t row, size_t col, __mmask16 mask) {
+    size_t each = g->half ? sizeof(uint16_t) : sizeof(float);
+    const char *from = (const char *)g->d + (row * g->ldd + col * g->d_col) * each;
+    if (!g->d) return _mm512_setzero_ps();
+    if (g->d_col == 0) mask &= 1;
+    __m512 d = g->half ? (__m512)_mm512_slli_epi32(
+                             _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16)
+                       : _mm512_maskz_loadu_ps(mask, from);
+    return g->d_col ? d : _mm512_broadcastss_ps(_mm512_castps512_ps128(d));
+}
+
+/* c = alpha sums + beta d, for n columns. */
 static void add_up(const onx_bf16_args *g, size_t row, size_t rows, size_t col, size_t n,
                    const float *sums) {
-    __m512 alpha = _mm512_set1_ps(g->alpha);
+    __m512 alpha = _mm512_set1_ps(g->alpha), beta = _mm512_set1_ps(g->beta);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < n; j += LANES) {
             __mmask16 mask = (__mmask16)(n - j < LANES ? (1u << (n - j)) - 1 : 0xffff);
-            __m512 x = _mm512_loadu_ps(sums + i * COLS + j), d = _mm512_setzero_ps();
-            if (g->d) d = _mm512_maskz_loadu_ps(mask, g->d + (row + i) * g->ldd + col + j);
-            _mm512_mask_storeu_ps(g->c + (row + i) * g->ldc + col + j, mask,
-                                  _mm512_fmadd_ps(alpha, x, d));
+            __m512 d = load_d(g, row + i, col + j, mask);
+            __m512 x = _mm512_loadu_ps(sums + i * COLS + j);
+            size_t at = (row + i) * g->ldc + col + j;
+            x = _mm512_fmadd_ps(alpha, x, _mm512_mul_ps(beta, d));
+            if (g->half)
+                _mm256_mask_storeu_epi16((uint16_t *)g->c + at, mask,
+                                         (__m256i)_mm512_cvtneps_pbh(x));
+            else
+                _mm512_mask_storeu_ps((float *)g->c + at, mask, x);
         }
+}
+
+/* Panels that are computed row by row. */
+static size_t group_of(size_t k) {
+    return least(GROUP, 1 + GROUP_BYTES / (onx_bf16_panel_size(k) * sizeof(uint16_t) + 1));
 }
 
 /* A group of panels at work. */
@@ -152,11 +184,11 @@ static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size
     float sums[PART * COLS] __attribute__((aligned(64)));
     const onx_bf16_args *g = w->g;
     size_t col = panel * COLS, n = least(COLS, g->n - col), size = onx_bf16_panel_size(g->k);
-    bool direct = n == COLS && rows % ROWS == 0 && g->alpha == 1 && !g->d;
+    bool direct = n == COLS && rows % ROWS == 0 && g->alpha == 1 && !g->d && !g->half;
     onx_bf16_block b = {.rows = rows, .depth = g->k, .b = g->b + panel * size, .lines = w->lines};
     b.a_next = onx_bf16_block_size(g->k);
     b.a = g->a + row / ROWS * b.a_next;
-    b.c = direct ? g->c + row * g->ldc + col : sums;
+    b.c = direct ? (float *)g->c + row * g->ldc + col : sums;
     b.ldc = direct ? g->ldc : COLS;
     b.ahead = (const char *)(b.b + w->group * size) + part * w->slice;
     if (panel + w->group >= onx_bf16_ceil(g->n, COLS)) b.lines = 0;
@@ -165,9 +197,7 @@ static void run_panel(const walk *w, size_t row, size_t rows, size_t panel, size
 }
 
 void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kernel *kernel) {
-    size_t panel_bytes = onx_bf16_panel_size(g->k) * sizeof(uint16_t);
-    size_t group = least(GROUP, 1 + GROUP_BYTES / (panel_bytes + 1));
-    size_t parts = onx_bf16_ceil(part.row_end - part.row, PART);
+    size_t group = group_of(g->k), parts = onx_bf16_ceil(part.row_end - part.row, PART);
     walk w = {g, kernel, least(group, part.panel_end - part.panel), 0, 0};
     if (parts) w.lines = onx_bf16_ceil(2 * DEPTH * COLS / LINE, parts);
     w.slice = w.lines * LINE * onx_bf16_ceil(g->k, DEPTH);
@@ -178,7 +208,7 @@ void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kern
             size_t rows = least(PART, part.row_end - row);
             for (size_t i = p; i < end; i++) run_panel(&w, row, rows, i, (row - part.row) / PART);
             if (g->epilogue)
-                g->epilogue(g->user, g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
+                g->epilogue(g->user, (float *)g->c + row * g->ldc + col, row, rows, col, n, g->ldc);
         }
     }
 }
@@ -191,16 +221,22 @@ enum {
     TILE_WORK = 12 << 20,   /* products: 10 µs and more */
 };
 
+/* The even share when `count` is cut into parts of at most `most`, or of 1. */
+static size_t share(size_t count, size_t most) {
+    return count ? onx_bf16_ceil(count, onx_bf16_ceil(count, most ? most : 1)) : 1;
+}
+
+/* Wide first, for the epilogue goes along rows; then as high as it takes, and no higher than A fits
+ * the second-level cache. */
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
-    size_t most = TILE_BYTES / sizeof(uint16_t) / PART / depth;
-    size_t parts = onx_bf16_ceil(m, PART);
-    most = most < 1 ? 1 : least(most, TILE_ROWS / PART);
-    onx_gemm_tiling t = {.rows = PART, .panels = 1};
-    if (parts) t.rows = onx_bf16_ceil(parts, onx_bf16_ceil(parts, most)) * PART;
-    double work = (double)depth * (double)t.rows * COLS;
-    if (work < TILE_WORK) t.panels = (size_t)(TILE_WORK / work);
-    if (panels) t.panels = onx_bf16_ceil(panels, onx_bf16_ceil(panels, t.panels));
+    onx_gemm_tiling t = {.panels = share(panels, group_of(k))};
+    size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
+    double rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS));
+    if (rows < (double)most) most = (size_t)rows;
+    t.rows = share(onx_bf16_ceil(m, PART), onx_bf16_ceil(most, PART)) * PART;
+    rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS) * (double)t.rows);
+    if (rows > 2) t.panels = share(panels, t.panels * (size_t)rows); /* few rows: more columns */
     t.n_down = onx_bf16_ceil(m, t.rows);
     t.n_across = onx_bf16_ceil(panels, t.panels);
     return t;

@@ -1,12 +1,12 @@
 /* gemm_bf16.h: products of matrices whose elements are rounded to bfloat16, with sums in float:
- * C[m,n] = alpha A[m,k] B[k,n] + D. For tiers bf16 and amx, which share the packed forms:
+ * C[m,n] = alpha A[m,k] B[k,n] + beta D. For tiers bf16 and amx, which share the packed forms:
  *
  *     A ──pack_a──▶ blocks of 16 rows:     [depth / 32][16][32]     what one tile of AMX holds
  *     B ──pack_b──▶ panels of 32 columns:  [depth / 2][32][2]       two products for each sum
  *
  * Rows, columns and depth are filled up with zeros. Any number of parts of C are then computed, by
  * any thread and in any order; the bits do not depend on how C is cut. With eps = 2^-24,
- *     |C - exact| <= onx_bf16_bound(k) eps (|alpha| |A||B| + |D|)
+ *     |C - exact| <= onx_bf16_bound(k) eps (|alpha| |A||B| + |beta D|)
  * for finite operands: what is beyond the largest bfloat16 becomes infinite, and numbers that are
  * not normal (below 2^-126) count as zeros. Nothing is allocated; no operand needs alignment. */
 #ifndef ONX_GEMM_BF16_H
@@ -49,12 +49,13 @@ void onx_bf16_pack_b(const onx_bf16_source *b, size_t first, size_t count, uint1
 typedef struct onx_bf16_args {
     size_t m, n, k;
     const uint16_t *a, *b; /* packed */
-    float *c;              /* [m,n], rows ldc >= n apart */
+    void *c;               /* [m,n], rows ldc >= n apart; floats, or, with half, bfloat16 */
     size_t ldc;
-    float alpha;
-    const float *d; /* [m,n], rows ldd apart; ldd 0: one row, a bias; NULL: zeros; may be c */
-    size_t ldd;
-    onx_gemm_epilogue *epilogue; /* may be NULL */
+    float alpha, beta;
+    const void *d;     /* as c: D[i,j] is d[i * ldd + j * d_col]; NULL: zeros; not c */
+    size_t ldd, d_col; /* d_col: 0 or 1 */
+    bool half;
+    onx_gemm_epilogue *epilogue; /* may be NULL; for floats */
     void *user;
 } onx_bf16_args;
 

@@ -15,7 +15,8 @@ typedef void onx_qgemm_end_fn(const onx_qend *end, const int32_t *sums, size_t m
 #include "cpu/isa.def"
 ONX_ISAS(ONX_QGEMM_TIER)
 #if defined(__x86_64__)
-extern const onx_qgemm onx_qgemm_vnni;
+extern const onx_qgemm onx_qgemm_vnni, onx_qgemm_amx;
+extern const onx_qdepth onx_qdepth_vnni;
 #endif
 
 #endif

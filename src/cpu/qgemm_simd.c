@@ -204,17 +204,22 @@ static bool depth_fits(int low, int high) {
     return true;
 }
 
+static const onx_qdepth depth_fns = {
+    .block = VF,
+    .bytes = depth_bytes,
+    .pack = depth_pack,
+    .scratch = depth_scratch,
+    .run = depth,
+    .channel_at = channel_at,
+    .fits = depth_fits,
+};
+
 const onx_qgemm ONX_TIER(onx_qgemm) = {
     .dynamic = &ONX_TIER(onx_dynamic),
     .rows = ROWS,
     .columns = COLUMNS,
     .tile = tile,
     .end = ONX_TIER(onx_qgemm_end),
-    .block = VF,
-    .depth_bytes = depth_bytes,
-    .depth_pack = depth_pack,
-    .depth_scratch = depth_scratch,
-    .depth = depth,
-    .channel_at = channel_at,
-    .depth_fits = depth_fits,
+    .depth = &depth_fns,
+    .k = 4,
 };

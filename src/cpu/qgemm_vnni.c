@@ -199,17 +199,22 @@ static bool depth_fits(int low, int high) {
     return low >= -128 && high <= 127;
 }
 
+const onx_qdepth onx_qdepth_vnni = {
+    .block = BLOCK,
+    .bytes = depth_bytes,
+    .pack = depth_pack,
+    .scratch = depth_scratch,
+    .run = depth,
+    .channel_at = channel_at,
+    .fits = depth_fits,
+};
+
 const onx_qgemm onx_qgemm_vnni = {
     .dynamic = &onx_dynamic_avx512,
     .rows = ROWS,
     .columns = COLUMNS,
     .tile = tile,
     .end = onx_qgemm_end_avx512,
-    .block = BLOCK,
-    .depth_bytes = depth_bytes,
-    .depth_pack = depth_pack,
-    .depth_scratch = depth_scratch,
-    .depth = depth,
-    .channel_at = channel_at,
-    .depth_fits = depth_fits,
+    .depth = &onx_qdepth_vnni,
+    .k = 4,
 };

@@ -29,6 +29,9 @@ static inline vf vf_reciprocal(vf a) { /* 14 bits, and a step of Newton's */
     vf r = (vf)_mm512_rcp14_ps((__m512)a);
     return vf_fma(r, vf_fma(-a, r, 1.0f - (vf){0}), r);
 }
+static inline vf vf_scale(vf a, vf n) { /* a * 2^n, for vec_math.h */
+    return (vf)_mm512_scalef_ps((__m512)a, (__m512)n);
+}
 static inline vf vf_round(vf a) {
     return (vf)_mm512_roundscale_ps((__m512)a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }

@@ -32,25 +32,31 @@ static inline __attribute__((always_inline)) vf vf_poly(vf x, const float *c, in
 static inline vf vf_copysign(vf magnitude, vf sign) {
     return vi_bits((vf_bits(magnitude) & INT32_MAX) | (vf_bits(sign) & INT32_MIN));
 }
+
 /* 2^n for -126 <= n <= 127; shifted as unsigned, since NaN makes its lane of n meaningless. */
 static inline vf vf_exp2i(vi n) {
     return (vf)((vu)(n + 127) << 23);
 }
+#if !defined(__AVX512F__)
+/* a * 2^n for integers -150 <= n <= 130, in two halves so that the last product alone rounds, into
+ * the denormals too. */
+static inline vf vf_scale(vf a, vf n) {
+    vi whole = vf_int(n), half = whole >> 1;
+    return a * vf_exp2i(half) * vf_exp2i(whole - half);
+}
+#endif
 
 /* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. n ln 2 is taken away in two parts, the
- * first of few bits so that its product with n is exact; 2^n is applied in two halves so that the
- * last product alone rounds, into the denormals too. Clamped where the result is 0 or infinite. */
+ * first of few bits so that its product with n is exact. Clamped where the result is 0 or
+ * infinite. */
 static inline vf vf_exp(vf x) {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
     x = vf_min(vf_set(89.0f), vf_max(vf_set(-104.0f), x)); /* in this order NaN passes */
     vf shifted = vf_fma(x, vf_set(1.44269504f), vf_set(magic));
-    vi n = vf_bits(shifted) - vf_bits(vf_set(magic));
     vf whole = shifted - magic;
     vf r = vf_fma(whole, vf_set(2.12194440e-4f), vf_fma(whole, vf_set(-0.693359375f), x));
     vf q = VF_POLY(r, 0.49999994f, 0.166665211f, 0.0416682884f, 0.00836870354f, 0.00138189388f);
-    vf y = vf_fma(r * r, q, r) + 1.0f;
-    vi half = n >> 1;
-    return y * vf_exp2i(half) * vf_exp2i(n - half);
+    return vf_scale(vf_fma(r * r, q, r) + 1.0f, whole);
 }
 
 /* log(x) = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). Denormals are scaled up first. */
@@ -74,7 +80,7 @@ static inline vf vf_log(vf x) {
 /* 1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their digits. */
 static inline vf vf_sigmoid(vf x) {
     vf e = vf_exp(-vf_abs(x));
-    return vf_select(x < 0.0f, e, vf_set(1.0f)) * vf_reciprocal(1.0f + e);
+    return vf_select(vf_bits(x) >> 31, e, vf_set(1.0f)) * vf_reciprocal(1.0f + e);
 }
 
 /* tanh(a) = 1 - 2 / (exp(2a) + 1) of the magnitude a, and an odd polynomial near zero. */

@@ -163,9 +163,10 @@ static bool are_all(const float *values, int64_t n, float number) {
 }
 
 static void multiply(const product *p, const float *factors, float *weights) {
-    for (uint64_t i = 0; i < p->count; i += p->inner) {
-        float f = factors[i / p->inner % p->width + i / p->outer * p->width];
-        for (uint64_t j = 0; j < p->inner; j++) weights[i + j] *= f;
+    for (uint64_t i = 0; i < p->count;) {
+        const float *group = factors + i / p->outer * p->width;
+        for (uint64_t c = 0; c < p->width; c++, i += p->inner)
+            for (uint64_t j = 0; j < p->inner; j++) weights[i + j] *= group[c];
     }
 }
 
@@ -201,6 +202,12 @@ static bool read_bias(onx_pass_ctx *ctx, const product *p, float **out) {
     return *out != NULL;
 }
 
+/* In a session a factor after a product of matrices is part of its kernel, and costs less than new
+ * weights do. */
+static bool is_fused(const onx_pass_ctx *ctx, const product *p) {
+    return ctx->has_kernel && ctx->has_kernel(ctx->user, "MatMulTile") && !p->biased;
+}
+
 static onx_status absorb(onx_pass_ctx *ctx, onx_node *node, const product *p, const float *factors,
                          const float *offsets) {
     float *bias;
@@ -208,6 +215,7 @@ static onx_status absorb(onx_pass_ctx *ctx, onx_node *node, const product *p, co
     const onx_value *was = p->biased ? onx_node_input(p->node, 2) : NULL;
     bool scaled = !are_all(factors, p->channels, 1);
     if (!p->biased && !are_all(offsets, p->channels, 0)) return ONX_OK;
+    if (scaled && is_fused(ctx, p)) return ONX_OK;
     if (!read_bias(ctx, p, &bias)) return ONX_OK;
     for (int64_t c = 0; c < p->channels; c++) bias[c] = bias[c] * factors[c] + offsets[c];
     if (scaled) {

@@ -1,22 +1,21 @@
 /* dedupe.c: initializers of one graph with the same bytes become one. Candidates are found by type,
- * shape and a few samples, so that large weights are read only where they are probably the same. */
+ * shape and their first bytes, so that large weights are read only where they are probably the
+ * same. */
 #include "pass/pass.h"
 
-enum { SAMPLE = 16, SAMPLES = 4 };
+enum { SAMPLE = 64 };
 
 static bool is_free(const onx_pass_ctx *ctx, const onx_value *value) {
     return value && value->init && !value->input && !value->dead && !onx_pass_held(ctx, value);
 }
 
-/* Type, shape, and samples from the start to the end. */
+/* Type, shape, and the first bytes. */
 static void make_key(const onx_tensor *tensor, onx_str bytes, onx_buf *key) {
     onx_dtype dtype = onx_tensor_dtype(tensor);
     key->size = 0;
     onx_buf_put(key, &dtype, sizeof dtype);
     onx_buf_put(key, onx_tensor_dims(tensor), onx_tensor_rank(tensor) * sizeof(int64_t));
-    for (size_t i = 0; i < SAMPLES && bytes.size > SAMPLE; i++)
-        onx_buf_put(key, bytes.data + (bytes.size - SAMPLE) / (SAMPLES - 1) * i, SAMPLE);
-    if (bytes.size <= SAMPLE) onx_buf_put(key, bytes.data, bytes.size);
+    onx_buf_put(key, bytes.data, bytes.size < SAMPLE ? bytes.size : SAMPLE);
 }
 
 static onx_status visit(onx_pass_ctx *ctx, onx_map *seen, onx_buf *key, onx_tensor *tensor) {

@@ -12,9 +12,9 @@ enum { MAX_REGION = 256, MAX_VISITS = 1024 };
 
 /* A value that is turned, and what it is before the turn. */
 typedef struct turned {
-    onx_value *value, *before;
-    size_t waiting;      /* uses that were not met yet */
-    bool source, leaves; /* of a Transpose; is needed turned */
+    onx_value *value, *before; /* before: unless it is a source; see before_turn */
+    size_t waiting;            /* uses that were not met yet */
+    bool source, leaves;       /* of a Transpose; is needed turned */
 } turned;
 
 typedef struct region {
@@ -167,16 +167,20 @@ static bool pays(region *r) {
 
 /* ─ The change ───────────────────────────────────────────────────────────────────────────────── */
 
+/* What the value is before the turn; of a source that may have changed in the meantime. */
+static onx_value *before_turn(const turned *t) {
+    if (!t) return NULL;
+    return t->source ? onx_node_input(t->value->def, 0) : t->before;
+}
+
 static onx_status shift(region *r, onx_node *node) {
     onx_pass_ctx *ctx = r->ctx;
     onx_value *y = onx_node_output(node, 0), *made;
     turned *result = find(r, y);
     onx_value **in = onx_arena_array(&ctx->arena, node->input.n, sizeof *in);
     if (!in) return onx_fail_nomem(ctx->diag);
-    for (size_t i = 0; i < node->input.n; i++) {
-        const turned *t = find(r, onx_node_input(node, i));
-        in[i] = t ? t->before : NULL;
-    }
+    for (size_t i = 0; i < node->input.n; i++)
+        in[i] = before_turn(find(r, onx_node_input(node, i)));
     ONX_TRY(onx_turn_remake(ctx, node, &r->turn, in, &made));
     if (result) result->before = made;
     if (result && !result->leaves) return ONX_OK;
@@ -194,14 +198,12 @@ static onx_status remove_old(region *r) {
 }
 
 static onx_status change(region *r) {
-    for (size_t i = 0; i < r->n_list; i++)
-        if (r->list[i].source) r->list[i].before = onx_node_input(r->list[i].value->def, 0);
     for (size_t i = 0; i < r->n_nodes; i++) {
         onx_node *node = r->nodes[i];
-        const turned *t = find(r, onx_node_input(node, 0));
+        onx_value *before = before_turn(find(r, onx_node_input(node, 0)));
         onx_turn turn;
         if (read_turn(r->ctx, node, &turn))
-            ONX_TRY(join(r->ctx, node, &r->turn, t->before));
+            ONX_TRY(join(r->ctx, node, &r->turn, before));
         else
             ONX_TRY(shift(r, node));
     }

@@ -96,6 +96,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--except
 |--external
 |--external-many
+|--fast
 |--filter
 |--first-metadata
 |--fix

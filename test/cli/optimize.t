@@ -33,9 +33,7 @@ $ onx optimize -o a.onnx
 $ onx optimize linear.onnx -o a.onnx --level 4
 |onx optimize: --level needs one of 0, 1, 2, 3, not '4'; see 'onx help optimize'
 [2]
-$ onx optimize --list | head -n 3
-|level  pass            what it does
-|    1  identity        nodes that give what they get make way
+$ onx optimize --list | grep " fold"
 |    1  fold            what is computed from constants becomes one
 $ onx run linear.onnx --random --disable nothing
 |onx run: linear.onnx: there is no pass 'nothing'

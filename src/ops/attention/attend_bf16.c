@@ -49,19 +49,17 @@ static const uint16_t *matrix_of(const side *s, const uint16_t *packed, int64_t 
     return packed + (size_t)(batch * s->heads + head / s->inner) * s->size;
 }
 
-/* What a worker has of its own. */
+/* What a worker has of its own: for its unit, and room for the numbers behind. */
 typedef struct own {
-    uint16_t *q, *s; /* panels: [head], [KEYS] */
-    float *y;        /* [v_head][LANES] */
+    const uint16_t *k, *v; /* of the head */
+    size_t k_next, v_next; /* from one block to the next */
+    uint16_t *q, *s;       /* panels: [head], [KEYS] */
+    float *y;              /* [v_head][LANES] */
 } own;
+enum { OWN_BYTES = (sizeof(own) + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN };
+
 static size_t columns_of(const onx_fused_plan *p) {
     return onx_bf16_ceil((size_t)p->v_head, STEP) * STEP;
-}
-static own own_of(const onx_attend_unit *u) {
-    own o = {.y = u->own};
-    o.s = (uint16_t *)(o.y + columns_of(u->p) * LANES);
-    o.q = o.s + KEYS * LANES;
-    return o;
 }
 
 bool onx_attend_bind_bf16(const onx_fused_plan *p, size_t *shared, size_t *each) {
@@ -70,7 +68,8 @@ bool onx_attend_bind_bf16(const onx_fused_plan *p, size_t *shared, size_t *each)
     size_t width = columns_of(p) * 2 + KEYS + (size_t)p->head + ONX_BF16_DEPTH;
     *shared = s.v.size * s.v.count * sizeof(uint16_t);
     return onx_add_size(*shared, s.k.size * s.k.count * sizeof(uint16_t), shared) &&
-           onx_mul_size(width, LANES * sizeof(uint16_t), each);
+           onx_mul_size(width, LANES * sizeof(uint16_t), each) &&
+           onx_add_size(*each, OWN_BYTES, each);
 }
 
 typedef struct packing {
@@ -116,20 +115,28 @@ onx_status onx_attend_pack_bf16(onx_call *call, const onx_fused_plan *p, void *s
 /* ─ Units ────────────────────────────────────────────────────────────────────────────────────── */
 
 void onx_attend_begin_bf16(const onx_attend_unit *u) {
-    onx_bf16_source q = {u->q, (size_t)u->p->head, LANES, LANES, 1, false};
-    onx_bf16_pack_b(&q, 0, 1, own_of(u).q);
+    const onx_fused_plan *p = u->p;
+    sides s;
+    own *o = u->own;
+    (void)sides_init(p, &s); /* as in bind */
+    o->k = matrix_of(&s.k, u->shared, u->batch, u->head);
+    o->v = matrix_of(&s.v, (const uint16_t *)u->shared + s.k.size * s.k.count, u->batch, u->head);
+    o->k_next = onx_bf16_block_size(s.k.depth);
+    o->v_next = onx_bf16_block_size(s.v.depth);
+    o->y = (float *)((char *)u->own + OWN_BYTES);
+    o->s = (uint16_t *)(o->y + columns_of(p) * LANES);
+    o->q = o->s + KEYS * LANES;
+    onx_bf16_source q = {u->q, (size_t)p->head, LANES, LANES, 1, false};
+    onx_bf16_pack_b(&q, 0, 1, o->q);
 }
 
 void onx_attend_scores_bf16(const onx_attend_unit *u, int64_t key, size_t n,
                             onx_bf16_kernel *kernel) {
-    sides s;
-    if (!sides_init(u->p, &s)) return;
-    onx_bf16_block b = {.depth = s.k.depth, .b = own_of(u).q, .ldc = LANES};
-    b.a_next = onx_bf16_block_size(s.k.depth);
-    const uint16_t *k = matrix_of(&s.k, u->shared, u->batch, u->head);
+    const own *o = u->own;
+    onx_bf16_block b = {.depth = (size_t)u->p->head, .b = o->q, .a_next = o->k_next, .ldc = LANES};
     for (size_t i = 0; i < n; i += STEP) {
         b.rows = n - i < STEP ? n - i : STEP;
-        b.a = k + ((size_t)key + i) / ONX_BF16_ROWS * b.a_next;
+        b.a = o->k + ((size_t)key + i) / ONX_BF16_ROWS * b.a_next;
         b.c = u->s + i * LANES;
         kernel(&b);
     }
@@ -155,53 +162,57 @@ static __m512 largest(const float *s, size_t n, __m512 most) {
     return _mm512_max_ps(most, odd);
 }
 
+static void put_pairs(uint16_t *to, __m512 low, __m512 high) {
+    __m512i a = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(low));
+    __m512i b = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(high));
+    _mm512_storeu_si512(to, _mm512_or_si512(a, _mm512_slli_epi32(b, 16)));
+}
+
 /* Scores of VF lanes to a panel of powers, with zeros up to a multiple of the depth; what the sums
  * so far are to be multiplied by. */
 static __m512 advance(const float *s, size_t n, float *max, float *sum, uint16_t *to) {
-    const __m512 log2e = _mm512_set1_ps(1.44269504f);
-    __m512 before = _mm512_loadu_ps(max), most = largest(s, n, before), total[2];
+    const __m512 log2e = _mm512_set1_ps(1.44269504f), zero = _mm512_setzero_ps();
+    __m512 before = _mm512_loadu_ps(max), most = largest(s, n, before), even = zero, odd = zero;
     __mmask16 none = _mm512_cmp_ps_mask(most, _mm512_set1_ps(-INFINITY), _CMP_EQ_OQ);
-    __m512 base = _mm512_mask_mul_ps(_mm512_setzero_ps(), (__mmask16)~none, most, log2e);
+    __m512 base = _mm512_mask_mul_ps(zero, (__mmask16)~none, most, log2e);
     __m512 factor = power(_mm512_fmsub_ps(before, log2e, base));
-    total[0] = total[1] = _mm512_setzero_ps();
-    for (size_t key = 0; key < onx_bf16_ceil(n, STEP) * STEP; key += 2) {
-        __m512 x[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-        for (size_t i = 0; i < 2 && key + i < n; i++) {
-            x[i] = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + (key + i) * LANES), log2e, base));
-            total[i] = _mm512_add_ps(total[i], x[i]);
-        }
-        __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x[0]));
-        __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x[1]));
-        _mm512_storeu_si512(to + key * LANES, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    size_t key = 0;
+    for (; key + 2 <= n; key += 2) {
+        __m512 x = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + key * LANES), log2e, base));
+        __m512 y = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + (key + 1) * LANES), log2e, base));
+        even = _mm512_add_ps(even, x);
+        odd = _mm512_add_ps(odd, y);
+        put_pairs(to + key * LANES, x, y);
+    }
+    for (; key < onx_bf16_ceil(n, STEP) * STEP; key += 2) {
+        __m512 x = zero;
+        if (key < n) x = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + key * LANES), log2e, base));
+        even = _mm512_add_ps(even, x);
+        put_pairs(to + key * LANES, x, zero);
     }
     _mm512_storeu_ps(max, most);
-    _mm512_storeu_ps(
-        sum, _mm512_fmadd_ps(_mm512_loadu_ps(sum), factor, _mm512_add_ps(total[0], total[1])));
+    _mm512_storeu_ps(sum, _mm512_fmadd_ps(_mm512_loadu_ps(sum), factor, _mm512_add_ps(even, odd)));
     return factor;
 }
 
 void onx_attend_values_bf16(const onx_attend_unit *u, int64_t key, size_t n,
                             onx_bf16_kernel *kernel) {
-    sides s;
-    own o = own_of(u);
+    const own *o = u->own;
     __m512 factor[NV];
-    if (!sides_init(u->p, &s)) return;
+    size_t columns = (size_t)u->p->v_head;
     for (size_t v = 0; v < NV; v++)
-        factor[v] = advance(u->s + v * VF, n, u->max + v * VF, u->sum + v * VF, o.s + v * LANES);
-    onx_bf16_block b = {.depth = n, .b = o.s, .ldc = LANES};
-    b.a_next = onx_bf16_block_size(s.v.depth);
-    const uint16_t *from =
-        matrix_of(&s.v, (const uint16_t *)u->shared + s.k.size * s.k.count, u->batch, u->head);
-    for (size_t i = 0; i < s.v.lines; i += STEP) {
-        b.rows = s.v.lines - i < STEP ? s.v.lines - i : STEP;
-        b.a = from + i / ONX_BF16_ROWS * b.a_next + (size_t)key * ONX_BF16_ROWS;
-        b.c = o.y + i * LANES;
+        factor[v] = advance(u->s + v * VF, n, u->max + v * VF, u->sum + v * VF, o->s + v * LANES);
+    onx_bf16_block b = {.depth = n, .b = o->s, .a_next = o->v_next, .ldc = LANES};
+    for (size_t i = 0; i < columns; i += STEP) {
+        b.rows = columns - i < STEP ? columns - i : STEP;
+        b.a = o->v + i / ONX_BF16_ROWS * b.a_next + (size_t)key * ONX_BF16_ROWS;
+        b.c = o->y + i * LANES;
         kernel(&b);
     }
-    for (size_t i = 0; i < s.v.lines; i++)
+    for (size_t i = 0; i < columns; i++)
         for (size_t v = 0; v < NV; v++) {
             float *y = u->y + i * LANES + v * VF;
-            __m512 more = _mm512_loadu_ps(o.y + i * LANES + v * VF);
+            __m512 more = _mm512_loadu_ps(o->y + i * LANES + v * VF);
             _mm512_storeu_ps(y, _mm512_fmadd_ps(_mm512_loadu_ps(y), factor[v], more));
         }
 }

@@ -27,7 +27,7 @@ void onx_attend_values_bf16(const onx_attend_unit *u, int64_t key, size_t n,
         {.op = "Attend",                                                                           \
          .first = 1,                                                                               \
          .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T(F32) | ONX_T(BOOL)},                  \
-         .name = "attend_bf16",                                                                    \
+         .name = "attend_fast",                                                                    \
          .flags = ONX_KERNEL_FAST,                                                                 \
          .plan_bytes = sizeof(onx_attend_plan),                                                    \
          .domain = "onx.internal",                                                                 \

@@ -17,6 +17,7 @@
 #include "cpu/turn.h"
 #include "cpu/vec_math.h"
 #include "ops/attention/fused_simd.h"
+#include "ops/attention/rotate_ref.h"
 
 #define ROWS_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #if defined(__AVX512F__) || defined(__ARM_NEON)
@@ -493,7 +494,7 @@ static onx_status turn_biases(onx_call *call, job *j) {
     return ONX_OK;
 }
 
-/* ─ The row ──────────────────────────────────────────────────────────────────────────────────── */
+/* ─ The rows ─────────────────────────────────────────────────────────────────────────────────── */
 
 static bool place_bias(onx_call *call, onx_attend_plan *plan, size_t i) {
     const onx_fused_bias *bias = &plan->p.bias[i];
@@ -592,6 +593,7 @@ static onx_status run(onx_call *call) {
     return ONX_TIER(onx_attend_run)(call, NULL);
 }
 
+extern onx_status ONX_TIER(onx_rotate_vectors)(onx_call *call); /* rotate_simd.c */
 extern onx_kernel_rows ONX_TIER(onx_kernels_attention);
 onx_kernel_rows ONX_TIER(onx_kernels_attention) = {
     {.op = "Attend",
@@ -603,5 +605,14 @@ onx_kernel_rows ONX_TIER(onx_kernels_attention) = {
      .init = onx_fused_init,
      .bind = bind,
      .run = run},
+    {.op = "Rotate",
+     .first = 1,
+     .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32)},
+     .name = "rotate_f32",
+     .plan_bytes = sizeof(onx_rotate_plan),
+     .domain = "onx.internal",
+     .init = onx_rotate_init,
+     .bind = onx_rotate_bind,
+     .run = ONX_TIER(onx_rotate_vectors)},
     {0},
 };

@@ -1,4 +1,4 @@
-/* attend_view.c: views as attributes, and the inference of onx.internal::Attend. */
+/* attend_view.c: views as attributes, and the inference of what has them. */
 #include "ops/attention/attend_view.h"
 
 size_t onx_view_write(const onx_view *view, int64_t out[ONX_VIEW_INTS]) {
@@ -89,4 +89,21 @@ onx_status onx_infer_attend(onx_infer *in) {
     infer_sizes(in, views, sizes);
     for (size_t i = 0; i < rank; i++) dims[i] = sizes[order[i]];
     return onx_infer_tensor(in, 0, ONX_DTYPE_F32, rank, dims);
+}
+
+onx_status onx_infer_rotate(onx_infer *in) {
+    onx_view view;
+    const onx_sym *dims[ONX_VIEW_DIMS];
+    if (!onx_view_read(onx_infer_node(in), "x", &view))
+        return onx_infer_fail(in, "its view is not well formed");
+    for (size_t d = 0; d < ONX_VIEW_DIMS; d++) {
+        dims[d] = size_of(in, 0, &view, d);
+        for (size_t i = 1; i < 3; i++) {
+            const onx_fact *f = onx_infer_in(in, i);
+            if (f->ranked && d + f->rank >= ONX_VIEW_DIMS)
+                dims[d] = onx_sym_broadcast(onx_infer_syms(in), dims[d],
+                                            f->dims[d + f->rank - ONX_VIEW_DIMS]);
+        }
+    }
+    return onx_infer_tensor(in, 0, ONX_DTYPE_F32, ONX_VIEW_DIMS, dims);
 }

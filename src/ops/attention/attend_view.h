@@ -44,5 +44,6 @@ size_t onx_view_write(const onx_view *view, int64_t out[ONX_VIEW_INTS]);
 bool onx_view_read(const onx_node *node, const char *name, onx_view *out);
 
 onx_status onx_infer_attend(onx_infer *in);
+onx_status onx_infer_rotate(onx_infer *in); /* onx.internal::Rotate (rotate_ref.h) */
 
 #endif

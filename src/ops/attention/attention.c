@@ -379,5 +379,7 @@ onx_op_rows onx_ops_attention = {
      "modes?:ints, fills?:floats, scale:float=1.0, causal:int=0, guard:int=0} "
      "[T:float|bool, U:float|bool]",
      .infer = onx_infer_attend, .domain = "onx.internal"},
+    {"Rotate", 1, "(X:float, cos:float, sin:float) -> (Y:float) {x:ints}",
+     .infer = onx_infer_rotate, .domain = "onx.internal"},
     {0},
 };

@@ -4,6 +4,7 @@
 #include "ops/attention/fused_ref.h"
 #include "ops/attention/linear_ref.h"
 #include "ops/attention/rotary_ref.h"
+#include "ops/attention/rotate_ref.h"
 
 #include <math.h>
 
@@ -302,6 +303,15 @@ onx_kernel_rows onx_kernels_attention_ref = {
      .init = onx_linear_init,
      .bind = onx_linear_bind,
      .run = onx_linear_run},
+    {.op = "Rotate",
+     .first = 1,
+     .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32)},
+     .name = "rotate",
+     .plan_bytes = sizeof(onx_rotate_plan),
+     .domain = "onx.internal",
+     .init = onx_rotate_init,
+     .bind = onx_rotate_bind,
+     .run = onx_rotate_run},
     {.op = "RotaryEmbedding",
      .first = 23,
      .types = {F32, F32, F32, ONX_T(I64)},

@@ -50,7 +50,7 @@ static bool walk_size(const onx_view_walk *walk, const onx_operand *x, int64_t *
 }
 
 /* The last element that is walked to is one of the tensor's; an empty view goes nowhere. */
-static bool bind_view(const onx_view *view, const onx_operand *x, onx_strides *out) {
+bool onx_view_bind(const onx_view *view, const onx_operand *x, onx_strides *out) {
     int64_t stride[ONX_VIEW_AXES], size = 1, last = 0, n, far;
     if (x->rank > ONX_VIEW_AXES) return false;
     *out = (onx_strides){0};
@@ -150,7 +150,7 @@ onx_status onx_fused_bind(onx_call *call) {
     onx_strides *views[] = {&p->q, &p->k, &p->v};
     int64_t sizes[4];
     for (size_t i = 0; i < 3; i++)
-        if (!bind_view(&st->in[i], call->in[i], views[i]))
+        if (!onx_view_bind(&st->in[i], call->in[i], views[i]))
             return onx_call_fail(call, ONX_INVALID, "input %zu does not fit its view", i);
     for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
         const onx_operand *x = onx_call_in(call, 3 + i);

@@ -36,6 +36,9 @@ static inline size_t onx_strides_head(const onx_strides *s, int64_t batch, int64
            onx_strides_at(s, ONX_VIEW_HEAD, head);
 }
 
+/* The view of that tensor; false: it leads out of it. */
+bool onx_view_bind(const onx_view *view, const onx_operand *x, onx_strides *out);
+
 /* Sizes of a bias over batch, head, row and key: 1, or that of the scores; of the batch, any that
  * it repeats after. */
 typedef struct onx_fused_bias {

@@ -14,8 +14,8 @@ static onx_status infer_conv(onx_infer *in) {
 /* ConvBlocked: R is added to the sum, which is then clamped to lo … hi and goes through the program
  * in code and consts (ops/tile/tile.h), of one input. */
 #define CONV_BLOCKED                                                                               \
-    "(X:float, W:float, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                             \
-    ", lo:float=-inf, hi:float=inf, code?:ints, consts?:floats}"
+    "(X:float, W:T, B?:float, R?:float) -> (Y:float) {" CONV_ATTRS                                 \
+    ", lo:float=-inf, hi:float=inf, code?:ints, consts?:floats} [T:float|float16|bfloat16]"
 /* Z is added to the sum, which then goes through the activation. */
 #define FUSED                                                                                      \
     "(X:T, W:T, B?:T, Z?:T) -> (Y:T) {activation?:string, activation_params?:floats, " CONV_ATTRS  \

@@ -360,7 +360,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
     {.op = "Conv", .first = 1, .types = {HALF, HALF, HALF}, .name = "conv_half", CONV, PLAIN},
     {.op = "ConvBlocked",
      .first = 1,
-     .types = {F32, F32, F32, F32},
+     .types = {F32, F32 | HALF, F32, F32},
      .name = "conv_blocked_f32",
      .overwrite = 1 << 3,
      CONV,

@@ -50,8 +50,9 @@ static bool constant_b(const onx_call *call, onx_bf16_source *out, size_t *count
     if (!b->constant || !b->count || !b->rank) return false;
     size_t rows = (size_t)b->dims[b->rank > 1 ? b->rank - 2 : 0];
     size_t cols = b->rank > 1 ? (size_t)b->dims[b->rank - 1] : 1;
-    *out = state->turn_b ? (onx_bf16_source){b->data, cols, rows, 1, cols, false}
-                         : (onx_bf16_source){b->data, rows, cols, cols, 1, false};
+    bool rounded = b->dtype == ONX_DTYPE_BF16;
+    *out = state->turn_b ? (onx_bf16_source){b->data, cols, rows, 1, cols, rounded}
+                         : (onx_bf16_source){b->data, rows, cols, cols, 1, rounded};
     *count = (size_t)b->count / (rows * cols);
     return true;
 }
@@ -82,7 +83,8 @@ static void pack_some(const packing *p, size_t index) {
         size_t matrix = at / p->units, unit = at % p->units;
         onx_bf16_source from = p->first;
         n = p->units - unit < end - at ? p->units - unit : end - at;
-        from.data = (const float *)from.data + matrix * from.rows * from.cols;
+        size_t each = from.rounded ? sizeof(uint16_t) : sizeof(float);
+        from.data = (const char *)from.data + matrix * from.rows * from.cols * each;
         p->pack(&from, unit, n, p->to + at * p->unit);
     }
 }
@@ -192,25 +194,6 @@ static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t 
                          (int64_t)col, n_cols);
 }
 
-/* D of the product: C where it lies, or beta C in the place of Y. */
-static void add_c(const onx_call *call, onx_bf16_args *args, onx_gemm_part part) {
-    const onx_matmul_state *state = call->state;
-    const onx_matmul_plan *p = &((const onx_matmul_plan_bf16 *)call->plan)->shape;
-    const float *c = call->in[2]->data;
-    bool in_place = state->beta == 1 && p->c_col == 1;
-    args->d = in_place ? c : args->c;
-    args->ldd = in_place ? p->c_row : args->ldc;
-    if (in_place) return;
-    size_t end = part.panel_end * ONX_BF16_COLS < p->n ? part.panel_end * ONX_BF16_COLS : p->n;
-    for (size_t i = part.row; i < part.row_end; i++)
-        for (size_t j = part.panel * ONX_BF16_COLS; j < end; j++) {
-            float x;
-            memcpy(&x, c + i * p->c_row + j * p->c_col, sizeof x);
-            x *= state->beta;
-            memcpy(args->c + i * args->ldc + j, &x, sizeof x);
-        }
-}
-
 static void run_tile(const onx_call *call, const running *r, size_t index, void *scratch) {
     const onx_matmul_state *state = call->state;
     const onx_matmul_plan_bf16 *plan = call->plan;
@@ -218,11 +201,17 @@ static void run_tile(const onx_call *call, const running *r, size_t index, void 
     size_t tiles = plan->tiling.n_down * plan->tiling.n_across, batch = index / tiles, a, b;
     onx_gemm_part part = onx_bf16_tile_at(&plan->tiling, p->m, p->n, index % tiles);
     onx_matmul_at(p, batch, &a, &b);
-    onx_bf16_args args = {.m = p->m, .n = p->n, .k = p->k, .alpha = state->alpha, .ldc = p->n};
+    onx_bf16_args args = {.m = p->m, .n = p->n, .k = p->k, .ldc = p->n, .half = r->a.first.rounded};
+    args.alpha = state->alpha;
     args.a = r->a.to + a * plan->a_size;
     args.b = (call->packed ? (const uint16_t *)call->packed : r->b.to) + b * plan->b_size;
-    args.c = (float *)call->out[0]->data + batch * p->m * p->n;
-    if (p->has_c) add_c(call, &args, part);
+    args.c = onx_operand_at(call->out[0], batch * p->m * p->n);
+    if (p->has_c) {
+        args.beta = state->beta;
+        args.d = call->in[2]->data;
+        args.ldd = p->c_row;
+        args.d_col = p->c_col;
+    }
     epilogue e;
     onx_operand *inputs[ONX_TILE_INPUTS];
     if (state->tile) {
@@ -248,8 +237,9 @@ onx_status onx_matmul_run_bf16(onx_call *call, onx_bf16_run *product) {
     const onx_matmul_plan_bf16 *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK;
-    onx_bf16_source a = {call->in[0]->data, p->m, p->k, p->a_row, p->a_col, false};
-    onx_bf16_source b = {call->in[1]->data, p->k, p->n, p->b_row, p->b_col, false};
+    bool rounded = call->in[0]->dtype == ONX_DTYPE_BF16;
+    onx_bf16_source a = {call->in[0]->data, p->m, p->k, p->a_row, p->a_col, rounded};
+    onx_bf16_source b = {call->in[1]->data, p->k, p->n, p->b_row, p->b_col, rounded};
     char *scratch = call->scratch;
     running r = {.product = product};
     r.a = packing_of_a(a, plan->a_count, (uint16_t *)(scratch + plan->a_at));

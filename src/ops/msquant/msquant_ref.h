@@ -27,6 +27,10 @@ onx_status onx_qsigmoid_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qsigmoid_run(onx_call *call) ONX_MUST_CHECK;
 
 /* nbits_ref.c: MatMulNBits. */
+typedef struct onx_nbits_state {
+    int64_t k, n, block, blocks; /* block: elements; blocks: of a column */
+    unsigned bits;
+} onx_nbits_state;
 onx_status onx_nbits_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_nbits_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_nbits_run(onx_call *call) ONX_MUST_CHECK;

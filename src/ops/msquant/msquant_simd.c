@@ -1,5 +1,6 @@
 /* msquant_simd.c: products of bytes in com.microsoft, and bytes element by element: the plain kernels
  * with vectors in the innermost loop. The same bits. */
+#include "cpu/nbits.h"
 #include "cpu/qgemm.h"
 #include "cpu/vec_bytes.h"
 #include "ops/msquant/msquant_ref.h"
@@ -65,6 +66,14 @@ onx_kernel_rows ONX_TIER(onx_kernels_msquant) = {
     {ROW("MatMulIntegerToFloat", "matmul_integer_to_float_i16"),
      .types = {BYTES, BYTES, F32 | ONX_T(F16), F32 | ONX_T(F16), BYTES}},
     {ROW("QGemm", "q_gemm_i16"), .types = {BYTES, F32, BYTES, BYTES, F32}},
+    {.op = "MatMulNBits",
+     .first = 1,
+     .name = "matmul_n_bits_f32",
+     .domain = "com.microsoft",
+     .types = {F32, ONX_T(U8), F32, ONX_T(U8), 0, F32},
+     .init = ONX_TIER(onx_nbits_init),
+     .bind = ONX_TIER(onx_nbits_bind),
+     .run = ONX_TIER(onx_nbits_run)},
     {BINARY("QLinearAdd", "qlinear_add_bytes", run_add)},
     {BINARY("QLinearMul", "qlinear_mul_bytes", run_mul)},
     {0},

@@ -5,10 +5,7 @@
 #include "ops/msquant/msquant_ref.h"
 #include "ops/quant/product_ref.h"
 
-typedef struct state {
-    int64_t k, n, block, blocks; /* block: elements; blocks: of a column */
-    unsigned bits;
-} state;
+typedef onx_nbits_state state;
 
 enum { A, B, SCALES, ZEROS, GROUPS, BIAS };
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { SPAN = 256, TASK = 64 * SPAN };
+enum { SPAN = 1024, TASK = 16 * SPAN };
 
 static size_t tasks_of(int64_t count) {
     return (size_t)count / TASK + ((size_t)count % TASK != 0);
@@ -50,19 +50,41 @@ onx_status onx_qbinary_bind(onx_call *call) {
     return onx_bind_broadcast(&view, (onx_dtype)in[0]->dtype);
 }
 
+/* Are all elements of y those of x again and again? */
+static bool is_periodic(const onx_operand *x, const onx_operand *y) {
+    size_t less = 0; /* leading dimensions of x that are 1, or not there */
+    while (less < x->rank && x->dims[less] == 1) less++;
+    for (size_t d = less; d < x->rank; d++)
+        if (x->dims[d] != y->dims[y->rank - x->rank + d]) return false;
+    return true;
+}
+
+/* At most *n elements from `at` on, in place, or gathered in `room`; *n becomes as many as follow
+ * one another. */
+static const uint8_t *elements(const onx_operand *x, const onx_operand *y, int64_t at, size_t *n,
+                               uint8_t room[SPAN]) {
+    const uint8_t *data = x->data;
+    if (x->count == 1) return memset(room, data[0], *n);
+    if (!is_periodic(x, y) || x->count < SPAN / 8) {
+        onx_wide_gather(y, x, 0, at, *n, room);
+        return room;
+    }
+    size_t left = (size_t)(x->count - at % x->count);
+    *n = *n < left ? *n : left;
+    return data + at % x->count;
+}
+
 static onx_status binary_task(void *user, onx_call *call, size_t index, void *scratch) {
     const onx_qbinary *j = user;
     const onx_operand *y = call->out[0], *a = call->in[0], *b = call->in[3];
     int64_t at = (int64_t)index * TASK, end = y->count - at < TASK ? y->count : at + TASK;
     uint8_t x[2][SPAN];
     (void)scratch;
-    for (; at < end; at += SPAN) {
+    while (at < end) {
         size_t n = (size_t)(end - at < SPAN ? end - at : SPAN);
-        uint8_t *to = (uint8_t *)y->data + at;
-        const uint8_t *p = (const uint8_t *)a->data + at, *q = (const uint8_t *)b->data + at;
-        if (a->count != y->count) onx_wide_gather(y, a, 0, at, n, x[0]), p = x[0];
-        if (b->count != y->count) onx_wide_gather(y, b, 0, at, n, x[1]), q = x[1];
-        j->span(j, n, p, q, to);
+        const uint8_t *p = elements(a, y, at, &n, x[0]), *q = elements(b, y, at, &n, x[1]);
+        j->span(j, n, p, q, (uint8_t *)y->data + at);
+        at += (int64_t)n;
     }
     return ONX_OK;
 }

@@ -6,10 +6,7 @@
  * A task makes some tiles of rows with some panels. One channel to each group is another loop. */
 #include "ops/quant/bytes_ref.h"
 
-enum {
-    TILES = 8, /* of a task, at most */
-    TASK_PRODUCTS = 1 << 21,
-};
+enum { TASK_PRODUCTS = 1 << 21 };
 
 typedef struct plan {
     onx_images images; /* first: bound by the plain kernel */
@@ -35,18 +32,19 @@ static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_
                           .column = ic * taps,
                           .tap = 1,
                           .step = taps,
-                          .joined = ic % 4 != 0,
+                          .joined = ic % 4 != 0 || st->tier->dense,
+                          .multiple = st->tier->k,
                           .flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }
 
 static onx_qplaces places_of(const onx_qstate *st, const onx_operand *w) {
     size_t oc = (size_t)(w->dims[0] / st->conv->groups), groups = (size_t)st->conv->groups;
-    size_t columns = st->tier->columns, block = st->tier->block;
+    size_t columns = st->tier->columns, block = st->tier->depth->block;
     if (is_depthwise(st, w))
         return (onx_qplaces){.groups = 1,
                              .n = groups,
                              .places = (groups + block - 1) / block * block,
-                             .at = st->tier->channel_at};
+                             .at = st->tier->depth->channel_at};
     return (onx_qplaces){
         .groups = groups, .n = oc, .places = (oc + columns - 1) / columns * columns};
 }
@@ -81,7 +79,7 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     ONX_TRY(onx_bytes_fit(call, w->dims[0]));
     if (is_depthwise(st, w)) {
         range_of(&in, &low, &high);
-        if (!tier->depth_fits(low, high)) return ONX_UNSUPPORTED;
+        if (!tier->depth->fits(low, high)) return ONX_UNSUPPORTED;
     }
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
@@ -101,8 +99,8 @@ size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
     const onx_qins in = onx_qins_of(call);
     size_t sums = sums_bytes(st, in.b);
     if (is_depthwise(st, in.b))
-        return sums + st->tier->depth_bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
-                                            (size_t)in.b->dims[3]);
+        return sums + st->tier->depth->bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
+                                             (size_t)in.b->dims[3]);
     onx_qweights w = weights_of(st, in.b, 0);
     onx_qplaces p = places_of(st, in.b);
     return sums + p.groups * (p.places / st->tier->columns) * onx_qweights_panel(&w, st->tier);
@@ -141,8 +139,8 @@ static onx_status pack_depthwise(onx_call *call, char *out) {
         sums[i] = 0;
         for (size_t t = 0; c < p.n && t < taps; t++) sums[i] += less[c * taps + t];
     }
-    st->tier->depth_pack(less, p.n, (size_t)in.b->dims[2], (size_t)in.b->dims[3],
-                         out + sums_bytes(st, in.b));
+    st->tier->depth->pack(less, p.n, (size_t)in.b->dims[2], (size_t)in.b->dims[3],
+                          out + sums_bytes(st, in.b));
     onx_mem_free(call->ctx, less, count * sizeof *less);
     return ONX_OK;
 }
@@ -173,7 +171,7 @@ typedef struct room {
 } room;
 
 static bool room_of(const onx_qgemm *tier, const onx_qweights *w, room *r) {
-    size_t rows = TILES * tier->rows, each;
+    size_t rows = onx_qgemm_tiles(tier) * tier->rows, each;
     r->sums = tier->rows * tier->columns * sizeof(int32_t);
     r->row_sums = rows * sizeof(int32_t);
     r->copies = 0;
@@ -208,7 +206,7 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
         /* Positions are below 2^31 each, so that these products can be counted. */
         size_t pointers = align(row.kh * sizeof(void *));
         return m->out_pixels &&
-                       !onx_add_size(st->tier->depth_scratch(&row), pointers, &call->scratch_each)
+                       !onx_add_size(st->tier->depth->scratch(&row), pointers, &call->scratch_each)
                    ? ONX_LIMIT
                    : ONX_OK;
     }
@@ -239,6 +237,7 @@ typedef struct job {
     onx_qweights w;     /* of any group */
     room room;
     uint8_t flip;
+    bool is_signed;
     bool plain;                 /* rows are the pixels of x */
     size_t rows, tiles, blocks; /* all; blocks of TILES tiles */
     size_t panels, all_panels;  /* of a group; of all */
@@ -247,12 +246,14 @@ typedef struct job {
 } job;
 
 static size_t tile_start(const job *j, size_t tile) {
-    return tile * j->rows / j->tiles;
+    return onx_qgemm_start(j->st->tier, tile, j->tiles, j->rows);
 }
 
 static inline void copy_bytes(uint8_t *to, const uint8_t *from, size_t n) {
     size_t i = 0;
-    if (n >= 8) {
+    if (n >= 64) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
         for (; i + 8 <= n; i += 8) memcpy(to + i, from + i, 8);
         memcpy(to + n - 8, from + n - 8, 8);
     } else
@@ -309,14 +310,15 @@ static void copy_window(const job *j, const window *w, uint8_t *to) {
             memcpy(to + used, inside ? row + ix * channels : j->pad, m->ic);
         }
     }
-    for (; used % 4; used++) to[used] = j->flip;
+    memset(to + used, j->flip, onx_qweights_k(&j->w) - used);
 }
 
 static int32_t sum_row(const onx_qtile *t, size_t i, uint8_t flip) {
     uint32_t sum = 0;
     for (size_t tap = 0; tap < t->taps; tap++) {
         const uint8_t *row = t->rows[tap * t->m + i];
-        for (size_t k = 0; k < t->k; k++) sum += row[k] ^ flip;
+        for (size_t k = 0; k < t->k; k++)
+            sum += t->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ flip);
     }
     return (int32_t)sum;
 }
@@ -333,11 +335,14 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .m = tile_start(j, tile + 1) - first,
                      .taps = taps,
                      .k = k,
-                     .flip = j->flip * 0x01010101u};
+                     .stride = k,
+                     .flip = j->flip * 0x01010101u,
+                     .is_signed = j->is_signed};
     const onx_images *m = j->m;
-    if (j->plain) {
+    if (j->plain && !(tier->dense && t->m % tier->dense)) {
         for (size_t i = 0; i < t->m; i++)
             rows[i] = j->x + ((first + i) * m->groups + group) * m->ic;
+        t->stride = m->groups * m->ic;
         return;
     }
     size_t pixel = first % m->out_pixels, ox = pixel % m->out[1], oy = pixel / m->out[1];
@@ -380,14 +385,15 @@ static void run_panel(const job *j, size_t panel, const onx_qtile *tiles, size_t
 
 static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
-    onx_qtile tiles[TILES];
-    size_t first = index % j->blocks * TILES, panel = index / j->blocks * j->chunk;
-    size_t n = j->tiles - first < TILES ? j->tiles - first : TILES, group = SIZE_MAX;
+    onx_qtile tiles[ONX_QTILES];
+    size_t most = onx_qgemm_tiles(j->st->tier), first = index % j->blocks * most,
+           panel = index / j->blocks * j->chunk;
+    size_t n = j->tiles - first < most ? j->tiles - first : most, group = SIZE_MAX;
     size_t end = j->all_panels - panel < j->chunk ? j->all_panels : panel + j->chunk;
     int32_t *sums =
         (int32_t *)(void *)((char *)scratch + j->room.pointers + j->room.copies + j->room.sums);
-    for (; panel < end; panel++) {
-        if (onx_call_stopped(call)) return ONX_CANCELLED;
+    onx_qgemm_enter(j->st->tier);
+    for (; panel < end && !onx_call_stopped(call); panel++) {
         for (size_t i = 0; panel / j->panels != group && i < n; i++) {
             find_rows(j, first + i, i, panel / j->panels, scratch, &tiles[i]);
             for (size_t r = 0; j->end->zeros && r < tiles[i].m; r++)
@@ -396,7 +402,8 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
         group = panel / j->panels;
         run_panel(j, panel, tiles, n, first, scratch);
     }
-    return ONX_OK;
+    onx_qgemm_leave(j->st->tier);
+    return panel < end ? ONX_CANCELLED : ONX_OK;
 }
 
 /* Does each output see the pixel at its place, and only that? */
@@ -410,13 +417,14 @@ static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     const onx_qplaces places = places_of(j->st, w);
     j->w = weights_of(j->st, w, 0);
     (void)room_of(tier, &j->w, &j->room);
-    j->plain = !j->w.joined && is_plain(j->m);
+    j->plain = j->m->ic % tier->k == 0 && is_plain(j->m);
     j->panels = places.places / tier->columns;
     j->all_panels = j->panels * places.groups;
     j->rows = j->m->batch * j->m->out_pixels;
     j->tiles = (j->rows - 1) / tier->rows + 1;
-    j->blocks = (j->tiles - 1) / TILES + 1;
-    size_t rows = j->rows < TILES * tier->rows ? j->rows : TILES * tier->rows;
+    size_t most = onx_qgemm_tiles(tier);
+    j->blocks = (j->tiles - 1) / most + 1;
+    size_t rows = j->rows < most * tier->rows ? j->rows : most * tier->rows;
     size_t products = rows * tier->columns * (j->w.k * j->w.taps + 16);
     j->chunk = products < TASK_PRODUCTS ? TASK_PRODUCTS / products : 1;
     return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
@@ -443,7 +451,7 @@ static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) 
         row.first = (ptrdiff_t)(ox * row.stride) - (ptrdiff_t)m->span[1].before;
         row.n = m->out[1] - ox < ONX_QPIXELS ? m->out[1] - ox : ONX_QPIXELS;
         row.y = j->y + ((image * m->out[0] + oy) * m->out[1] + ox) * m->groups;
-        j->st->tier->depth(&row);
+        j->st->tier->depth->run(&row);
     }
 }
 
@@ -472,7 +480,8 @@ onx_status onx_bytes_conv_run(onx_call *call) {
     onx_qend end = p->end;
     job j = {.st = st, .m = &p->images, .end = &end, .x = in.a->data, .y = call->out[0]->data};
     if (!call->out[0]->count) return ONX_OK;
-    j.flip = in.a->dtype == ONX_DTYPE_I8 ? 128 : 0;
+    j.is_signed = in.a->dtype == ONX_DTYPE_I8 && st->tier->native && !is_depthwise(st, in.b);
+    j.flip = in.a->dtype == ONX_DTYPE_I8 && !j.is_signed ? 128 : 0;
     j.packed = (const char *)call->packed + sums_bytes(st, in.b);
     j.pad = &zero;
     if (!st->steady) {

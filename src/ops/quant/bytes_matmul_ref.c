@@ -6,10 +6,7 @@
  * task makes some tiles of rows with some panels. */
 #include "ops/quant/bytes_ref.h"
 
-enum {
-    TILES = 8, /* of a task, at most */
-    TASK_PRODUCTS = 1 << 21,
-};
+enum { TASK_PRODUCTS = 1 << 21 };
 
 typedef struct plan {
     onx_matmul_plan m; /* first: bound by the plain kernel */
@@ -36,11 +33,12 @@ static onx_qweights weights_of(const onx_qins *in, const onx_qstate *st, size_t 
                           .k = k,
                           .column = turned ? k : 1,
                           .step = turned ? 1 : n,
-                          .joined = k % 4 != 0,
+                          .joined = true,
+                          .multiple = st->tier->k,
                           .flip = in->b->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }
 
-/* Sizes of the last two dimensions of B. */
+/* Sizes of the last two dimensions of B; in init, what is not known is -1. */
 static void sizes_of(const onx_qstate *st, const onx_operand *b, size_t *k, size_t *n) {
     size_t rank = b->rank, rows = (size_t)b->dims[rank - 2], columns = (size_t)b->dims[rank - 1];
     *k = st->gemm.turn_b ? columns : rows;
@@ -64,14 +62,14 @@ onx_status onx_bytes_matmul_init(onx_call *call, const onx_qgemm *tier) {
     const onx_qins in = onx_qins_of(call);
     size_t k, n, bytes = sizeof(plan);
     st->tier = tier;
-    if (in.b->rank < 2 || in.b->rank == ONX_RANK_UNKNOWN || in.a->rank < 1 ||
-        in.b->dims[in.b->rank - 2] < 0 || in.b->dims[in.b->rank - 1] < 0)
-        return ONX_UNSUPPORTED;
+    if (in.b->rank < 2 || in.b->rank == ONX_RANK_UNKNOWN || in.a->rank < 1) return ONX_UNSUPPORTED;
     sizes_of(st, in.b, &k, &n);
     ONX_TRY(onx_bytes_fit(call, (int64_t)n));
     st->steady = st->steady && is_packed(in.b);
-    onx_qplaces places = places_of(tier, 1, n);
-    if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
+    if (st->steady) {
+        onx_qplaces places = places_of(tier, 1, n);
+        if (!onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
+    }
     call->plan_bytes = bytes;
     call->pack_format = st->gemm.turn_b;
     return ONX_OK;
@@ -139,12 +137,12 @@ static layout layout_of(const onx_call *call) {
                 .panel_bytes = onx_qweights_panel(&w, st->tier),
                 .matrices = p->k && p->n ? (size_t)in.b->count / (p->k * p->n) : 1,
                 .k = onx_qweights_k(&w),
-                .copies = w.joined || p->a_col != 1};
+                .copies = p->k % st->tier->k || p->a_col != 1 || st->tier->dense};
     bool shared = l.matrices == 1 && p->a_col == 1;
     l.sets = shared ? 1 : p->batches;
     l.rows = shared ? p->m * p->batches : p->m;
     l.tiles = (l.rows + st->tier->rows - 1) / st->tier->rows;
-    l.blocks = (l.tiles + TILES - 1) / TILES;
+    l.blocks = (l.tiles + onx_qgemm_tiles(st->tier) - 1) / onx_qgemm_tiles(st->tier);
     l.sums = align(l.matrices * places.places * sizeof(int32_t));
     return l;
 }
@@ -162,7 +160,7 @@ typedef struct room {
     size_t pointers, copies, sums, all;
 } room;
 static bool room_of(const onx_qgemm *tier, const layout *l, room *r) {
-    size_t rows = TILES * tier->rows;
+    size_t rows = onx_qgemm_tiles(tier) * tier->rows;
     r->pointers = align(rows * sizeof(void *));
     r->sums = tier->rows * tier->columns * sizeof(int32_t);
     if (!onx_mul_size(rows, l->copies ? l->k : 0, &r->copies)) return false;
@@ -215,11 +213,12 @@ typedef struct job {
     char *y;
     size_t y_size; /* of an element */
     uint8_t flip;
-    size_t chunk; /* panels of a task */
+    bool is_signed; /* native: rows are int8 */
+    size_t chunk;   /* panels of a task */
 } job;
 
 static size_t tile_start(const job *j, size_t tile) {
-    return tile * j->l.rows / j->l.tiles;
+    return onx_qgemm_start(j->tier, tile, j->l.tiles, j->l.rows);
 }
 
 static void copy_row(const job *j, const uint8_t *from, uint8_t *to) {
@@ -228,12 +227,13 @@ static void copy_row(const job *j, const uint8_t *from, uint8_t *to) {
         memcpy(to, from, k);
     else
         for (size_t i = 0; i < k; i++) to[i] = from[i * step];
-    for (; k < j->l.k; k++) to[k] = j->flip;
+    memset(to + k, j->flip, j->l.k - k);
 }
 
 static int32_t sum_row(const job *j, const uint8_t *row) {
     uint32_t sum = 0;
-    for (size_t k = 0; k < j->l.k; k++) sum += row[k] ^ j->flip;
+    for (size_t k = 0; k < j->m->k; k++)
+        sum += j->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ j->flip);
     return (int32_t)sum;
 }
 
@@ -248,10 +248,16 @@ static void find_rows(const job *j, const uint8_t *a, size_t tile, size_t number
                      .m = tile_start(j, tile + 1) - first,
                      .taps = 1,
                      .k = j->l.k,
-                     .flip = j->flip * 0x01010101u};
+                     .stride = j->l.k,
+                     .flip = j->flip * 0x01010101u,
+                     .is_signed = j->is_signed};
+    bool whole = j->m->k % j->tier->k == 0 && j->m->a_col == 1 && j->tier->dense &&
+                 t->m % j->tier->dense == 0,
+         copies_rows = j->l.copies && !whole;
+    if (whole) t->stride = j->m->a_row;
     for (size_t i = 0; i < t->m; i++) {
         rows[i] = a + (first + i) * j->m->a_row;
-        if (j->l.copies) {
+        if (copies_rows) {
             copy_row(j, rows[i], copies + i * j->l.k);
             rows[i] = copies + i * j->l.k;
         }
@@ -262,20 +268,21 @@ static void find_rows(const job *j, const uint8_t *a, size_t tile, size_t number
 static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
     const layout *l = &j->l;
-    onx_qtile tiles[TILES];
-    size_t first = index % l->blocks * TILES, rest = index / l->blocks, a, b;
+    onx_qtile tiles[ONX_QTILES];
+    size_t most = onx_qgemm_tiles(j->tier), first = index % l->blocks * most,
+           rest = index / l->blocks, a, b;
     size_t chunks = (l->panels - 1) / j->chunk + 1, panel = rest % chunks * j->chunk;
-    size_t n = l->tiles - first < TILES ? l->tiles - first : TILES, set = rest / chunks;
+    size_t n = l->tiles - first < most ? l->tiles - first : most, set = rest / chunks;
     size_t end = l->panels - panel < j->chunk ? l->panels : panel + j->chunk;
     char *sums = (char *)scratch + j->room.pointers + j->room.copies;
     onx_qend e = *j->end;
     onx_matmul_at(j->m, set, &a, &b);
     for (size_t i = 0; i < n; i++)
         find_rows(j, j->a + a * j->m->m * j->m->k, first + i, i, scratch, &tiles[i]);
-    for (; panel < end; panel++) {
+    onx_qgemm_enter(j->tier);
+    for (; panel < end && !onx_call_stopped(call); panel++) {
         size_t col = panel * j->tier->columns, place = (b * l->panels + panel) * j->tier->columns;
         size_t width = j->m->n - col < j->tier->columns ? j->m->n - col : j->tier->columns;
-        if (onx_call_stopped(call)) return ONX_CANCELLED;
         for (size_t i = 0; i < n; i++) {
             onx_qtile t = tiles[i];
             t.panel = j->panels + (b * l->panels + panel) * l->panel_bytes;
@@ -288,12 +295,13 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
                          j->m->n * j->y_size);
         }
     }
-    return ONX_OK;
+    onx_qgemm_leave(j->tier);
+    return panel < end ? ONX_CANCELLED : ONX_OK;
 }
 
 static onx_status run_tiles(onx_call *call, job *j) {
     const layout *l = &j->l;
-    size_t rows = l->rows < TILES * j->tier->rows ? l->rows : TILES * j->tier->rows;
+    size_t most = onx_qgemm_tiles(j->tier) * j->tier->rows, rows = l->rows < most ? l->rows : most;
     size_t products = rows * j->tier->columns * (l->k + 16);
     j->chunk = products < TASK_PRODUCTS ? TASK_PRODUCTS / products : 1;
     (void)room_of(j->tier, l, &j->room);
@@ -313,7 +321,8 @@ onx_status onx_bytes_matmul_run(onx_call *call) {
     j.a = in.a->data;
     j.y = call->out[0]->data;
     j.y_size = onx_dtype_bits((onx_dtype)call->out[0]->dtype) / 8;
-    j.flip = in.a->dtype == ONX_DTYPE_I8 ? 128 : 0;
+    j.is_signed = in.a->dtype == ONX_DTYPE_I8 && st->tier->native;
+    j.flip = in.a->dtype == ONX_DTYPE_I8 && !j.is_signed ? 128 : 0;
     if (st->dynamic) {
         ONX_TRY(onx_dynamic_with(call, in.a, st->tier->dynamic, &with, (uint8_t *)scratch));
         j.a = (uint8_t *)scratch;

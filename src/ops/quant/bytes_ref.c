@@ -15,7 +15,6 @@ static uint8_t joined_at(const onx_qweights *w, const uint8_t *column, size_t k)
 static void pack_joined(const onx_qweights *w, size_t columns, const uint8_t *from, size_t n,
                         int8_t *panel) {
     size_t all = w->taps * w->k;
-    memset(panel, 0, onx_qweights_k(w) * columns);
     for (size_t j = 0; j < n; j++)
         for (size_t k = 0; k < all; k++)
             panel[(k / 4 * columns + j) * 4 + k % 4] =
@@ -60,7 +59,7 @@ static void sum_columns(const onx_qweights *w, const onx_qgemm *gemm, const int8
         ONE256, ONE256, ONE256, ONE256};
     const uint8_t *row = ones;
     size_t all = onx_qweights_k(w) * onx_qweights_taps(w);
-    int32_t part[64];
+    int32_t part[ONX_QROWS * ONX_QCOLUMNS];
     onx_qtile tile = {.rows = &row, .m = 1, .taps = 1, .n = n, .sums = part};
     memset(sums, 0, gemm->columns * sizeof *sums);
     for (size_t at = 0; at < all; at += PART) {
@@ -76,14 +75,17 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
     size_t n = w->n - col < gemm->columns ? w->n - col : gemm->columns;
     const uint8_t *from = w->data + col * w->column;
     void *to = panel;
-    if (n < gemm->columns) memset(panel, 0, onx_qweights_panel(w, gemm));
-    if (w->joined)
+    size_t used = onx_qweights_taps(w) * onx_qweights_k(w);
+    if (n < gemm->columns || used != w->taps * w->k) memset(panel, 0, onx_qweights_panel(w, gemm));
+    if (w->k % 4)
         pack_joined(w, gemm->columns, from, n, panel);
     else if (w->column == 1)
         pack_rows(w, gemm->columns, from, n, to);
     else
         pack_columns(w, gemm->columns, from, n, to);
+    onx_qgemm_enter(gemm);
     sum_columns(w, gemm, panel, n, sums);
+    onx_qgemm_leave(gemm);
 }
 
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
@@ -92,7 +94,7 @@ static bool is_single(const onx_operand *x) {
     return !x || x->rank == 0 || (x->rank == 1 && x->dims[0] == 1);
 }
 static bool is_list(const onx_operand *x, int64_t n) {
-    return is_single(x) || (x->rank == 1 && x->dims[0] == n);
+    return is_single(x) || (x->rank == 1 && n > 0 && x->dims[0] == n);
 }
 static bool is_byte(const onx_operand *x) {
     return x->dtype == ONX_DTYPE_U8 || x->dtype == ONX_DTYPE_I8;
@@ -163,7 +165,8 @@ static void fill(const onx_call *call, const onx_qplaces *places, const onx_qsum
     const onx_qins in = onx_qins_of(call);
     bool is_signed = !st->dynamic && in.a->dtype == ONX_DTYPE_I8;
     int32_t b_flip = in.b->dtype == ONX_DTYPE_U8 ? 128 : 0;
-    uint32_t a_zero = (uint32_t)(s->a ? s->a->zero : onx_byte_zero(in.a_zero, 0)) + 128 * is_signed;
+    uint32_t a_zero = (uint32_t)(s->a ? s->a->zero : onx_byte_zero(in.a_zero, 0));
+    if (is_signed && !st->tier->native) a_zero += 128;
     float scale = (s->a ? s->a->scale : float_at(in.a_scale, 0, 1)) * st->gemm.alpha;
     float y_scale = float_at(in.y_scale, 0, 1);
     bool counts = in.bias && in.bias->dtype == ONX_DTYPE_I32;

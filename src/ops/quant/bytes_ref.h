@@ -17,7 +17,9 @@
 typedef struct onx_qtile {
     const uint8_t *const *rows; /* [taps][m] */
     size_t m, taps, k;          /* k is a multiple of 4 */
+    size_t stride;              /* dense: from row to row; then there is one tap */
     uint32_t flip;              /* turned in each four bytes */
+    bool is_signed;             /* native: rows are int8 */
     const void *panel;          /* [taps][k / 4][columns][4], int8 */
     size_t n;                   /* columns that are wanted */
     int32_t *sums;              /* [m][columns] */
@@ -48,26 +50,52 @@ typedef struct onx_qdepth_row {
     uint8_t *y;
 } onx_qdepth_row;
 
+/* Weights are [channels][kh][kw]. Lists of `end` are in the order of `channel_at`, which tells what
+ * stands at a place. */
+typedef struct onx_qdepth {
+    size_t block; /* places are a multiple of this */
+    size_t (*bytes)(size_t channels, size_t kh, size_t kw);
+    void (*pack)(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed);
+    size_t (*scratch)(const onx_qdepth_row *row); /* for n outputs */
+    void (*run)(const onx_qdepth_row *row);
+    size_t (*channel_at)(size_t place);
+    bool (*fits)(int low, int high); /* can it compute with weights in this range? */
+} onx_qdepth;
+
 typedef struct onx_qgemm {
     const onx_dynamic_fns *dynamic;
     size_t rows;    /* of a tile, at most ONX_QROWS */
-    size_t columns; /* of a panel */
+    size_t columns; /* of a panel, at most ONX_QCOLUMNS */
+    size_t k;       /* tiles have k as a multiple of this */
+    size_t dense;   /* 0: rows lie anywhere. Else equally far from one another, in one piece, and
+                       memory is read as if m were a multiple of this */
+    bool native;    /* rows of int8 are read as they are */
+    void (*enter)(void), (*leave)(void); /* around tiles, in each task; or NULL */
     void (*tile)(const onx_qtile *tile);
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);
-    /* Depthwise; weights are [channels][kh][kw]. Lists of `end` are in the order of `channel_at`,
-     * which tells what stands at a place. */
-    size_t block; /* places are a multiple of this */
-    size_t (*depth_bytes)(size_t channels, size_t kh, size_t kw);
-    void (*depth_pack)(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed);
-    size_t (*depth_scratch)(const onx_qdepth_row *row); /* for n outputs */
-    void (*depth)(const onx_qdepth_row *row);
-    size_t (*channel_at)(size_t place);
-    bool (*depth_fits)(int low, int high); /* can it compute with weights in this range? */
+    const onx_qdepth *depth;
 } onx_qgemm;
 
-enum { ONX_QROWS = 16, ONX_QPIXELS = 32 /* outputs of onx_qdepth_row at most */ };
+enum { ONX_QROWS = 32, ONX_QCOLUMNS = 32, ONX_QPIXELS = 32 /* outputs of onx_qdepth_row */ };
+
+static inline void onx_qgemm_enter(const onx_qgemm *gemm) {
+    if (gemm->enter) gemm->enter();
+}
+static inline void onx_qgemm_leave(const onx_qgemm *gemm) {
+    if (gemm->leave) gemm->leave();
+}
+/* The first of `all` rows that belongs to tile `tile` of `tiles`. */
+static inline size_t onx_qgemm_start(const onx_qgemm *gemm, size_t tile, size_t tiles, size_t all) {
+    if (!gemm->dense) return tile * all / tiles;
+    return tile * gemm->rows < all ? tile * gemm->rows : all;
+}
+/* Tiles of a task, at most: about 96 rows. */
+static inline size_t onx_qgemm_tiles(const onx_qgemm *gemm) {
+    return 96 / gemm->rows;
+}
+enum { ONX_QTILES = 24 };
 
 /* ── Weights ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -76,13 +104,15 @@ typedef struct onx_qweights {
     const uint8_t *data;
     size_t n, taps, k;
     size_t column, tap, step;
-    bool joined; /* taps follow one another without a gap to a multiple of 4 */
+    bool joined; /* taps follow one another without a gap to a multiple */
     uint8_t flip;
+    size_t multiple; /* of the bytes of a row, as onx_qgemm.k */
 } onx_qweights;
 
 /* The bytes of a row at each tap, and taps, as tiles have them. */
 static inline size_t onx_qweights_k(const onx_qweights *w) {
-    return ((w->joined ? w->taps * w->k : w->k) + 3) / 4 * 4;
+    size_t k = w->joined ? w->taps * w->k : w->k;
+    return (k + w->multiple - 1) / w->multiple * w->multiple;
 }
 static inline size_t onx_qweights_taps(const onx_qweights *w) {
     return w->joined ? 1 : w->taps;
@@ -95,7 +125,7 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
 /* init: can these drivers do it? Weights and their parameters are constant and have the types and
- * sizes for n columns, other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
+ * sizes for n columns (not positive: not known), other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
 onx_status onx_bytes_fit(onx_call *call, int64_t n) ONX_MUST_CHECK;
 
 /* How columns lie in the lists of onx_qend: groups of n, each in `places`; or as `at` says. */

@@ -30,9 +30,9 @@ static onx_operand *input(const onx_call *call, int8_t role) {
 /* In MatMulIntegerToFloat the scales may have changed places: each goes where its shape fits. */
 static void order_scales(onx_qins *in) {
     const onx_operand *a = in->a_scale, *b = in->b_scale;
-    bool changed = onx_param_single(a)
-                       ? !onx_param_single(b) && b->rank > 1 && b->dims[b->rank - 2] != 1
-                       : a->rank == 1 || a->dims[a->rank - 1] != 1;
+    bool one = a->rank == 0 || (a->rank == 1 && a->dims[0] == 1);
+    bool changed = one ? b->rank > 1 && b->rank <= ONX_RANK_MAX && b->dims[b->rank - 2] != 1
+                       : a->rank == 1 || (a->rank <= ONX_RANK_MAX && a->dims[a->rank - 1] != 1);
     if (!changed) return;
     onx_operand *held = in->a_scale;
     in->a_scale = in->b_scale;

@@ -337,5 +337,7 @@ onx_op_rows onx_ops_resize = {
      .function = onx_affine_grid},
     {"CenterCropPad", 18, CENTER_CROP_PAD "[T:all13, Tind:int32|int64]", .infer = infer_center,
      .body = write_center},
+    {"ResizeBlocked", 1, RESIZE18 "[T1:float, T2:f0]", .infer = infer_resize,
+     .domain = "onx.internal"},
     {0},
 };

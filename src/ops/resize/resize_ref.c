@@ -45,10 +45,11 @@ static onx_status read_scales(const onx_call *call, onx_resize_state *state) {
 }
 
 /* Before opset 11 there was one way: asymmetric, and no names for it. */
-static onx_status init(onx_call *call) {
+onx_status onx_resize_init(onx_call *call) {
     onx_resize_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
-    bool chooses = strcmp(call->op->name, "Resize") == 0 && call->op->since >= 11;
+    bool blocked = call->op->domain; /* onx.internal::ResizeBlocked */
+    bool chooses = blocked || (strcmp(call->op->name, "Resize") == 0 && call->op->since >= 11);
     bool listed = !chooses && strcmp(call->op->name, "Upsample") == 0 && call->op->since < 9;
     onx_str coords = {"asymmetric", 10}, rounds = {"", 0};
     if (chooses) {
@@ -197,10 +198,9 @@ static onx_status check_roi(const onx_call *call, size_t n) {
                          2 * n, n);
 }
 
-static onx_status bind(onx_call *call) {
+onx_status onx_resize_bind(onx_call *call, onx_resize_plan *plan) {
     const onx_resize_state *state = call->state;
     const onx_operand *x = call->in[0];
-    onx_resize_plan *plan = call->plan;
     size_t n = 0, targets[ONX_RANK_MAX];
     int64_t dims[ONX_RANK_MAX];
     *plan = (onx_resize_plan){.rank = x->rank, .last = x->rank};
@@ -217,14 +217,19 @@ static onx_status bind(onx_call *call) {
             plan->last = targets[i];
     }
     for (size_t i = 0; i < x->rank; i++) dims[i] = plan->axes[i].out;
-    ONX_TRY(onx_call_shape(call, 0, (onx_dtype)x->dtype, x->rank, dims));
+    return onx_call_shape(call, 0, (onx_dtype)x->dtype, x->rank, dims);
+}
+
+static onx_status bind(onx_call *call) {
+    ONX_TRY(onx_resize_bind(call, call->plan));
     return onx_resize_place(call);
 }
 
 /* ── Kernels of the family ── */
 
 #define RESIZE                                                                                     \
-    .plan_bytes = sizeof(onx_resize_plan), .init = init, .bind = bind, .run = onx_resize_run
+    .plan_bytes = sizeof(onx_resize_plan), .init = onx_resize_init, .bind = bind,                  \
+    .run = onx_resize_run
 #define OBJECTS .flags = ONX_KERNEL_OBJECTS
 /* What images are made of. */
 #define ELEMENTS (ONX_T_NUMBERS | ONX_T(BOOL) | ONX_T(STRING) | ONX_T(C64) | ONX_T(C128))

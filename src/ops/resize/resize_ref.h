@@ -70,6 +70,9 @@ typedef struct onx_resize_plan {
     int64_t cols, part; /* of a block: elements along `last`, and of `inner` */
     size_t moved;       /* bytes of scratch before the tables */
 } onx_resize_plan;
+onx_status onx_resize_init(onx_call *call) ONX_MUST_CHECK;
+/* bind: sizes of the axes and of the output. */
+onx_status onx_resize_bind(onx_call *call, onx_resize_plan *plan) ONX_MUST_CHECK;
 onx_status onx_resize_place(onx_call *call) ONX_MUST_CHECK; /* bind: blocks and scratch */
 onx_status onx_resize_run(onx_call *call) ONX_MUST_CHECK;
 

@@ -180,12 +180,15 @@ void ONX_TIER(onx_tile_begin)(onx_tile_work *work, const onx_tile_plan *plan,
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 
-static void fetch_all(onx_tile_work *work, int64_t at, size_t n, const float *block) {
+/* Those in the mask `same` are there already. */
+static void fetch_all(onx_tile_work *work, int64_t at, size_t n, const float *block,
+                      uint32_t same) {
     const onx_tile_plan *plan = work->plan;
     for (size_t i = 0; i < plan->tile->program.n_in; i++) {
         const onx_tile_view *view = &plan->views[i];
         const onx_operand *operand = work->operands[i];
         float *buffer = work->buffers + i * ONX_TILE_SPAN;
+        if (same >> i & 1) continue;
         if (!operand) {
             work->slots[i] = (onx_tile_arg){block, VF};
         } else if (view->mode == ONX_TILE_SPREAD) {
@@ -233,7 +236,7 @@ void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const fl
     while (n) {
         size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
         if (row && (int64_t)some > row - at % row) some = (size_t)(row - at % row);
-        fetch_all(work, at, some, block);
+        fetch_all(work, at, some, block, 0);
         run_stretch(work, some, out);
         at += (int64_t)some;
         n -= some;
@@ -242,10 +245,27 @@ void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const fl
     }
 }
 
+/* Is the operand one row that all rows of the result have in common, as a bias is? */
+static bool is_one_row(const onx_tile_plan *plan, const onx_tile_view *view, int64_t width) {
+    bool one = view->mode == ONX_TILE_SPREAD && plan->dims[plan->rank - 1] == width;
+    for (size_t d = 0; d + 1 < plan->rank; d++) one = one && view->strides[d] == 0;
+    return one;
+}
+
 void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, int64_t width,
                              int64_t row0, size_t n_rows, int64_t col0, size_t n_cols) {
-    for (size_t r = 0; r < n_rows; r++, block += stride)
-        ONX_TIER(onx_tile_span)(work, (row0 + (int64_t)r) * width + col0, n_cols, block, block);
+    uint32_t same = 0; /* bit i: operand i is where it was for the row before */
+    for (; n_cols > ONX_TILE_SPAN; n_cols -= ONX_TILE_SPAN, col0 += ONX_TILE_SPAN) {
+        ONX_TIER(onx_tile_rows)(work, block, stride, width, row0, n_rows, col0, ONX_TILE_SPAN);
+        block += ONX_TILE_SPAN;
+    }
+    for (size_t r = 0; r < n_rows; r++, block += stride) {
+        fetch_all(work, (row0 + (int64_t)r) * width + col0, n_cols, block, same);
+        run_stretch(work, n_cols, block);
+        for (size_t i = 0; r == 0 && i < work->plan->tile->program.n_in; i++)
+            if (work->operands[i] && is_one_row(work->plan, &work->plan->views[i], width))
+                same |= 1u << i;
+    }
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {

@@ -6,6 +6,12 @@
  *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the
  *                         y  = FromBlocked(y')             node that made x, or from a ToBlocked
  *
+ * Blocked values are float, also where the model's are of half precision: those are rounded where
+ * they leave the blocks, not in between.
+ *
+ *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x' = ToBlocked(Cast(x))
+ *                         y  = Cast(FromBlocked(y'))
+ *
  * In the end what nobody wants is removed: ways back that nobody takes, twins that nobody reads. */
 #include "rt/lower/blocked.h"
 
@@ -16,8 +22,8 @@ onx_value *onx_blocked_twin(const onx_blocked *b, const onx_value *value) {
 }
 
 onx_status onx_blocked_set_twin(onx_blocked *b, const onx_value *value, onx_value *twin) {
-    bool put = onx_map_put(&b->twins, value, (onx_str){0}, twin);
-    return put ? onx_pass_inherit(b->ctx, twin, value) : onx_fail_nomem(b->ctx->diag);
+    if (!onx_map_put(&b->twins, value, (onx_str){0}, twin)) return onx_fail_nomem(b->ctx->diag);
+    return onx_blocked_half(b->ctx, value) ? ONX_OK : onx_pass_inherit(b->ctx, twin, value);
 }
 
 onx_status onx_blocked_take_name(onx_blocked *b, onx_node *node, const onx_node *from) {
@@ -41,16 +47,64 @@ onx_status onx_blocked_add_twin(onx_blocked *b, const onx_value *value, const ch
 }
 
 onx_status onx_blocked_need(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out) {
-    if (!onx_blocked_twin(b, value))
+    onx_value *wide = NULL;
+    if (!onx_blocked_twin(b, value)) {
+        ONX_TRY(onx_blocked_float(b, value, before, &wide));
         ONX_TRY(
-            onx_blocked_add_twin(b, value, ONX_INTERNAL "::ToBlocked", 1, &value, before, false));
+            onx_blocked_add_twin(b, value, ONX_INTERNAL "::ToBlocked", 1, &wide, before, false));
+    }
     *out = onx_blocked_twin(b, value);
     return ONX_OK;
 }
 
+static onx_status float_constant(onx_blocked *b, const onx_tensor *constant, onx_graph *graph,
+                                 onx_value **out) {
+    int64_t dims[ONX_RANK_MAX];
+    uint64_t count;
+    size_t rank = onx_tensor_rank(constant);
+    if (rank > ONX_RANK_MAX || onx_tensor_count(constant, &count, NULL)) return ONX_OK;
+    size_t bytes = (size_t)count * sizeof(float);
+    float *data = onx_arena_alloc(&b->ctx->arena, bytes + 1);
+    if (!data) return onx_fail_nomem(b->ctx->diag);
+    for (size_t i = 0; i < rank; i++) dims[i] = onx_tensor_dim(constant, i);
+    ONX_TRY(onx_tensor_read_as(constant, ONX_DTYPE_F32, data, bytes, b->ctx->diag));
+    return onx_pass_add_floats(b->ctx, graph, "wide", rank, dims, data, out);
+}
+
+/* A node before `before` that makes one value of another. */
+static onx_status add_node(onx_blocked *b, const char *op, onx_value *in, onx_node *before,
+                           onx_node **out) {
+    const char *name = onx_graph_new_name(before->graph, "wide");
+    *out = name ? onx_graph_add_node(before->graph, op, 1, &in, 1, &name) : NULL;
+    return *out && !onx_node_move(*out, before) ? ONX_OK : onx_fail_nomem(b->ctx->diag);
+}
+
+static onx_status set_type(onx_blocked *b, onx_node *cast, onx_dtype to) {
+    return onx_node_set_int(cast, "to", to) ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
+}
+
+onx_status onx_blocked_float(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out) {
+    const onx_tensor *constant = onx_pass_constant(b->ctx, value);
+    onx_node *cast;
+    *out = value;
+    if (!onx_blocked_half(b->ctx, value)) return ONX_OK;
+    if (constant) return float_constant(b, constant, before->graph, out);
+    ONX_TRY(add_node(b, "Cast", value, before, &cast));
+    *out = onx_node_output(cast, 0);
+    return set_type(b, cast, ONX_DTYPE_F32);
+}
+
 onx_status onx_blocked_back(onx_blocked *b, onx_node *node, onx_value *twin) {
-    ONX_TRY(onx_blocked_set_twin(b, onx_node_output(node, 0), twin));
-    return onx_pass_remake(b->ctx, node, ONX_INTERNAL "::FromBlocked", 1, &twin);
+    const onx_value *out = onx_node_output(node, 0);
+    onx_dtype dtype = (onx_dtype)onx_pass_fact(b->ctx, out)->dtype;
+    onx_node *back;
+    ONX_TRY(onx_blocked_set_twin(b, out, twin));
+    if (!onx_blocked_half(b->ctx, out))
+        return onx_pass_remake(b->ctx, node, ONX_INTERNAL "::FromBlocked", 1, &twin);
+    ONX_TRY(add_node(b, ONX_INTERNAL "::FromBlocked", twin, node, &back));
+    onx_value *plain = onx_node_output(back, 0);
+    ONX_TRY(onx_pass_remake(b->ctx, node, "Cast", 1, &plain));
+    return set_type(b, node, dtype);
 }
 
 onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, size_t n_in,
@@ -62,8 +116,14 @@ onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, s
 
 bool onx_blocked_image(const onx_pass_ctx *ctx, const onx_value *value) {
     const onx_fact *fact = onx_pass_fact(ctx, value);
-    return value && fact->kind == ONX_TYPE_TENSOR && fact->dtype == ONX_DTYPE_F32 && fact->ranked &&
-           fact->rank == 4;
+    return value && fact->kind == ONX_TYPE_TENSOR && fact->ranked && fact->rank == 4 &&
+           (fact->dtype == ONX_DTYPE_F32 || onx_blocked_half(ctx, value));
+}
+
+bool onx_blocked_half(const onx_pass_ctx *ctx, const onx_value *value) {
+    const onx_fact *fact = onx_pass_fact(ctx, value);
+    return value && fact->kind == ONX_TYPE_TENSOR &&
+           (fact->dtype == ONX_DTYPE_F16 || fact->dtype == ONX_DTYPE_BF16);
 }
 
 int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t index) {
@@ -79,9 +139,9 @@ int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t
 }
 
 static onx_blocked_visit *const visitors[] = {
-    onx_blocked_conv,  onx_blocked_add,     onx_blocked_clamp,
-    onx_blocked_pool,  onx_blocked_join,    onx_blocked_split,
-    onx_blocked_slice, onx_blocked_shuffle, onx_blocked_elementwise,
+    onx_blocked_conv,    onx_blocked_add,         onx_blocked_clamp, onx_blocked_pool,
+    onx_blocked_resize,  onx_blocked_join,        onx_blocked_split, onx_blocked_slice,
+    onx_blocked_shuffle, onx_blocked_elementwise,
 };
 
 static onx_status visit(onx_blocked *b, onx_node *node) {

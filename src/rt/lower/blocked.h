@@ -12,8 +12,9 @@ typedef struct onx_blocked {
 
 /* One kind of node; `*done`: it was of that kind, and is dealt with. */
 typedef onx_status onx_blocked_visit(onx_blocked *b, onx_node *node, const onx_op *op, bool *done);
-onx_blocked_visit onx_blocked_conv, onx_blocked_add, onx_blocked_clamp;   /* blocked_conv.c */
-onx_blocked_visit onx_blocked_pool, onx_blocked_elementwise;              /* blocked_between.c */
+onx_blocked_visit onx_blocked_conv, onx_blocked_add, onx_blocked_clamp; /* blocked_conv.c */
+onx_blocked_visit onx_blocked_pool, onx_blocked_resize,
+    onx_blocked_elementwise;                                              /* blocked_between.c */
 onx_blocked_visit onx_blocked_join, onx_blocked_split, onx_blocked_slice, /* blocked_channels.c */
     onx_blocked_shuffle;
 
@@ -36,7 +37,12 @@ onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, s
 onx_status onx_blocked_take_name(onx_blocked *b, onx_node *node, const onx_node *from)
     ONX_MUST_CHECK;
 
-bool onx_blocked_image(const onx_pass_ctx *ctx, const onx_value *value); /* float, of rank 4 */
+/* Is it of rank 4, and float or of half precision? */
+bool onx_blocked_image(const onx_pass_ctx *ctx, const onx_value *value);
+bool onx_blocked_half(const onx_pass_ctx *ctx, const onx_value *value);
+/* A value as float: itself, or a constant or a Cast before `before`. */
+onx_status onx_blocked_float(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out)
+    ONX_MUST_CHECK;
 /* Size `index` of a value, counted from the last one: -1: not known; 1 in front of the first. */
 int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t index);
 

@@ -39,6 +39,39 @@ onx_status onx_blocked_pool(onx_blocked *b, onx_node *node, const onx_op *op, bo
     return ONX_OK;
 }
 
+/* Do images and channels of a Resize stay as they are, whatever their number? */
+static bool keeps_images(const onx_pass_ctx *ctx, const onx_node *node) {
+    const onx_fact *x = onx_pass_fact(ctx, onx_node_input(node, 0));
+    const onx_fact *y = onx_pass_fact(ctx, onx_node_output(node, 0));
+    const onx_tensor *scales = onx_pass_constant(ctx, onx_node_input(node, 2));
+    float read[4];
+    size_t n = 0;
+    const int64_t *axes = onx_op_ints(node, "axes", &n);
+    if (n) return n == 2 && axes[0] + axes[1] == 2 + 3 && axes[0] * axes[1] == 2 * 3;
+    if (!onx_node_input(node, 2) || (scales && onx_tensor_dim(scales, 0) == 0)) /* sizes */
+        return x->dims[0] && x->dims[0] == y->dims[0] && x->dims[1] && x->dims[1] == y->dims[1];
+    return scales && onx_tensor_rank(scales) == 1 && onx_tensor_dim(scales, 0) == 4 &&
+           onx_tensor_read_as(scales, ONX_DTYPE_F32, read, sizeof read, NULL) == ONX_OK &&
+           read[0] == 1 && read[1] == 1;
+}
+
+/* What nobody reads but the caller stays plain: it would be put into blocks for nothing. */
+onx_status onx_blocked_resize(onx_blocked *b, onx_node *node, const onx_op *op, bool *done) {
+    onx_value *in[4] = {onx_blocked_twin(b, onx_node_input(node, 0))};
+    const onx_value *out = onx_node_output(node, 0);
+    if (!onx_pass_is(op, "Resize") || op->since < 11 || !in[0] || node->input.n > 4 ||
+        !onx_blocked_image(b->ctx, out) || !out->n_uses ||
+        !onx_lower_has(b->ctx, "ResizeBlocked") || !keeps_images(b->ctx, node) ||
+        onx_str_is(onx_op_string(op, node, "coordinate_transformation_mode"),
+                   "tf_crop_and_resize") ||
+        (onx_op_has(node, "keep_aspect_ratio_policy") &&
+         !onx_str_is(onx_op_string(op, node, "keep_aspect_ratio_policy"), "stretch")))
+        return ONX_OK;
+    for (size_t i = 1; i < node->input.n; i++) in[i] = onx_node_input(node, i);
+    *done = true;
+    return onx_blocked_replace(b, node, ONX_INTERNAL "::ResizeBlocked", node->input.n, in, true);
+}
+
 /* Has it no height and width, and one number for all channels, or for each of whole blocks? Then
  * its elements lie in blocks as they lie plain. */
 static bool is_flat(const onx_blocked *b, const onx_value *value) {

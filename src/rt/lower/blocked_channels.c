@@ -81,19 +81,39 @@ static onx_status put_only(onx_blocked *b, onx_node *node, channels *c, bool *do
     return onx_blocked_back(b, node, onx_blocked_twin(b, out));
 }
 
+static bool is_convolved(const onx_pass_ctx *ctx, const onx_value *value) {
+    onx_use use = {0};
+    while (onx_value_use_next(value, &use))
+        if (onx_pass_named(ctx, use.node, "Conv")) return true;
+    return false;
+}
+
+/* Can all inputs be put together in blocks? Those that are plain only for a convolution. */
+static bool joins(const onx_blocked *b, const onx_node *node, int64_t *all) {
+    bool some = false, others = false;
+    *all = 0;
+    for (size_t i = 0; i < node->input.n; i++) {
+        const onx_value *value = onx_node_input(node, i);
+        int64_t n = onx_blocked_image(b->ctx, value) ? onx_blocked_size(b->ctx, value, 2) : -1;
+        if (n < 1 || !onx_add_i64(*all, n, all) || *all > INT32_MAX) return false;
+        if (onx_blocked_twin(b, value))
+            some = true;
+        else
+            others = true;
+    }
+    return some && (!others || is_convolved(b->ctx, onx_node_output(node, 0)));
+}
+
 onx_status onx_blocked_join(onx_blocked *b, onx_node *node, const onx_op *op, bool *done) {
-    size_t axis, n = node->input.n;
-    int64_t all = 0;
+    size_t axis;
+    int64_t all;
     channels c;
     if (!onx_pass_is(op, "Concat") || op->since < 4 || !has_kernel(b)) return ONX_OK;
     if (!onx_axis(onx_op_int(op, node, "axis"), 4, &axis) || axis != 1) return ONX_OK;
-    for (size_t i = 0; i < n; i++) {
-        int64_t some = channels_of(b, onx_node_input(node, i));
-        if (some < 1 || !onx_add_i64(all, some, &all) || all > INT32_MAX) return ONX_OK;
-    }
-    if (!channels_new(b, n, all, &c)) return onx_fail_nomem(b->ctx->diag);
-    for (size_t i = 0; i < n; i++) {
-        c.in[i] = onx_blocked_twin(b, onx_node_input(node, i));
+    if (!joins(b, node, &all)) return ONX_OK;
+    if (!channels_new(b, node->input.n, all, &c)) return onx_fail_nomem(b->ctx->diag);
+    for (size_t i = 0; i < c.n_in; i++) {
+        ONX_TRY(onx_blocked_need(b, onx_node_input(node, i), node, &c.in[i]));
         c.sizes[i] = channels_of(b, onx_node_input(node, i));
     }
     for (size_t i = 0; i < c.n; i++) c.from[i] = (int64_t)i;

@@ -301,6 +301,12 @@ bool onx_trace_none(onx_pass_ctx *ctx, onx_value *value, onx_trace *out) {
     return begin(out, value);
 }
 
+bool onx_trace_step(onx_pass_ctx *ctx, onx_value *base, const onx_value *value, onx_trace *out) {
+    size_t i = step_of(ctx, value->def);
+    return ctx->facts && onx_trace_none(ctx, base, out) && i < ONX_COUNT(steps) &&
+           steps[i].step(out, value->def, value);
+}
+
 bool onx_trace_split(onx_trace *trace, size_t axis, int64_t size) {
     onx_syms *syms = onx_facts_syms(trace->ctx->facts);
     const onx_sym *dims[ONX_VIEW_AXES + 1];

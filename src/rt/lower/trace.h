@@ -29,6 +29,8 @@ typedef struct onx_trace {
  * number and their kin, as far as it can be followed: to the value itself at least. False: it is no
  * float32 tensor of known rank, or one of too many dimensions. */
 bool onx_trace_back(onx_pass_ctx *ctx, onx_value *value, bool scaled, onx_trace *out);
+/* One step only: from `base` to a value that shows it differently. */
+bool onx_trace_step(onx_pass_ctx *ctx, onx_value *base, const onx_value *value, onx_trace *out);
 /* The value itself. */
 bool onx_trace_none(onx_pass_ctx *ctx, onx_value *value, onx_trace *out);
 /* A dimension in two, the first of that size; and one whose elements each come so often. */

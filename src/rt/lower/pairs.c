@@ -1,4 +1,4 @@
-/* qdq.c: models that were quantized with pairs of QuantizeLinear and DequantizeLinear compute with
+/* pairs.c: models that were quantized with pairs of QuantizeLinear and DequantizeLinear compute with
  * bytes.
  *
  *     Q(Conv(DQ(x), DQ(w), b))       QLinearConv                 MatMul, Gemm, Add, Mul, pools and
@@ -10,7 +10,7 @@
  * A Relu or Clip before Q goes where Q alone cuts as much. Sums of integers are exact, so that a
  * result may differ by one step from that of sums of floats. Constants that are left to be
  * dequantized are computed in the end (dequantize). */
-#include "rt/lower/qdq.h"
+#include "rt/lower/pairs.h"
 
 #include <math.h>
 
@@ -333,8 +333,8 @@ static bool has_pairs(const onx_pass_ctx *ctx, const onx_graph *graph) {
     return false;
 }
 
-extern onx_pass_fn onx_lower_qdq;
-onx_status onx_lower_qdq(onx_pass_ctx *ctx, onx_graph *graph) {
+extern onx_pass_fn onx_lower_pairs;
+onx_status onx_lower_pairs(onx_pass_ctx *ctx, onx_graph *graph) {
     if (ctx->model->ir_version < 4 || !has_pairs(ctx, graph)) return ONX_OK;
     for (int round = 0; round < ROUNDS; round++) {
         size_t before = ctx->changes;

@@ -1,4 +1,4 @@
-/* qdq.c: what is dequantized and quantized again in the same way is what it was: with b bits,
+/* requantize.c: what is dequantized and quantized again in the same way is what it was: with b bits,
  * ((q - z) * s) / s is off by less than 2^(b - 22), and rounds back to q - z. Scales must be normal
  * numbers, and of float32. */
 #include "pass/pass.h"
@@ -56,8 +56,8 @@ static bool undoes(onx_pass_ctx *ctx, const onx_node *quantize, const onx_node *
            is_normal(ctx, onx_node_input(quantize, 1));
 }
 
-extern onx_pass_fn onx_pass_qdq;
-onx_status onx_pass_qdq(onx_pass_ctx *ctx, onx_graph *graph) {
+extern onx_pass_fn onx_pass_requantize;
+onx_status onx_pass_requantize(onx_pass_ctx *ctx, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         const onx_value *x = onx_node_input(node, 0);

@@ -1,7 +1,7 @@
-/* qdq.h: what the rewrites of quantized models (qdq.c, qdq_table.c) ask about values: how bytes stand
+/* pairs.h: what the rewrite of quantized models (pairs.c) asks about values: how bytes stand
  * for numbers. */
-#ifndef ONX_QDQ_H
-#define ONX_QDQ_H
+#ifndef ONX_PAIRS_H
+#define ONX_PAIRS_H
 
 #include "rt/lower/lower.h"
 

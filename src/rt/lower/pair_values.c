@@ -1,5 +1,5 @@
-/* qdq_values.c: see qdq.h. */
-#include "rt/lower/qdq.h"
+/* pair_values.c: see pairs.h. */
+#include "rt/lower/pairs.h"
 
 #include <math.h>
 
