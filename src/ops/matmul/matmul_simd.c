@@ -181,10 +181,9 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
-    if (!plan->type && plan->shape.m <= IN_PLACE_ROWS) {
-        if (plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
-        if (plan->shape.b_col == 1) return B_IN_PLACE;
-    }
+    bool few = !plan->type && plan->shape.m <= IN_PLACE_ROWS;
+    if (few && plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
+    if (few && plan->shape.b_col == 1) return B_IN_PLACE;
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
 }
 
