@@ -862,6 +862,43 @@ TEST(blocked_not_finite) {
     }
 }
 
+/* The same with all that a step may have besides, and with weights of half precision: direct sums
+ * are what weights that are not constant give. */
+TEST(blocked_not_finite_with_more) {
+    char nodes[3][120];
+    (void)snprintf(nodes[0], sizeof nodes[0],
+                   "y = onx.internal.ConvBlocked<pads=[1,1,1,1], lo=-0.5, hi=2.0>(x, w, b, r)");
+    (void)snprintf(nodes[1], sizeof nodes[1],
+                   "y = onx.internal.ConvBlocked<pads=[1,1,1,1], code=[%d,0,0,0]>(x, w, b, r)",
+                   ONX_TILE_HARD_SWISH);
+    (void)snprintf(nodes[2], sizeof nodes[2], "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w)");
+    EACH_TIER(t) {
+        onx_operand x = filled("3,32,14,13", 1), w = filled("80,32,3,3", 2), b = filled("80", 3);
+        onx_operand r = filled("3,80,14,13", 4),
+                    half = kernel_operand(ONX_DTYPE_F16, "80,32,3,3", 0);
+        x.layout = r.layout = (uint8_t)t->block->block;
+        half.data = room((size_t)half.count);
+        (void)onx_dtype_convert(ONX_DTYPE_F32, w.data, ONX_DTYPE_F16, half.data, (size_t)w.count,
+                                false);
+        ((float *)x.data)[32 * 14 * 13 + 1000] = INFINITY;
+        ((float *)x.data)[32 * 14 * 13 + 2000] = NAN;
+        for (size_t i = 0; i < 6; i++) {
+            onx_operand *in[] = {&x, i % 2 ? &half : &w, &b, &r};
+            size_t n = i / 2 < 2 ? 4 : 2;
+            kernel_result want = kernel_run(t->name, 22, nodes[i / 2], n, in, 0);
+            kernel_result got = kernel_run(t->name, 22, nodes[i / 2], n, in, 2);
+            if (ran(&want) && ran(&got)) {
+                size_t image = (size_t)want.out[0].bytes / 3;
+                CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-4);
+                CHECK(memcmp((char *)got.out[0].data + image, (char *)want.out[0].data + image,
+                             2 * image) == 0);
+            }
+            kernel_free(&want), kernel_free(&got);
+        }
+        free(x.data), free(w.data), free(b.data), free(r.data), free(half.data);
+    }
+}
+
 static const row_case pool_cases[] = {
     {"y = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "2,20,11,9", "", ""},
     {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
@@ -954,4 +991,5 @@ TEST(backend) {
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
                   E(blocked_rows) E(channels) E(residual_and_clamp) E(program) E(blocked_not_finite)
-                      E(pool_rows) E(pool_mistakes) E(max_pool_indices) E(backend))
+                      E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
+                          E(max_pool_indices) E(backend))

@@ -6,14 +6,31 @@
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)
 
-/* May Winograd's algorithm be faster? Where sizes are not known yet, they are taken to be large for
- * kernels with few channels. */
-static bool wants_winograd(const onx_call *call, const onx_conv *c) {
+/* init: the size of an output image, if those of the input and the window give it. */
+static bool find_size(const onx_call *call, onx_conv *c) {
     const onx_operand *x = call->in[0], *w = call->in[1];
-    if (!w->constant || !w->data || !x->layout || !WINOGRAD.fits(c) || w->rank != 4) return false;
-    if (x->rank == 4 && x->dims[2] >= 0 && x->dims[3] >= 0)
-        return (x->dims[2] / 4 + 1) * (x->dims[3] / 4 + 1) >= 8;
-    return c->ic * c->oc <= (size_t)1 << 16;
+    onx_window window = ((const onx_conv_state *)call->state)->window;
+    onx_span span[2];
+    if (x->rank != 4 || onx_window_fit(&window, 4, NULL) != ONX_OK) return false;
+    for (size_t i = 0; i < 2; i++)
+        if (x->dims[i + 2] < 0 || onx_window_size(&window, i, w->dims[i + 2], NULL) != ONX_OK ||
+            onx_window_span(&window, i, x->dims[i + 2], &span[i], NULL) != ONX_OK)
+            return false;
+    c->oh = (size_t)span[0].out;
+    c->ow = (size_t)span[1].out;
+    return true;
+}
+
+/* Winograd's algorithm where it is faster, and then its weights alone. Where sizes are not known
+ * yet, they are taken to be large for kernels with few channels. */
+static void init_staged(onx_call *call, onx_conv *c) {
+    const onx_operand *x = call->in[0], *w = call->in[1];
+    onx_conv_state *s = call->state;
+    if (!w->constant || !w->data || !x->layout || !WINOGRAD.fits(c) || w->rank != 4) return;
+    bool known = find_size(call, c);
+    if (known ? !WINOGRAD.worth(c) : c->ic * c->oc > (size_t)1 << 16) return;
+    s->staged = &WINOGRAD;
+    s->alone = known && !s->merged;
 }
 
 /* The program, if the node has one. */
@@ -50,19 +67,30 @@ onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
     if (!ONX_TIER(onx_conv_of_weights)(call, &c) || !merge_groups(call, &c)) return ONX_UNSUPPORTED;
     ONX_TRY(ONX_TIER(onx_conv_init_plan)(call));
     if (call->out[0]) call->out[0]->layout = VF;
-    if (wants_winograd(call, &c)) s->staged = &WINOGRAD;
-    call->pack_format = call->pack_format * 2 + (s->staged != NULL);
+    init_staged(call, &c);
+    call->pack_format = call->pack_format * 3 + (s->staged != NULL) + s->alone;
     return init_program(call);
 }
 
+/* Floats for the weights of one block of outputs, as they come and packed. */
+static size_t block_floats(const onx_conv *c) {
+    return 2 * blocks_of(c->ic) * VF * VF * c->kh * c->kw;
+}
+/* Floats of what the steps share, in which there is room for a block, too. */
+static size_t shared_floats(const onx_conv_staged *staged, const onx_conv *c) {
+    size_t shared = staged->shared(c), block = block_floats(c);
+    return shared < block ? block : shared;
+}
+
 static void plan_staged(onx_call *call) {
-    const onx_conv_staged *staged = ((const onx_conv_state *)call->state)->staged;
+    const onx_conv_state *s = call->state;
+    const onx_conv_staged *staged = s->staged;
     onx_conv_plan *p = call->plan;
     const onx_conv *c = &p->conv;
-    p->staged = staged && c->oh && c->ow && c->ih && c->iw && staged->worth(c);
+    p->staged = staged && c->oh && c->ow && c->ih && c->iw && (s->alone || staged->worth(c));
     if (!p->staged) return;
     size_t each = staged->scratch(c);
-    call->scratch_bytes = staged->shared(c) * sizeof(float) + staged->in_tasks(c);
+    call->scratch_bytes = shared_floats(staged, c) * sizeof(float) + staged->in_tasks(c);
     if (call->scratch_each < each) call->scratch_each = each;
 }
 
@@ -111,39 +139,110 @@ static onx_status out_task(void *user, onx_call *call, size_t index, void *scrat
     return ONX_OK;
 }
 
+static size_t x_floats(const onx_conv *c) {
+    return blocks_of(c->ic) * VF * c->ih * c->iw;
+}
+static size_t y_floats(const onx_conv *c) {
+    return blocks_of(c->oc) * VF * c->oh * c->ow;
+}
+static void skip_images(const onx_conv *c, onx_conv_args *a, size_t n) {
+    a->x += n * x_floats(c);
+    a->y += n * y_floats(c);
+    if (a->residual) a->residual += n * y_floats(c);
+}
+
 /* Image by image; *done: how many were made before one with numbers that do not fit. */
 static onx_status run_staged(onx_call *call, onx_conv_args a, size_t *done) {
-    const onx_conv_staged *staged = ((const onx_conv_state *)call->state)->staged;
+    const onx_conv_state *s = call->state;
+    const onx_conv_staged *staged = s->staged;
     const onx_conv_plan *p = call->plan;
     const onx_conv *c = &p->conv;
-    const float *packed = call->packed;
-    size_t n = staged->in_tasks(c), shared = staged->shared(c);
-    size_t x_step = blocks_of(c->ic) * VF * c->ih * c->iw;
-    size_t y_step = blocks_of(c->oc) * VF * c->oh * c->ow;
-    unsigned char *fit = (unsigned char *)((float *)call->scratch + shared);
+    size_t n = staged->in_tasks(c);
+    unsigned char *fit = (unsigned char *)((float *)call->scratch + shared_floats(staged, c));
     stage g = {staged, &a, call->scratch, fit};
-    if (staged->weights(c)) a.w += p->algorithm->weights(c);
-    for (*done = 0; *done < c->n && *packed == 1; ++*done) {
+    if (!s->alone && staged->weights(c)) a.w += p->algorithm->weights(c);
+    for (*done = 0; *done < c->n; ++*done) {
         ONX_TRY(onx_call_parallel(call, n, in_task, &g));
         for (size_t i = 0; i < n; i++)
             if (!fit[i]) return ONX_OK;
         ONX_TRY(onx_call_parallel(call, staged->out_tasks(c), out_task, &g));
-        a.x += x_step;
-        a.y += y_step;
-        if (a.residual) a.residual += y_step;
+        skip_images(c, &a, 1);
     }
     return ONX_OK;
 }
 
+/* Some blocks of the outputs of one image, by direct sums, with weights packed for that. */
+typedef struct direct {
+    onx_conv conv;
+    onx_conv_args args;
+    const float *from;
+    float *packed;
+} direct;
+
+static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const direct *d = user;
+    const onx_conv_plan *p = call->plan;
+    p->algorithm->pack(&d->conv, d->from, index, d->packed);
+    (void)scratch;
+    return ONX_OK;
+}
+static onx_status direct_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const direct *d = user;
+    const onx_conv_plan *p = call->plan;
+    onx_tile_work work;
+    onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, &d->args, &work, scratch);
+    p->algorithm->run(&d->conv, &a, index, scratch);
+    return ONX_OK;
+}
+
+/* The outputs from channel `first` on of the image at `a`, as many as there is room for; *next: the
+ * first of the rest. */
+static onx_status run_blocks(onx_call *call, const onx_conv_args *a, size_t first, size_t *next) {
+    const onx_conv_state *s = call->state;
+    const onx_conv_plan *p = call->plan;
+    const onx_operand *w = call->in[1];
+    size_t n = shared_floats(s->staged, &p->conv) / block_floats(&p->conv) * VF;
+    size_t at = first * p->conv.oh * p->conv.ow, kernel = p->conv.ic * p->conv.kh * p->conv.kw;
+    direct d = {.conv = p->conv, .args = *a, .packed = call->scratch};
+    d.conv.n = 1;
+    d.conv.oc = p->conv.oc - first < n ? p->conv.oc - first : n;
+    d.args.w = d.packed;
+    d.args.y += at;
+    if (a->bias) d.args.bias += first;
+    if (a->residual) d.args.residual += at;
+    float *wide = d.packed + p->algorithm->weights(&d.conv);
+    d.from = w->dtype == ONX_DTYPE_F32 ? (const float *)w->data + first * kernel : wide;
+    if (d.from == wide)
+        ONX_TRY(onx_dtype_convert((onx_dtype)w->dtype, onx_operand_at(w, first * kernel),
+                                  ONX_DTYPE_F32, wide, d.conv.oc * kernel, false));
+    ONX_TRY(onx_call_parallel(call, p->algorithm->parts(&d.conv), pack_task, &d));
+    *next = first + d.conv.oc;
+    return onx_call_parallel(call, p->algorithm->tasks(&d.conv), direct_task, &d);
+}
+
+/* Images `first` … by direct sums, when the weights are not packed for them: that takes long, but
+ * no memory for what hardly ever happens. */
+static onx_status run_unpacked(onx_call *call, onx_conv_args a, size_t first) {
+    const onx_conv *c = &((const onx_conv_plan *)call->plan)->conv;
+    for (size_t i = first; i < c->n; i++, skip_images(c, &a, 1))
+        for (size_t oc = 0; oc < c->oc;) ONX_TRY(run_blocks(call, &a, oc, &oc));
+    return ONX_OK;
+}
+
 onx_status ONX_TIER(onx_conv_blocked_run)(onx_call *call) {
+    const onx_conv_state *s = call->state;
     const onx_conv_plan *p = call->plan;
     if (!p->staged || !call->out[0] || !call->out[0]->count || !call->in[0]->count)
         return ONX_TIER(onx_conv_run)(call);
     onx_conv_args a = ONX_TIER(onx_conv_args_of)(call);
-    size_t done, tasks = p->algorithm->tasks(&p->conv);
-    ONX_TRY(run_staged(call, a, &done));
+    size_t done = 0, tasks = p->algorithm->tasks(&p->conv);
+    bool fit = *(const float *)call->packed == 1;
+    if (fit) ONX_TRY(run_staged(call, a, &done));
     if (done == p->conv.n) return ONX_OK;
-    return ONX_TIER(onx_conv_run_tasks)(call, &a, done * (tasks / p->conv.n), tasks);
+    if (!fit || !s->alone)
+        return ONX_TIER(onx_conv_run_tasks)(call, &a, done * (tasks / p->conv.n), tasks);
+    skip_images(&p->conv, &a, done);
+    return run_unpacked(call, a, done);
 }
 
 /* ── ToBlocked, FromBlocked ── */

@@ -5,6 +5,8 @@
  * steps they are packed as
  *
  *     [b: 1 if they fit, or 0] [weights for direct sums] [weights for that algorithm]
+ *
+ * or, where it is certain to be used, one of the two: those for direct sums if they do not fit.
  */
 #ifndef ONX_CONV_PLAN_SIMD_H
 #define ONX_CONV_PLAN_SIMD_H

@@ -25,6 +25,7 @@ typedef struct onx_conv_state {
     bool blocked;  /* the input is in blocks */
     size_t merged; /* so many groups are computed as one, with zeros between them; 0: one */
     const struct onx_conv_staged *staged; /* that of ConvBlocked where it is worth it, or NULL */
+    bool alone;                           /* weights are packed for `staged` only */
     const onx_tile *tile;                 /* the program of ConvBlocked, or NULL */
 } onx_conv_state;
 onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;

@@ -98,7 +98,7 @@ size_t ONX_TIER(onx_conv_pack_bytes)(const onx_call *call) {
     onx_conv c;
     if (!w->constant || !w->data || !ONX_TIER(onx_conv_of_weights)(call, &c)) return 0;
     size_t floats = choose(call, &c)->weights(&c);
-    if (s->staged) floats += VF + s->staged->weights(&c);
+    if (s->staged) floats = VF + s->staged->weights(&c) + (s->alone ? 0 : floats);
     return floats * sizeof(float);
 }
 
@@ -122,19 +122,22 @@ static onx_status pack_part(void *user, onx_call *call, size_t index, void *scra
     return ONX_OK;
 }
 
-/* Whether `staged` can be used stands before all weights. */
+/* For direct sums, and then, or only, for `staged`: whether that can be used stands before all. */
 static onx_status pack_floats(onx_call *call, const onx_conv *c, const float *w, float *out) {
     const onx_conv_state *s = call->state;
-    packing k = {
-        .conv = c, .algorithm = choose(call, c), .from = w, .staged = s->staged, .to = out};
-    k.parts = k.algorithm->parts(c);
-    if (!s->staged) return onx_call_parallel(call, k.parts, pack_part, &k);
+    const onx_conv_algorithm *algorithm = choose(call, c);
+    packing k = {.conv = c, .algorithm = algorithm, .from = w, .staged = s->staged, .to = out};
+    size_t parts = algorithm->parts(c);
+    k.parts = parts;
+    if (!s->staged) return onx_call_parallel(call, parts, pack_part, &k);
     k.to = out + VF;
-    k.more = k.to + k.algorithm->weights(c);
-    size_t more = s->staged->parts(c);
-    ONX_TRY(onx_call_parallel(call, k.parts + more, pack_part, &k));
-    vf_store(out, vf_set(!atomic_load(&k.unfit)));
-    return ONX_OK;
+    k.more = k.to + (s->alone ? 0 : algorithm->weights(c));
+    k.parts = s->alone ? 0 : parts;
+    ONX_TRY(onx_call_parallel(call, k.parts + s->staged->parts(c), pack_part, &k));
+    bool fit = !atomic_load(&k.unfit);
+    vf_store(out, vf_set(fit));
+    k.parts = parts;
+    return fit || !s->alone ? ONX_OK : onx_call_parallel(call, parts, pack_part, &k);
 }
 
 /* Groups that are computed as one: their weights, and zeros for channels of different groups. */
