@@ -1,23 +1,31 @@
-"""Running models: onx beside ONNX Runtime, one process each, in turn, for several rounds. See --help.
+"""Running models: onx beside ONNX Runtime, OpenVINO and PyTorch, one process each, in turn, for several
+rounds. See --help.
 
-Of every round the fastest run counts, of the rounds the median. All ratios are onx / ONNX Runtime, so
-that less is better: latency, load (until a session is there), start (load and the first run), memory
-(peak resident, beyond what the process had before). The outputs are compared: the largest difference,
-as a part of the largest element. Tables go to bench/results/engine.md and .json."""
+Of every round the fastest run counts, of the rounds the median. All ratios are onx / peer, so that less
+is better: latency, start (time to the first result, less one run), memory (peak resident, beyond what the
+process had before). Outputs are compared: the largest difference from ONNX Runtime's, as a part of the
+largest element; "other" where shapes differ or ties were broken otherwise. GFLOP/s count the definition of
+the operators; the peak is that of float32 arithmetic on these threads, measured by `onx bench --ops`.
+Tables go to bench/results/engine.md and .json."""
 import argparse, datetime, json, math, os, platform, shutil, statistics, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODELS = "resnet18 mobilenet_v2 vit_b_16 bert_base gpt2 lstm".split()
-RATIOS = "latency load start memory".split()
+PEERS = {  # name: script, what it is called, the Python package, Python beneath .cache
+    "ort": ("ort.py", "ONNX Runtime", "onnxruntime", "venv"),
+    "openvino": ("openvino_peer.py", "OpenVINO", "openvino", "venv"),
+    "torch": ("torch_peer.py", "PyTorch", "torch", "venv-torch"),
+}
+RATIOS = "latency start memory".split()
 
 
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
-def call(*command):
+def call(*command, env=None):
     """What a command prints, or an exception with what it says went wrong."""
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600,
+                          env={**os.environ, **(env or {})})
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line and line[0] != " "]  # hints are indented
         raise RuntimeError(said[-1] if said else f"exit status {done.returncode}")
@@ -26,34 +34,51 @@ def call(*command):
 
 class Bench:
     def __init__(self, args, folder):
-        self.args, self.folder = args, folder
-        self.has_ort = subprocess.run(
-            [sys.executable, "-c", "import onnxruntime"], capture_output=True).returncode == 0
+        self.args, self.folder, self.pythons = args, folder, {}
+        for name in args.peers:
+            _, title, package, venv = PEERS[name]
+            python = f"{ROOT}/.cache/{venv}/bin/python"
+            try:
+                call(python, "-c", f"import {package}, onnx")
+                self.pythons[name] = python
+            except (OSError, RuntimeError):
+                say(f"without {title}: it is not installed")
 
-    def onx(self, model, inputs, threads):
+    def onx(self, model, inputs, threads, *options):
         return json.loads(call(self.args.onx, "bench", "--json", "--inputs", inputs, "--threads", str(threads),
-                               "--seconds", str(self.args.seconds), model))
+                               "--seconds", str(self.args.seconds), *options, model))
 
-    def ort(self, model, inputs, threads):
-        return json.loads(call(sys.executable, "bench/ort.py", "--inputs", inputs, "--threads", str(threads),
-                               "--seconds", str(self.args.seconds), "--check", self.folder, model))
+    def peer(self, name, model, inputs, threads, fast):
+        check = ["--check", self.folder] if name == "ort" else []
+        return json.loads(call(self.pythons[name], f"bench/{PEERS[name][0]}", "--inputs", inputs,
+                               "--threads", str(threads), "--seconds", str(self.args.seconds), *check, model,
+                               env={"ONX_FAST": "1"} if fast else None))
 
-    def rounds(self, model, inputs, threads):
-        call(self.args.onx, "run", "--inputs", inputs, "--threads", str(threads), "-o", self.folder, model)
-        runs = {"onx": [], "ort": []}
+    def rounds(self, model, inputs, threads, fast):
+        how = ["--fast"] if fast else []
+        call(self.args.onx, "run", "--inputs", inputs, "--threads", str(threads), *how, "-o", self.folder, model)
+        runs, failed = {"onx": []}, {}
         for _ in range(self.args.rounds):
-            runs["onx"].append(self.onx(model, inputs, threads))
-            if self.has_ort:
-                runs["ort"].append(self.ort(model, inputs, threads))
-        return runs
+            runs["onx"].append(self.onx(model, inputs, threads, *how))
+            for name in self.pythons:
+                try:
+                    if name not in failed:
+                        runs.setdefault(name, []).append(self.peer(name, model, inputs, threads, fast))
+                except (RuntimeError, subprocess.TimeoutExpired) as error:
+                    failed[name] = str(error)
+        for name, error in failed.items():
+            runs.pop(name, None)
+            say(f"  left out: {PEERS[name][1]}: {error[:120]}")
+        return runs, self.onx(model, inputs, threads, "--ops", *how)
 
     def model(self, name):
-        """A row for each number of threads."""
+        """A row for each number of threads, and each kind of numerics."""
         source, model = f"{self.args.data}/{name}", f"{self.folder}/{name}.onnx"
         try:
             call(self.args.fill, f"{source}/model.slim.onnx", model)
             for threads in self.args.threads:
-                yield row(name, threads, self.rounds(model, source, threads))
+                for fast in [False, True] if self.args.fast else [False]:
+                    yield row(name, threads, fast, *self.rounds(model, source, threads, fast))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             yield {"model": name, "error": str(error).replace(self.folder + "/", "")}
         finally:
@@ -65,43 +90,57 @@ def figures(runs):
     def median(key):
         return statistics.median(key(r) for r in runs)
 
-    return {"latency_ms": median(lambda r: r["min_ms"]), "load_ms": median(lambda r: r["load_ms"]),
-            "start_ms": median(lambda r: r["load_ms"] + r["first_ms"]),
+    return {"latency_ms": median(lambda r: r["min_ms"]),
+            "start_ms": median(lambda r: max(r["load_ms"] + r["first_ms"] - r["min_ms"], 0.01)),
             "memory_mb": median(lambda r: r["peak_rss_mb"])}
 
 
-def row(name, threads, runs):
-    result = {"model": name, "threads": threads, "onx": figures(runs["onx"])}
-    if runs["ort"]:
-        result["ort"] = figures(runs["ort"])
-        result["difference"] = max(r["difference"] for r in runs["ort"])
-        result["ratio"] = {k.split("_")[0]: v / max(result["ort"][k], 1e-9) for k, v in result["onx"].items()}
+def row(name, threads, fast, runs, ops):
+    result = {"model": name, "threads": threads, "numerics": "fast" if fast else "strict",
+              "kinds": {peer: figures(r) for peer, r in runs.items()}}
+    onx = result["kinds"]["onx"]
+    result["gflops"] = ops["flops"] / onx["latency_ms"] / 1e6
+    result["of_peak"] = result["gflops"] / max(ops["peak_flops"] / 1e9, 1e-9)
+    if runs.get("ort"):
+        found = [r["difference"] for r in runs["ort"]]
+        result["difference"] = None if None in found else max(found)
+    result["ratio"] = {peer: {k.split("_")[0]: v / max(kind[k], 1e-9) for k, v in onx.items()}
+                       for peer, kind in result["kinds"].items() if peer != "onx"}
     return result
 
 
-def cells(r):
+def cells(r, peers):
     if "error" in r:
-        return [r["model"], "", r["error"]] + [""] * 6
-    ort, ratio = r.get("ort", {}), r.get("ratio", {})
-    return ([r["model"], str(r["threads"]), f"{r['onx']['latency_ms']:.2f}",
-             f"{ort['latency_ms']:.2f}" if ort else ""]
-            + [f"{ratio[k]:.2f}" if ratio else "" for k in RATIOS]
-            + [f"{r['difference']:.1e}" if ort else ""])
+        return [r["model"], "", r["error"]] + [""] * (5 + 3 * len(peers))
+    line = [r["model"] + (", fast" if r["numerics"] == "fast" else ""), str(r["threads"]),
+            f"{r['kinds']['onx']['latency_ms']:.2f}"]
+    for peer in peers:
+        ratio = r["ratio"].get(peer)
+        line += [f"{ratio[k]:.2f}" if ratio else "" for k in RATIOS]
+    apart = r.get("difference", "")
+    return line + [f"{r['gflops']:.1f}", f"{100 * r['of_peak']:.0f}%",
+                   "other" if apart is None else f"{apart:.1e}" if apart != "" else ""]
 
 
-def means(rows):
-    """Geometric means of the ratios, by number of threads."""
-    for threads in sorted({r["threads"] for r in rows if "ratio" in r}):
-        chosen = [r["ratio"] for r in rows if r.get("threads") == threads and "ratio" in r]
-        yield {"model": "geometric mean", "threads": threads, "ratio": {
-            k: math.exp(statistics.fmean(math.log(max(c[k], 1e-9)) for c in chosen)) for k in RATIOS}}
+def means(rows, peers):
+    """Geometric means of the ratios, by numerics and number of threads."""
+    for key in sorted({(r["numerics"], r["threads"]) for r in rows if "ratio" in r}, reverse=True):
+        chosen = [r["ratio"] for r in rows if "ratio" in r and (r["numerics"], r["threads"]) == key]
+        yield {"model": "geometric mean", "numerics": key[0], "threads": key[1], "ratio": {
+            peer: {k: math.exp(statistics.fmean(math.log(max(c[peer][k], 1e-9)) for c in chosen if peer in c))
+                   for k in RATIOS} for peer in peers if any(peer in c for c in chosen)}}
 
 
-def table(rows):
-    lines = [["model", "threads", "onx ms", "ORT ms"] + RATIOS + ["difference"]]
-    lines += [cells(r) for r in rows]
-    lines += [[m["model"], str(m["threads"]), "", ""] + [f"{m['ratio'][k]:.2f}" for k in RATIOS] + [""]
-              for m in means(rows)]
+def table(rows, peers):
+    head = ["model", "threads", "onx ms"]
+    for peer in peers:
+        head += [f"{peer} {k}" for k in RATIOS]
+    lines = [head + ["GFLOP/s", "peak", "difference"]] + [cells(r, peers) for r in rows]
+    for m in means(rows, peers):
+        line = [m["model"] + (", fast" if m["numerics"] == "fast" else ""), str(m["threads"]), ""]
+        for peer in peers:
+            line += [f"{m['ratio'][peer][k]:.2f}" if peer in m["ratio"] else "" for k in RATIOS]
+        lines.append(line + ["", "", ""])
     return lines
 
 
@@ -111,24 +150,24 @@ def machine():
     return f"{len(os.sched_getaffinity(0))} cores, {names[0] if names else platform.machine()}"
 
 
-def write(rows, args):
+def write(rows, peers, args):
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True,
                             text=True).stdout.strip() or "unknown"
-    head, *body = table(rows)
-    path = f"{ROOT}/bench/results/engine"
-    with open(path + ".md", "w") as f:
+    head, *body = table(rows, peers)
+    with open(f"{args.results}.md", "w") as f:
         print(f"# engine: {datetime.date.today()}, {commit}, {machine()}\n", file=f)
-        print("onx beside ONNX Runtime. Latency is that of the fastest run; load, start (load and first run), "
-              "memory and\nlatency are ratios, onx / ONNX Runtime. The difference is that of the outputs, as "
-              "a part of the largest element.\n", file=f)
+        print(f"onx beside {', '.join(PEERS[p][1] for p in peers) or 'nobody'}: {args.rounds} rounds of "
+              f"{args.seconds:g} s. Ratios are onx / peer: latency of the\nfastest run, start (time to the first "
+              "result, less one run), peak memory. `peak`: the share of the float32\narithmetic that these "
+              "threads can do.\n", file=f)
         print("| " + " | ".join(head) + " |\n|---" + "|---:" * (len(head) - 1) + "|", file=f)
         for line in body:
             print("| " + " | ".join(line) + " |", file=f)
-    with open(path + ".json", "w") as f:
+    with open(f"{args.results}.json", "w") as f:
         json.dump({"commit": commit, "machine": machine(), "rounds": args.rounds, "seconds": args.seconds,
-                   "rows": rows, "means": list(means(rows))}, f, indent=1)
+                   "rows": rows, "means": list(means(rows, peers))}, f, indent=1)
         print(file=f)
-    say("written to bench/results/engine.md and .json")
+    say(f"written to {args.results}.md and .json")
 
 
 def show(lines):
@@ -139,16 +178,23 @@ def show(lines):
 
 def parse():
     parser = argparse.ArgumentParser(prog="bench/run engine", description=__doc__)
-    parser.add_argument("--models", type=lambda s: s.split(","), default=MODELS,
-                        help="of the zoo, with commas between them, or all (%s)" % ",".join(MODELS))
+    parser.add_argument("--models", type=lambda s: s.split(","), default=["all"],
+                        help="of the zoo, with commas between them (all)")
+    parser.add_argument("--peers", type=lambda s: [p for p in s.split(",") if p], default=list(PEERS),
+                        help="with commas between them (%s)" % ",".join(PEERS))
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2],
                         help="numbers of threads, with commas between them (1,2)")
+    parser.add_argument("--fast", action="store_true", help="also with numerics FAST")
     parser.add_argument("--rounds", type=int, default=3, help="(3)")
     parser.add_argument("--seconds", type=float, default=1, help="of runs in a round (1)")
     parser.add_argument("--data", default=os.environ.get("ONX_DATA"), help="folder of the zoo ($ONX_DATA)")
     parser.add_argument("--build", default="build", help="folder of the program (build)")
-    parser.add_argument("--no-results", action="store_true", help="leave bench/results as it is")
+    parser.add_argument("--results", default=f"{ROOT}/bench/results/engine", help="files, less .md and .json")
+    parser.add_argument("--no-results", action="store_true", help="leave the results as they are")
     args = parser.parse_args()
+    unknown = [p for p in args.peers if p not in PEERS]
+    if unknown:
+        parser.error(f"there is no peer {unknown[0]}: {', '.join(PEERS)}")
     args.onx, args.fill = f"{args.build}/onx", f"{args.build}/examples/fill_slim"
     if args.models == ["all"] and args.data:
         args.models = sorted(n for n in os.listdir(args.data) if os.path.exists(f"{args.data}/{n}/model.slim.onnx"))
@@ -164,16 +210,15 @@ def main():
     folder, rows = tempfile.mkdtemp(prefix="bench.", dir=f"{ROOT}/.cache"), []
     try:
         bench = Bench(args, folder)
-        if not bench.has_ort:
-            say("without ONNX Runtime: it could not be installed")
-        for name in args.models:
-            say(name)
+        for i, name in enumerate(args.models):
+            say(f"{i + 1} of {len(args.models)}: {name}")
             rows.extend(bench.model(name))
     finally:
         shutil.rmtree(folder)
-    show(table(rows))
+    peers = list(bench.pythons)
+    show(table(rows, peers))
     if not args.no_results:
-        write(rows, args)
+        write(rows, peers, args)
 
 
 main()

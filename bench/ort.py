@@ -1,86 +1,16 @@
-"""One process of ONNX Runtime: loads a model, runs it over and over, and prints what `onx bench --json`
-prints. With --check DIR also how far its outputs are from DIR/output_0.pb …: the largest difference,
-as a part of the largest element."""
-import argparse, json, sys, time
-
-import numpy as np
+"""ONNX Runtime, as it comes: all optimizations. See peer.py."""
 import onnxruntime
-from onnx import TensorProto, numpy_helper
+
+import peer
 
 
-def memory(key):
-    """In MB: VmRSS, or its peak, VmHWM."""
-    with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) * 1024 / 1e6 for line in f if line.startswith(key))
-
-
-def forget_peak():
-    try:
-        with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")
-    except OSError:
-        pass
-
-
-def read(path):
-    tensor = TensorProto()
-    with open(path, "rb") as f:
-        tensor.ParseFromString(f.read())
-    return numpy_helper.to_array(tensor)
-
-
-def difference(ours, theirs):
-    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
-        sys.exit(f"outputs differ: {ours.dtype}{ours.shape} and {theirs.dtype}{theirs.shape}")
-    a, b = ours.astype(np.float64), theirs.astype(np.float64)
-    if not a.size or np.array_equal(a, b, equal_nan=True):
-        return 0.0
-    worst = float(np.max(np.abs(a - b)) / max(np.max(np.abs(b)), 1e-30))
-    return worst if np.isfinite(worst) else sys.exit("outputs differ: NaN or infinity")
-
-
-def milliseconds(start):
-    return (time.perf_counter() - start) * 1e3
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model")
-    parser.add_argument("--inputs", required=True)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("--check")
-    args = parser.parse_args()
-
+def load(path, threads):
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = args.threads
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    forget_peak()
-    before = memory("VmRSS")
-    start = time.perf_counter()
-    session = onnxruntime.InferenceSession(args.model, options, providers=["CPUExecutionProvider"])
-    load_ms = milliseconds(start)
-    feeds = {x.name: read(f"{args.inputs}/input_{i}.pb") for i, x in enumerate(session.get_inputs())}
-
-    start = time.perf_counter()
-    outputs = session.run(None, feeds)
-    first_ms = milliseconds(start)
-    times, end = [], time.perf_counter() + args.seconds
-    while not times or time.perf_counter() < end:
-        start = time.perf_counter()
-        session.run(None, feeds)
-        times.append(milliseconds(start))
-    times.sort()
-    figures = {
-        "model": args.model, "threads": args.threads, "load_ms": load_ms, "first_ms": first_ms,
-        "min_ms": times[0], "median_ms": times[(len(times) + 1) // 2 - 1],
-        "p99_ms": times[-(-99 * len(times) // 100) - 1], "runs": len(times),
-        "peak_rss_mb": memory("VmHWM") - before,
-    }
-    if args.check:
-        figures["difference"] = max(
-            difference(read(f"{args.check}/output_{i}.pb"), x) for i, x in enumerate(outputs))
-    print(json.dumps(figures))
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [x.name for x in session.get_inputs()]
+    return names, lambda feeds: session.run(None, dict(zip(names, feeds)))
 
 
-main()
+peer.main(load)

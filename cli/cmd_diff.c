@@ -3,8 +3,8 @@
  * First with every value pinned, so that each node is computed as it was written, and compared node
  * by node. If that shows nothing, the outputs are compared as the two ways compute them when nobody
  * looks inside; if they differ, it is a rewrite that makes the difference, and bisection over the
- * values in their order finds where: one value more is looked at in each run. Then each pass is left
- * out in turn: those without which the outputs are equal have to do with it. */
+ * values in their order finds where: one value more is looked at in each run. Then each pass is
+ * left out in turn: those without which the outputs are equal have to do with it. */
 #include "diff.h"
 
 #include <stdlib.h>

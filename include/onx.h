@@ -1364,10 +1364,10 @@ typedef struct onx_optimized { /* in the main graph and those inside it */
     uint64_t bytes_before, bytes_after; /* of initializers */
 } onx_optimized;
 
-/* A model that computes the same with less work, in ONNX that any runtime reads: inputs, outputs and
- * opsets stay. Results of level BASIC are the same bits; above it they may differ by rounding.
- * Constants are computed by this library's kernels. A model with training information is only
- * copied. Payloads are shared. `counts` may be NULL. NOT_FOUND: there is no such pass. */
+/* A model that computes the same with less work, in ONNX that any runtime reads: inputs and outputs
+ * stay. Results of level BASIC are the same bits; above it they may differ by rounding. Constants
+ * are computed by this library's kernels. A model with training information is only copied.
+ * Payloads are shared. `counts` may be NULL. NOT_FOUND: there is no such pass. */
 ONX_API onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options *options,
                                       onx_model **out, onx_optimized *counts, onx_diag *diag);
 
@@ -1413,9 +1413,9 @@ typedef struct onx_profile onx_profile;
 
 /* What may be done to the numbers. FAST: factors of the products of matrices are rounded to
  * bfloat16 (8 bits; what is beyond its range becomes infinite), sums stay in float. That is for
- * MatMul, Gemm and what becomes one of them, in float32, on processors with AVX512-BF16 or AMX; all
- * else is as with STRICT. Where weights are constant, they take half the memory. Results are the
- * same whatever the number of threads, but not on another processor. */
+ * MatMul, Gemm and attention in float32, also where they are parts of other operators, on
+ * processors with AVX512-BF16 or AMX; all else is as with STRICT. Constant weights take half the
+ * memory. Results are the same whatever the number of threads, but not on another processor. */
 typedef enum onx_numerics {
     ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
     ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */

@@ -693,6 +693,36 @@ TEST(blocked_rows) {
     }
 }
 
+/* A program after that: what a Tile makes of it. */
+static void channels_with_program(const set *t, onx_operand *a, onx_operand *b) {
+#define FROM "sizes=[19,37], from=[3,4,5,50,51,18,19,20,1]"
+    onx_operand p = filled("1,9,1,1", 5);
+    kernel_result to =
+        kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1, (onx_operand *[]){&p}, 0);
+    kernel_result copied = kernel_run(t->name, 22, "y = onx.internal.Channels<" FROM ">(a, b)", 2,
+                                      (onx_operand *[]){a, b}, 0);
+    REQUIRE(ran(&to) && ran(&copied));
+    char tile[200], with[200];
+    (void)snprintf(tile, sizeof tile, "y = onx.internal.Tile<code=[%d,0,1,0, %d,128,0,0]>(c, p)",
+                   ONX_TILE_MUL, ONX_TILE_RELU);
+    (void)snprintf(with, sizeof with,
+                   "y = onx.internal.Channels<" FROM ", code=[%d,0,1,0, %d,128,0,0]>(a, b, p)",
+                   ONX_TILE_MUL, ONX_TILE_RELU);
+    kernel_result want =
+        kernel_run(t->name, 22, tile, 2, (onx_operand *[]){&copied.out[0], &to.out[0]}, 0);
+    kernel_result got = kernel_run(t->name, 22, with, 3, (onx_operand *[]){a, b, &to.out[0]}, 0);
+    REQUIRE(ran(&want) && ran(&got));
+    kernel_result plain[2];
+    for (int i = 0; i < 2; i++)
+        plain[i] = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                              (onx_operand *[]){i ? &got.out[0] : &want.out[0]}, 0);
+    REQUIRE(ran(&plain[0]) && ran(&plain[1]));
+    CHECK(kernel_distance(&plain[0].out[0], &plain[1].out[0]) == 0);
+    kernel_free(&plain[0]), kernel_free(&plain[1]), kernel_free(&want), kernel_free(&got);
+    kernel_free(&copied), kernel_free(&to);
+    free(p.data);
+}
+
 /* Channels put together, taken apart and in another order: from two images of 19 and 37. */
 TEST(channels) {
     enum { N = 2, A = 19, B = 37, PIXELS = 5 * 7 };
@@ -734,6 +764,7 @@ TEST(channels) {
             CHECK_EQ(wrong, 0);
             kernel_free(&got), kernel_free(&back);
         }
+        channels_with_program(t, &to[0].out[0], &to[1].out[0]);
         kernel_result bad =
             kernel_run(t->name, 22, "y = onx.internal.Channels<sizes=[19,37], from=[56]>(a, b)", 2,
                        (onx_operand *[]){&to[0].out[0], &to[1].out[0]}, 0);

@@ -62,6 +62,7 @@ static const struct {
     {"onx.internal", "Rotate", "test_attend"},
     {"onx.internal", "QConv", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
+    {"onx.internal", "QTable", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
 };
 

@@ -30,7 +30,7 @@ TEST(tied) {
     check_file("tied.txt", 2);
 }
 TEST(transpose) {
-    check_file("transpose.txt", 6);
+    check_file("transpose.txt", 7);
 }
 TEST(pad) {
     check_file("pad.txt", 2);

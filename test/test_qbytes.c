@@ -220,6 +220,24 @@ TEST(dynamic_ranges) {
             }
 }
 
+TEST(tables) {
+    uint8_t table[256], x[1000];
+    kernel_fill_bytes(table, sizeof table, 1);
+    kernel_fill_bytes(x, sizeof x, 2);
+    onx_operand in[] = {kernel_operand(ONX_DTYPE_I8, "10,100", x),
+                        kernel_operand(ONX_DTYPE_U8, "256", table),
+                        kernel_operand(ONX_DTYPE_U8, "4,64", table)};
+    kernel_result r = kernel_run("ref", 21, "y = onx.internal.QTable(x, t)", 2,
+                                 (onx_operand *[]){&in[0], &in[1]}, 0);
+    REQUIRE(r.status == ONX_OK && r.out[0].dtype == ONX_DTYPE_U8 && r.out[0].count == 1000);
+    for (size_t i = 0; i < 1000; i++) CHECK(((uint8_t *)r.out[0].data)[i] == table[x[i]]);
+    kernel_free(&r);
+    r = kernel_run("ref", 21, "y = onx.internal.QTable(x, t)", 2, (onx_operand *[]){&in[0], &in[2]},
+                   0);
+    CHECK_EQ(r.status, ONX_INVALID);
+    kernel_free(&r);
+}
+
 /* ─ MatMulNBits ──────────────────────────────────────────────────────────────────────────────── */
 
 static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t block, unsigned bits,
@@ -268,4 +286,5 @@ TEST(few_bits) {
                          how & 2, how & 4);
 }
 
-TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges) E(few_bits))
+TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges) E(tables)
+              E(few_bits))

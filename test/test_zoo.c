@@ -149,7 +149,7 @@ TEST(recorded_outputs) {
     CHECK(passed == (size_t)n);
 }
 
-/* With numerics FAST results are near what was recorded, and the same with any number of threads. */
+/* With numerics FAST results are near what was recorded, and the same with two threads. */
 TEST(fast) {
     static const char *const names[] = {"deit_tiny", "minilm_l6", "t5_encoder", "whisper_encoder"};
     if (!getenv("ONX_DATA")) SKIP("there is no zoo in ONX_DATA");

@@ -1,9 +1,9 @@
 /* amx.h: the matrix tiles of AMX, for files *_amx.c.
  *
  * All eight tiles have 16 rows of 64 bytes. A task that uses them begins with onx_amx_begin, after
- * which they are zeros, and ends with onx_amx_end; in between it may not call what may sleep. The
- * intrinsics take the number of a tile as a literal: _tile_loadd(6, from, stride in bytes). Compilers
- * do not see that tiles are loaded from memory: onx_amx_fence stands between writing it and that. */
+ * which they are zeros, and ends with onx_amx_end. The intrinsics take the number of a tile as a
+ * literal: _tile_loadd(6, from, stride in bytes). Compilers do not see that tiles are loaded from
+ * memory: onx_amx_fence stands between writing it and that. */
 #ifndef ONX_AMX_H
 #define ONX_AMX_H
 

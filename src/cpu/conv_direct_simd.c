@@ -21,7 +21,7 @@
 enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
-#define TASK_PRODUCTS ((size_t)2 << 20)  /* work worth a task */
+#define TASK_PRODUCTS ((size_t)1 << 20)  /* work worth a task */
 
 #if defined(__clang__)
 #define AS_LOOP

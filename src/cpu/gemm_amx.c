@@ -35,6 +35,8 @@ static void one_block(const onx_bf16_block *k) {
     _tile_stored(1, k->c + 16, ldc);
 }
 
+/* A tile is loaded as soon as it was used for the last time: processors that do not rename tiles
+ * (they may be short of them) need not wait for the sums. */
 static void two_blocks(const onx_bf16_block *k) {
     const uint16_t *a = k->a, *lower = a + k->a_next, *b = k->b;
     const char *ahead = k->ahead;
@@ -43,23 +45,35 @@ static void two_blocks(const onx_bf16_block *k) {
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (size_t l = 0; l < k->depth; l += ONX_BF16_DEPTH) {
-        ahead = fetch(ahead, k->lines);
+    if (k->depth) {
         _tile_loadd(6, b, B_BYTES);
         _tile_loadd(4, a, A_BYTES);
-        _tile_loadd(7, b + ONX_BF16_COLS, B_BYTES);
         _tile_loadd(5, lower, A_BYTES);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(7, b + ONX_BF16_COLS, B_BYTES);
+    }
+    for (size_t l = ONX_BF16_DEPTH; l < k->depth; l += ONX_BF16_DEPTH) {
+        ahead = fetch(ahead, k->lines);
         a += A_TILE;
         lower += A_TILE;
         b += B_TILE;
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_loadd(6, b, B_BYTES);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(4, a, A_BYTES);
+        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(5, lower, A_BYTES);
+        _tile_loadd(7, b + ONX_BF16_COLS, B_BYTES);
+    }
+    if (k->depth) {
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(3, 5, 7);
     }
     _tile_stored(0, k->c, ldc);
-    _tile_stored(1, k->c + 16, ldc);
     _tile_stored(2, k->c + 16 * k->ldc, ldc);
+    _tile_stored(1, k->c + 16, ldc);
     _tile_stored(3, k->c + 16 * k->ldc + 16, ldc);
 }
 

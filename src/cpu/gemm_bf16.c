@@ -216,8 +216,9 @@ void onx_bf16_run_with(const onx_bf16_args *g, onx_gemm_part part, onx_bf16_kern
 /* ─ Tiles for threads ────────────────────────────────────────────────────────────────────────── */
 
 enum {
-    TILE_ROWS = 256,
-    TILE_BYTES = 768 << 10, /* of A */
+    TILE_ROWS = 128,
+    TILE_BYTES = 768 << 10, /* of A: it stays in the second-level cache */
+    TILE_PANELS = 4,        /* at least: the epilogue goes along rows */
     TILE_WORK = 12 << 20,   /* products: 10 µs and more */
 };
 
@@ -226,17 +227,12 @@ static size_t share(size_t count, size_t most) {
     return count ? onx_bf16_ceil(count, onx_bf16_ceil(count, most ? most : 1)) : 1;
 }
 
-/* Wide first, for the epilogue goes along rows; then as high as it takes, and no higher than A fits
- * the second-level cache. */
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
-    onx_gemm_tiling t = {.panels = share(panels, group_of(k))};
     size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
-    double rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS));
-    if (rows < (double)most) most = (size_t)rows;
-    t.rows = share(onx_bf16_ceil(m, PART), onx_bf16_ceil(most, PART)) * PART;
-    rows = TILE_WORK / ((double)depth * (double)(t.panels * COLS) * (double)t.rows);
-    if (rows > 2) t.panels = share(panels, t.panels * (size_t)rows); /* few rows: more columns */
+    onx_gemm_tiling t = {.rows = share(onx_bf16_ceil(m, PART), most / PART) * PART};
+    double wide = TILE_WORK / ((double)depth * (double)t.rows * COLS);
+    t.panels = share(panels, wide < TILE_PANELS ? TILE_PANELS : (size_t)wide);
     t.n_down = onx_bf16_ceil(m, t.rows);
     t.n_across = onx_bf16_ceil(panels, t.panels);
     return t;

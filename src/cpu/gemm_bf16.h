@@ -63,8 +63,8 @@ typedef struct onx_bf16_args {
 typedef void onx_bf16_run(const onx_bf16_args *args, onx_gemm_part part);
 onx_bf16_run onx_gemm_run_bf16, onx_gemm_run_amx;
 
-/* For the tiers: c[rows][32] = the sums of `rows` <= 32 rows of A and one panel of B. Rows of c up to
- * 16 or 32 may be written. While it computes, memory that is needed later is fetched. */
+/* For the tiers: c[rows][32] = the sums of `rows` <= 32 rows of A and one panel of B. Rows of c up
+ * to 16 or 32 may be written. While it computes, memory that is needed later is fetched. */
 typedef struct onx_bf16_block {
     size_t rows, depth;
     const uint16_t *a, *b;

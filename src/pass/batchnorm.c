@@ -24,7 +24,8 @@ bool onx_pass_batchnorm_factors(onx_pass_ctx *ctx, const onx_node *node, const o
     if (op->since < 9 && !onx_op_int(op, node, "spatial")) return false;
     float *inputs[4]; /* scale, bias, mean, variance */
     for (size_t i = 0; i < 4; i++)
-        if (!(inputs[i] = onx_pass_floats(ctx, onx_node_input(node, i + 1), 1, channels))) return false;
+        if (!(inputs[i] = onx_pass_floats(ctx, onx_node_input(node, i + 1), 1, channels)))
+            return false;
     double epsilon = (double)onx_op_float(op, node, "epsilon");
     for (int64_t c = 0; c < channels; c++) {
         double f = (double)inputs[0][c] / sqrt((double)inputs[3][c] + epsilon);

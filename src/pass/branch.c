@@ -1,5 +1,5 @@
-/* branch.c: an If whose condition is constant makes way for the nodes of the branch it takes. Graphs
- * inside those are left alone: so the innermost go first. */
+/* branch.c: an If whose condition is constant makes way for the nodes of the branch it takes. Where
+ * those have graphs inside it is left alone: so the innermost go first. */
 #include "pass/pass.h"
 
 /* What values of the branch are outside; others are outside already. */

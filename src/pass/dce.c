@@ -1,5 +1,6 @@
-/* dce.c: nodes, their last results, and initializers that nothing needs go. Nodes come from the last to the first, and
- * graphs from the inside out, so what only they needed goes in the same walk. */
+/* dce.c: nodes, their last results, and initializers that nothing needs go. Nodes come from the
+ * last to the first, and graphs from the inside out, so what only they needed goes in the same
+ * walk. */
 #include "ir/edit.h"
 #include "pass/pass.h"
 

@@ -1,6 +1,6 @@
 /* fold.c: nodes whose inputs are constants are computed now. Bounded: a result larger than the
- * constants that go with the node may have fold_bytes at most (in a session: than what goes in), all
- * together must stay in proportion to the model, and sizes must be known before. */
+ * constants that go with the node (in a session: than what goes in) may have fold_bytes at most,
+ * all together must stay in proportion to the model, and sizes must be known before. */
 #include "pass/pass.h"
 
 /* Operators to keep: the engine computes with the quantized form. */
@@ -28,7 +28,7 @@ static bool fact_bytes(const onx_fact *fact, size_t *bytes) {
     return onx_dtype_bytes(fact->dtype, count, bytes);
 }
 
-/* Does the constant stay where it is needed elsewhere? A session has no better way to do without. */
+/* Is the constant needed elsewhere, too? In a session speed counts more. */
 static bool stays(const onx_pass_ctx *ctx, const onx_value *value) {
     return !ctx->has_kernel && (value->n_uses > 1 || onx_pass_held(ctx, value));
 }
@@ -71,12 +71,21 @@ static onx_status compute(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *c
     return status;
 }
 
+/* What nobody reads will go, and may be large. */
+static bool is_read(const onx_pass_ctx *ctx, const onx_node *node) {
+    for (size_t i = 0; i < node->output.n; i++) {
+        const onx_value *out = onx_node_output(node, i);
+        if (out && (out->n_uses || onx_pass_held(ctx, out))) return true;
+    }
+    return false;
+}
+
 static onx_status fold(onx_pass_ctx *ctx, onx_node *node, const onx_op *op) {
     const onx_tensor *constant = written(ctx, op, node);
     if (constant) return onx_pass_become(ctx, node, &constant);
     const onx_tensor **in = onx_arena_array(&ctx->arena, node->input.n, sizeof(onx_tensor *));
     if (!in) return onx_fail_nomem(ctx->diag);
-    if (!ctx->eval || !collect_inputs(ctx, node, in)) return ONX_OK;
+    if (!ctx->eval || !is_read(ctx, node) || !collect_inputs(ctx, node, in)) return ONX_OK;
     return is_small(ctx, node, in) ? compute(ctx, node, in) : ONX_OK;
 }
 

@@ -112,8 +112,8 @@ const char *onx_pass_pick(onx_pass_ctx *ctx, const char *internal, int64_t since
 /* Everything that used `from` uses `to`. `*done` tells whether: not where a name is in the way. */
 onx_status onx_pass_replace(onx_pass_ctx *ctx, onx_value *from, onx_value *to, bool *done)
     ONX_MUST_CHECK;
-/* May that be done where `to` is what `from` always is? An output keeps its name, which `to` must be
- * free to take. */
+/* May that be done where `to` is what `from` always is? An output keeps its name, which `to` must
+ * be free to take. */
 bool onx_pass_can_replace(const onx_pass_ctx *ctx, const onx_value *from, const onx_value *to);
 /* The outputs of the node are these tensors (NULL: nobody wants that one), and it goes: its outputs
  * become initializers of their names or, for outputs and pinned values, it becomes a Constant. Or
@@ -139,8 +139,8 @@ onx_status onx_pass_add_ints(onx_pass_ctx *ctx, onx_graph *graph, const char *hi
                              const int64_t *data, onx_value **out) ONX_MUST_CHECK;
 /* Initializers that are no inputs came with IR version 4, and functions have none. */
 bool onx_pass_takes_constants(const onx_graph *graph);
-/* A list of integers that old versions have as attribute, new ones as input `index` (0: as attribute
- * alone): at most `max` of them. False: it is not there, not known, or longer. */
+/* A list of integers that old versions have as attribute, new ones as input `index` (0: as
+ * attribute alone): at most `max` of them. False: it is not there, not known, or longer. */
 bool onx_pass_ints(const onx_pass_ctx *ctx, const onx_node *node, const char *attribute,
                    size_t index, size_t max, int64_t *out, size_t *n);
 /* Are all elements of the constant this number? False for large ones. */

@@ -1,6 +1,6 @@
-/* requantize.c: what is dequantized and quantized again in the same way is what it was: with b bits,
- * ((q - z) * s) / s is off by less than 2^(b - 22), and rounds back to q - z. Scales must be normal
- * numbers, and of float32. */
+/* requantize.c: what is dequantized and quantized again in the same way is what it was: with b
+ * bits, ((q - z) * s) / s is off by less than 2^(b - 22), and rounds back to q - z. Scales must be
+ * normal numbers, and of float32. */
 #include "pass/pass.h"
 
 #include <math.h>

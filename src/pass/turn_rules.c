@@ -8,6 +8,7 @@ typedef enum kind {
     ALONG,  /* along the dimension `axis` */
     REDUCE, /* over the dimensions `axes` */
     PADS,   /* sizes at the start and the end of each dimension */
+    PART,   /* Slice: some of the dimensions `axes` */
 } kind;
 
 static const struct {
@@ -31,7 +32,7 @@ static const struct {
     {"PRelu", BROAD, 7},       {"Concat", JOIN, 4},       {"Softmax", ALONG, 13},
     {"LogSoftmax", ALONG, 13}, {"ReduceMean", REDUCE, 1}, {"ReduceSum", REDUCE, 1},
     {"ReduceMax", REDUCE, 1},  {"ReduceMin", REDUCE, 1},  {"ReduceL2", REDUCE, 1},
-    {"Pad", PADS, 2},
+    {"Pad", PADS, 2},          {"Slice", PART, 10},
 };
 
 static bool kind_of(const onx_pass_ctx *ctx, const onx_node *node, kind *out) {
@@ -65,10 +66,10 @@ static bool each_turns(const onx_pass_ctx *ctx, const onx_node *node, const onx_
     return onx_pass_takes_constants(node->graph);
 }
 
-/* The axes of a reduction, where they are written; made non-negative. */
-static bool axes_of(const onx_pass_ctx *ctx, const onx_node *node, size_t rank, size_t *n,
-                    int64_t *axes) {
-    if (!onx_pass_ints(ctx, node, "axes", 1, ONX_RANK_MAX, axes, n) || *n == 0) return false;
+/* The axes of a reduction or a part, where they are written; made non-negative. */
+static bool axes_of(const onx_pass_ctx *ctx, const onx_node *node, size_t index, size_t rank,
+                    size_t *n, int64_t *axes) {
+    if (!onx_pass_ints(ctx, node, "axes", index, ONX_RANK_MAX, axes, n) || *n == 0) return false;
     for (size_t i = 0; i < *n; i++) {
         size_t axis;
         if (!onx_axis(axes[i], rank, &axis)) return false;
@@ -94,7 +95,7 @@ static onx_turn_way way_of_reduction(const onx_pass_ctx *ctx, const onx_node *no
                                      const onx_turn *turn) {
     int64_t axes[ONX_RANK_MAX];
     size_t n;
-    if (!axes_of(ctx, node, turn->n, &n, axes) || !onx_pass_takes_constants(node->graph))
+    if (!axes_of(ctx, node, 1, turn->n, &n, axes) || !onx_pass_takes_constants(node->graph))
         return ONX_TURN_NOT;
     if (onx_op_int(onx_pass_op(ctx, node), node, "keepdims")) return ONX_TURN_PASS;
     return keeps_order(turn, n, axes) ? ONX_TURN_END : ONX_TURN_NOT;
@@ -116,7 +117,7 @@ onx_turn_way onx_turn_way_of(const onx_pass_ctx *ctx, const onx_node *node, cons
                              const void *user) {
     kind is;
     size_t axis, n;
-    int64_t pads[2 * ONX_RANK_MAX];
+    int64_t pads[2 * ONX_RANK_MAX], axes[ONX_RANK_MAX];
     if (!kind_of(ctx, node, &is)) return ONX_TURN_NOT;
     bool passes = only_first(node, is_turned, user);
     switch (is) {
@@ -134,6 +135,10 @@ onx_turn_way onx_turn_way_of(const onx_pass_ctx *ctx, const onx_node *node, cons
         passes = onx_axis(onx_op_int(onx_pass_op(ctx, node), node, "axis"), turn->n, &axis);
         break;
     case REDUCE: return passes ? way_of_reduction(ctx, node, turn) : ONX_TURN_NOT;
+    case PART:
+        passes = passes && onx_pass_takes_constants(node->graph) &&
+                 axes_of(ctx, node, 3, turn->n, &n, axes);
+        break;
     case PADS:
         passes = passes && !onx_node_input(node, 3) && onx_pass_takes_constants(node->graph) &&
                  onx_pass_ints(ctx, node, "pads", 1, ONX_COUNT(pads), pads, &n) && n == 2 * turn->n;
@@ -201,13 +206,13 @@ static onx_status set_axis(onx_pass_ctx *ctx, onx_node *made, const onx_node *no
     return onx_node_set_int(made, "axis", turn->at[axis]) ? onx_fail_nomem(ctx->diag) : ONX_OK;
 }
 
-static onx_status set_axes(onx_pass_ctx *ctx, onx_node *made, const onx_node *node,
+static onx_status set_axes(onx_pass_ctx *ctx, onx_node *made, const onx_node *node, size_t index,
                            const onx_turn *turn) {
     int64_t axes[ONX_RANK_MAX];
     size_t n = 0;
-    if (!axes_of(ctx, node, turn->n, &n, axes)) return ONX_OK;
+    if (!axes_of(ctx, node, index, turn->n, &n, axes)) return ONX_OK;
     for (size_t i = 0; i < n; i++) axes[i] = turn->at[axes[i]];
-    return set_list(ctx, made, "axes", 1, n, axes);
+    return set_list(ctx, made, "axes", index, n, axes);
 }
 
 static onx_status set_pads(onx_pass_ctx *ctx, onx_node *made, const onx_node *node,
@@ -235,6 +240,6 @@ onx_status onx_turn_remake(onx_pass_ctx *ctx, onx_node *node, const onx_turn *tu
     onx_node *made = (*out)->def;
     ONX_TRY(onx_pass_copy_attrs(ctx, made, node));
     if (is == JOIN || is == ALONG) return set_axis(ctx, made, node, turn);
-    if (is == REDUCE) return set_axes(ctx, made, node, turn);
+    if (is == REDUCE || is == PART) return set_axes(ctx, made, node, is == PART ? 3 : 1, turn);
     return is == PADS ? set_pads(ctx, made, node, turn) : ONX_OK;
 }

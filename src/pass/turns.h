@@ -25,8 +25,8 @@ typedef enum onx_turn_way {
 onx_turn_way onx_turn_way_of(const onx_pass_ctx *ctx, const onx_node *node, const onx_turn *turn,
                              bool (*is_turned)(const void *user, const onx_value *value),
                              const void *user);
-/* A node before `node` that does the same with unturned inputs: in[i] is what input i is then; NULL:
- * it is not turned, so constants have to be. */
+/* A node before `node` that does the same with unturned inputs: in[i] is what input i is then;
+ * NULL: it is not turned, so constants have to be. */
 onx_status onx_turn_remake(onx_pass_ctx *ctx, onx_node *node, const onx_turn *turn,
                            onx_value *const *in, onx_value **out) ONX_MUST_CHECK;
 

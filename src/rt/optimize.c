@@ -99,6 +99,19 @@ static onx_status optimize(optimizing *o, onx_diag *diag) {
     return status;
 }
 
+/* Functions that are not called any more go, where the nodes do that nobody needs. */
+static onx_status drop_functions(const optimizing *o, onx_diag *diag) {
+    const onx_optimize_options *how = &o->options;
+    const onx_pass_ctx ctx = {.disable = how->disable, .enable = how->enable};
+    onx_level level = how->level == ONX_LEVEL_DEFAULT ? ONX_LEVEL_ALL : how->level;
+    bool wanted = false;
+    for (size_t i = 0; onx_passes_at(i); i++)
+        if (strcmp(onx_passes_at(i)->name, "dce") == 0)
+            wanted = onx_pass_wanted(&ctx, onx_passes_at(i), level);
+    if (!wanted || how->n_keep || !o->model->functions.count) return ONX_OK;
+    return onx_model_strip(o->model, ONX_STRIP_UNUSED, NULL, diag);
+}
+
 onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options *options,
                               onx_model **out, onx_optimized *counts, onx_diag *diag) {
     optimizing o = {.model = NULL};
@@ -111,6 +124,7 @@ onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options
     count(model, &found.nodes_before, &found.initializers_before, &found.bytes_before);
     ONX_TRY(onx_model_clone(model, &o.model, diag));
     onx_status status = optimize(&o, diag);
+    if (!status) status = drop_functions(&o, diag);
     if (status) {
         onx_model_free(o.model);
         return status;

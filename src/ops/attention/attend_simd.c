@@ -15,152 +15,17 @@
  * over keys in order, so results do not depend on threads. Biases are brought into the order of the
  * scores first, once for all heads and batches that share them. */
 #include "cpu/turn.h"
-#include "cpu/vec_math.h"
-#include "ops/attention/fused_simd.h"
+#include "ops/attention/attend_product_simd.h"
 #include "ops/attention/rotate_ref.h"
 
-#define ROWS_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
-#if defined(__AVX512F__) || defined(__ARM_NEON)
-#define MR 12
-#define EACH_ROWS(X) ROWS_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
-#else
-#define MR 6
-#define EACH_ROWS(X) ROWS_6(X)
-#endif
 enum {
-    NV = 2,
-    LANES = NV * VF,
-    KEYS = 128,
-    SPAN = 64,               /* keys of a bias that are turned at once */
-    GROUP = 3,               /* rows of a product that share a pointer */
     TASK_PRODUCTS = 1 << 20, /* of numbers; small units go together into one task */
-    COLUMNS = 8,             /* vectors of columns at once, of one row alone */
     OTHER_ROWS = 16,         /* below, packing K and V for another tier costs too much */
 };
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
-typedef struct job {
-    const onx_attend_plan *plan;
-    const onx_fused_state *state;
-    const float *q, *k, *v;
-    float *y;
-    onx_fused_bias bias[ONX_ATTEND_BIASES];
-    float *turned[ONX_ATTEND_BIASES]; /* [batch][head][key][lanes] */
-    const onx_attend_other *other;    /* NULL: the products are those of this file */
-    const void *shared;               /* of the other */
-} job;
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-/* Operands may lie at any byte. */
-static inline float load(const float *p) {
-    float x;
-    memcpy(&x, p, sizeof x);
-    return x;
-}
-
-/* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
-
-/* c[rows][LANES] = a[rows][depth] b[depth][LANES], or added to it; a[i,l] is at i * row + l * col. */
-typedef struct product {
-    size_t rows, depth;
-    const float *a;
-    size_t row, col;
-    const float *b;
-    float *c;
-    bool add;
-} product;
-
-static inline __attribute__((always_inline)) void kernel(const product *from, int rows, int nv) {
-    const product p = *from;
-    const float *a[(MR + GROUP - 1) / GROUP], *b = p.b;
-    vf sum[MR][NV];
-    UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] = p.a + (size_t)i * p.row;
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++) sum[i][j] =
-        p.add ? vf_load(p.c + i * LANES + j * VF) : vf_zero();
-    for (size_t l = 0; l < p.depth; l++, b += LANES) {
-        vf x[NV];
-        UNROLL for (int j = 0; j < nv; j++) x[j] = vf_load(b + j * VF);
-        UNROLL for (int i = 0; i < rows; i++) {
-            vf y = vf_set(load(a[i / GROUP] + (size_t)(i % GROUP) * p.row));
-            UNROLL for (int j = 0; j < nv; j++) sum[i][j] = vf_fma(y, x[j], sum[i][j]);
-        }
-        UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] += p.col;
-    }
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++)
-        vf_store(p.c + i * LANES + j * VF, sum[i][j]);
-}
-
-#define KERNEL(rows)                                                                               \
-    static void narrow_##rows(const product *p) {                                                  \
-        kernel(p, rows, 1);                                                                        \
-    }                                                                                              \
-    static void wide_##rows(const product *p) {                                                    \
-        kernel(p, rows, NV);                                                                       \
-    }
-#define NARROW(rows) narrow_##rows,
-#define WIDE(rows) wide_##rows,
-EACH_ROWS(KERNEL)
-static void (*const kernels[NV][MR])(const product *) = {{EACH_ROWS(NARROW)}, {EACH_ROWS(WIDE)}};
-
-/* All rows, shared out evenly over kernels. */
-static void multiply(product p, int nv) {
-    size_t parts = (p.rows + MR - 1) / MR, left = p.rows;
-    for (; parts; parts--) {
-        size_t rows = (left + parts - 1) / parts;
-        kernels[nv - 1][rows - 1](&p);
-        p.a += rows * p.row;
-        p.c += rows * LANES;
-        left -= rows;
-    }
-}
-
 /* ─ Chances ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* exp(x) of an x that is not above 0; what is below 2^-124 becomes 0. NaN stays. */
-static inline vf exp_below(vf x) {
-    const float magic = 12582912.0f; /* as in vf_exp */
-    vf shifted = vf_fma(x, vf_set(1.44269504f), vf_set(magic));
-    vi n = vf_bits(shifted) - vf_bits(vf_set(magic));
-    vf whole = shifted - magic;
-    vf r = vf_fma(whole, vf_set(2.12194440e-4f), vf_fma(whole, vf_set(-0.693359375f), x));
-    vf q = VF_POLY(r, 0.49999994f, 0.166665211f, 0.0416682884f, 0.00836870354f, 0.00138189388f);
-    vf y = (vf_fma(r * r, q, r) + 1.0f) * vf_exp2i(n);
-    return vf_select(x < -86.0f, vf_zero(), y);
-}
-
-/* A block of keys of a unit: where its biases are. */
-typedef struct block {
-    const job *j;
-    const float *bias[ONX_ATTEND_BIASES]; /* of the first key; NULL: none */
-    size_t lanes[ONX_ATTEND_BIASES];
-} block;
-
-static block bias_of(const job *j, int64_t b, int64_t h, int64_t key, int64_t row) {
-    block out = {.j = j};
-    const onx_fused_plan *p = &j->plan->p;
-    for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
-        const onx_fused_bias *bias = &j->bias[i];
-        if (!bias->operand) continue;
-        int64_t matrix = b % bias->n[0] * bias->n[1] + h % bias->n[1];
-        out.lanes[i] = j->plan->bias_lanes[i];
-        out.bias[i] = j->turned[i] + (size_t)(matrix * p->keys + key) * out.lanes[i] +
-                      (out.lanes[i] > 1 ? (size_t)row : 0);
-    }
-    return out;
-}
-
-static inline vf with_bias(vf x, vf bias, int64_t mode) {
-    return mode == ONX_ATTEND_ADD ? x + bias : vf_select(bias == 0.0f, x, bias);
-}
-
-static void add_biases(const block *k, float *s, size_t n, int nv) {
+static void add_biases(const onx_attend_block *k, float *s, size_t n, int nv) {
     for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
         const float *bias = k->bias[i];
         int64_t mode = k->j->bias[i].mode;
@@ -229,7 +94,7 @@ static void shrink(float *y, size_t n, int nv, const vf *factor) {
 /* ─ A unit ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Qᵀ, scaled; lanes beyond the rows are 0. */
-static void pack_q(const job *j, const float *q, size_t rows, size_t width, float *to) {
+static void pack_q(const onx_attend_job *j, const float *q, size_t rows, size_t width, float *to) {
     const onx_strides *s = &j->plan->p.q;
     size_t row = s->dims[ONX_VIEW_ROW].fast, col = s->dims[ONX_VIEW_COL].fast;
     size_t head = (size_t)j->plan->p.head;
@@ -247,7 +112,8 @@ static void pack_q(const job *j, const float *q, size_t rows, size_t width, floa
 }
 
 /* Y from Yᵀ and the sums. */
-static void finish(const job *j, float *turned, const running *r, size_t rows, int nv, float *y) {
+static void finish(const onx_attend_job *j, float *turned, const running *r, size_t rows, int nv,
+                   float *y) {
     const onx_strides *s = &j->plan->p.y;
     size_t row = s->dims[ONX_VIEW_ROW].fast, col = s->dims[ONX_VIEW_COL].fast;
     size_t n = (size_t)j->plan->p.v_head;
@@ -270,14 +136,14 @@ static void finish(const job *j, float *turned, const running *r, size_t rows, i
 }
 
 /* Scores of a block of keys, changed by the biases; `seen` by the first row. */
-static void change_scores(const job *j, const onx_attend_unit *u, int64_t first, int64_t key,
-                          size_t n, int64_t seen, int nv) {
-    block at_key = bias_of(j, u->batch, u->head, key, first);
+static void change_scores(const onx_attend_job *j, const onx_attend_unit *u, int64_t first,
+                          int64_t key, size_t n, int64_t seen, int nv) {
+    onx_attend_block at_key = bias_of(j, u->batch, u->head, key, first);
     add_biases(&at_key, u->s, n, nv);
     if (key + (int64_t)n > seen) hide(u->s, n, seen - key, nv);
 }
 
-static void run_keys(const job *j, const onx_attend_unit *u, int64_t first, int64_t end,
+static void run_keys(const onx_attend_job *j, const onx_attend_unit *u, int64_t first, int64_t end,
                      int64_t seen, int nv, running *r) {
     const onx_fused_plan *p = u->p;
     product scores = {.depth = (size_t)p->head, .b = u->q, .c = u->s};
@@ -305,8 +171,8 @@ static void run_keys(const job *j, const onx_attend_unit *u, int64_t first, int6
     }
 }
 
-static void run_keys_other(const job *j, const onx_attend_unit *u, int64_t first, int64_t end,
-                           int64_t seen) {
+static void run_keys_other(const onx_attend_job *j, const onx_attend_unit *u, int64_t first,
+                           int64_t end, int64_t seen) {
     j->other->begin(u);
     for (int64_t key = 0; key < end; key += KEYS) {
         size_t n = least(KEYS, (size_t)(end - key));
@@ -317,7 +183,7 @@ static void run_keys_other(const job *j, const onx_attend_unit *u, int64_t first
     j->other->end();
 }
 
-static void run_unit(const job *j, int64_t b, int64_t h, int64_t first, float *scratch) {
+static void run_unit(const onx_attend_job *j, int64_t b, int64_t h, int64_t first, float *scratch) {
     const onx_fused_plan *p = &j->plan->p;
     size_t rows = least(LANES, (size_t)(p->rows - first));
     int nv = rows > VF || j->other ? NV : 1;
@@ -338,160 +204,6 @@ static void run_unit(const job *j, int64_t b, int64_t h, int64_t first, float *s
         run_keys(j, &u, first, end, seen, nv, &r);
     at = onx_strides_head(&p->y, b, h) + onx_strides_at(&p->y, ONX_VIEW_ROW, first);
     finish(j, y, &r, rows, nv, j->y + at);
-}
-
-/* ─ One row ──────────────────────────────────────────────────────────────────────────────────── */
-
-/* Scores of VF keys at most: products are summed up along the columns, then over the lanes. */
-static vf score_keys(const float *q, size_t head, const float *k, size_t row, size_t n) {
-    float sums[VF * VF] = {0}, turned[VF * VF];
-    vf out = vf_zero();
-    for (size_t key = 0; key < n; key++, k += row) {
-        vf sum[2] = {vf_zero(), vf_zero()};
-        size_t i = 0;
-        for (; i + 2 * VF <= head; i += 2 * VF)
-            for (size_t u = 0; u < 2; u++)
-                sum[u] = vf_fma(vf_load(q + i + u * VF), vf_load(k + i + u * VF), sum[u]);
-        for (; i < head; i += VF) {
-            size_t some = least(VF, head - i);
-            sum[0] = vf_fma(vf_load_n(q + i, some), vf_load_n(k + i, some), sum[0]);
-        }
-        vf_store(sums + key * VF, sum[0] + sum[1]);
-    }
-    onx_turn(turned, VF, sums, VF, VF, VF);
-    for (size_t i = 0; i < VF; i++) out += vf_load(turned + i * VF);
-    return out;
-}
-
-static float score_row(const block *k, const float *q, const float *from, size_t n, float *s) {
-    const onx_fused_plan *p = &k->j->plan->p;
-    size_t row = p->k.dims[ONX_VIEW_ROW].fast;
-    vf max = vf_set(-INFINITY);
-    for (size_t key = 0; key < n; key += VF) {
-        size_t some = least(VF, n - key);
-        vf x = score_keys(q, (size_t)p->head, from + key * row, row, some);
-        for (size_t i = 0; i < ONX_ATTEND_BIASES; i++)
-            if (k->bias[i]) x = with_bias(x, vf_load_n(k->bias[i] + key, some), k->j->bias[i].mode);
-        vf_store(s + key, x);
-        for (size_t i = some; i < VF; i++) s[key + i] = -INFINITY;
-        max = vf_max(vf_load(s + key), max);
-    }
-    return vf_largest(max);
-}
-
-/* y = factor y + s V, a few vectors of columns at a time. */
-static void add_values(const float *s, size_t n, const float *v, size_t row, float factor,
-                       size_t columns, float *y) {
-    for (size_t c = 0; c < columns; c += COLUMNS * VF) {
-        size_t left = least(COLUMNS * VF, columns - c), whole = left / VF, rest = left % VF;
-        vf sum[COLUMNS + 1];
-        for (size_t i = 0; i < whole; i++) sum[i] = vf_load(y + c + i * VF) * factor;
-        sum[whole] = vf_load_n(y + c + whole * VF, rest) * factor;
-        for (size_t key = 0; key < n; key++) {
-            const float *from = v + key * row + c;
-            vf x = vf_set(s[key]);
-            for (size_t i = 0; i < whole; i++) sum[i] = vf_fma(x, vf_load(from + i * VF), sum[i]);
-            if (rest) sum[whole] = vf_fma(x, vf_load_n(from + whole * VF, rest), sum[whole]);
-        }
-        for (size_t i = 0; i < whole; i++) vf_store(y + c + i * VF, sum[i]);
-        vf_store_n(y + c + whole * VF, sum[whole], rest);
-    }
-}
-
-static void run_row(const job *j, int64_t b, int64_t h, float *scratch) {
-    const onx_fused_plan *p = &j->plan->p;
-    size_t v_head = (size_t)p->v_head, row = p->v.dims[ONX_VIEW_ROW].fast;
-    float *q = scratch, *y = q + p->head * LANES, *s = y + p->v_head * LANES;
-    const float *from = j->q + onx_strides_head(&p->q, b, h);
-    const float *k = j->k + onx_strides_head(&p->k, b, h);
-    const float *v = j->v + onx_strides_head(&p->v, b, h);
-    float max = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < p->head; i++)
-        q[i] = load(from + (size_t)i * p->q.dims[ONX_VIEW_COL].fast) * j->state->scale;
-    memset(y, 0, v_head * sizeof *y);
-    int64_t end = onx_fused_seen(p, j->state, 0);
-    for (int64_t key = 0; key < end; key += KEYS) {
-        size_t n = least(KEYS, (size_t)(end - key));
-        block at_key = bias_of(j, b, h, key, 0);
-        float most = score_row(&at_key, q, k + (size_t)key * p->k.dims[ONX_VIEW_ROW].fast, n, s);
-        most = most > max ? most : max;
-        float base = most == -INFINITY ? 0 : most;
-        vf powers = vf_zero();
-        for (size_t i = 0; i < n; i += VF) {
-            vf_store(s + i, exp_below(vf_load(s + i) - base));
-            powers += vf_load(s + i);
-        }
-        float factor = max == -INFINITY ? 0 : expf(max - base);
-        max = most;
-        sum = sum * factor + vf_sum(powers);
-        add_values(s, n, v + (size_t)key * row, row, factor, v_head, y);
-    }
-    float *to = j->y + onx_strides_head(&p->y, b, h);
-    bool good = !onx_fused_guards(j->state, (double)sum);
-    for (size_t i = 0; i < v_head; i++) {
-        float x = good ? y[i] / sum : 0;
-        memcpy(to + i * p->y.dims[ONX_VIEW_COL].fast, &x, sizeof x);
-    }
-}
-
-/* ─ Biases ───────────────────────────────────────────────────────────────────────────────────── */
-
-/* Keys first … first + n - 1 of a row of a bias, as floats. */
-static void read_bias(const onx_fused_bias *bias, int64_t b, int64_t h, int64_t row, int64_t first,
-                      size_t n, float *to) {
-    int64_t at = ((b * bias->n[1] + h) * bias->n[2] + row) * bias->n[3];
-    if (bias->n[3] == 1) {
-        float x = onx_fused_bias_at(bias, b, h, row, 0);
-        for (size_t i = 0; i < n; i++) to[i] = x;
-    } else if (bias->mode == ONX_ATTEND_ADD) {
-        memcpy(to, (const float *)bias->operand->data + at + first, n * sizeof *to);
-    } else {
-        const uint8_t *from = (const uint8_t *)bias->operand->data + at + first;
-        bool keep = bias->mode != ONX_ATTEND_FILL_TRUE;
-        for (size_t i = 0; i < n; i++) to[i] = (from[i] != 0) == keep ? 0 : bias->fill;
-    }
-}
-
-typedef struct turning {
-    const job *j;
-    size_t which;
-} turning;
-
-/* LANES rows of the bias of one head, or its only one. */
-static onx_status turn_task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)call;
-    const turning *t = user;
-    const onx_fused_bias *bias = &t->j->bias[t->which];
-    size_t keys = (size_t)t->j->plan->p.keys, lanes = t->j->plan->bias_lanes[t->which];
-    size_t blocks = lanes > 1 ? lanes / LANES : 1;
-    int64_t matrix = (int64_t)(index / blocks), first = (int64_t)(index % blocks) * LANES;
-    size_t rows = least(LANES, (size_t)(bias->n[2] - first));
-    float *to = t->j->turned[t->which] + (size_t)matrix * keys * lanes + first, *from = scratch;
-    int64_t b = matrix / bias->n[1], h = matrix % bias->n[1];
-    memset(from, 0, LANES * SPAN * sizeof *from);
-    for (size_t key = 0; key < keys; key += SPAN) {
-        size_t n = least(SPAN, keys - key);
-        for (size_t i = 0; i < rows; i++)
-            read_bias(bias, b, h, first + (int64_t)i, (int64_t)key, n, from + i * SPAN);
-        if (lanes > 1)
-            onx_turn(to + key * lanes, lanes, from, SPAN, LANES, n);
-        else
-            memcpy(to + key, from, n * sizeof *to);
-    }
-    return ONX_OK;
-}
-
-static onx_status turn_biases(onx_call *call, job *j) {
-    const onx_attend_plan *plan = call->plan;
-    for (size_t i = 0; i < ONX_ATTEND_BIASES; i++) {
-        if (!j->bias[i].operand) continue;
-        turning t = {j, i};
-        j->turned[i] = (float *)call->scratch + plan->bias_at[i];
-        size_t blocks = plan->bias_lanes[i] > 1 ? plan->bias_lanes[i] / LANES : 1;
-        size_t n = (size_t)(j->bias[i].n[0] * j->bias[i].n[1]) * blocks;
-        ONX_TRY(onx_call_parallel(call, n, turn_task, &t));
-    }
-    return ONX_OK;
 }
 
 /* ─ The rows ─────────────────────────────────────────────────────────────────────────────────── */
@@ -544,7 +256,7 @@ onx_status ONX_TIER(onx_attend_bind)(onx_call *call, const onx_attend_other *oth
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
-    const job *j = user;
+    const onx_attend_job *j = user;
     const onx_fused_plan *p = &j->plan->p;
     int64_t unit = (int64_t)(index * j->plan->units), blocks = j->plan->blocks;
     int64_t end = unit + (int64_t)j->plan->units, all = p->batch * p->heads * blocks;
@@ -554,7 +266,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         int64_t h = unit / blocks % p->heads, b = unit / blocks / p->heads;
         if (onx_call_stopped(call)) return ONX_CANCELLED;
         if (alone)
-            run_row(j, b, h, scratch);
+            ONX_TIER(onx_attend_row)(j, b, h, scratch);
         else
             run_unit(j, b, h, unit % blocks * LANES, scratch);
     }
@@ -570,12 +282,12 @@ onx_status ONX_TIER(onx_attend_run)(onx_call *call, const onx_attend_other *othe
         memset(y->data, 0, y->bytes);
         return ONX_OK;
     }
-    job j = {.plan = plan, .state = call->state, .y = y->data};
+    onx_attend_job j = {.plan = plan, .state = call->state, .y = y->data};
     j.q = call->in[0]->data;
     j.k = call->in[1]->data;
     j.v = call->in[2]->data;
     onx_fused_biases(call, j.bias);
-    ONX_TRY(turn_biases(call, &j));
+    ONX_TRY(ONX_TIER(onx_attend_turn)(call, &j));
     if (other && p->rows >= OTHER_ROWS) {
         char *shared = (char *)call->scratch + plan->other_at;
         ONX_TRY(other->pack(call, p, shared));

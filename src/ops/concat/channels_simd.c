@@ -3,11 +3,12 @@
  *
  *     Channels(X …) { sizes, from }     sizes[i]: channels of input i; output channel c is channel
  *                                       from[c] of the inputs put together
+ *     Channels(X …, operands …)         which then goes through a program (ops/tile/tile.h), as its
+ *         { sizes, from, code, consts }     input 0
  *
  * A block of the output is cut into pieces: what comes from one block of an input, by a permutation
  * of lanes. One piece that stays as it is is copied. */
-#include "cpu/vec.h"
-#include "rt/kernel.h"
+#include "ops/tile/tile_simd.h"
 
 typedef struct piece {
     size_t input, block;
@@ -21,14 +22,19 @@ typedef struct state {
     const int64_t *from; /* in init alone */
     size_t *first;       /* of the pieces of each block, and an end */
     piece *pieces;
+    const onx_tile *tile; /* the program, or NULL */
 } state;
 
 typedef struct plan {
     size_t images, pixels;
     size_t each; /* blocks in a task */
+    onx_tile_plan program;
 } plan;
 
-enum { TASK_PIXELS = 4096 };
+enum {
+    TASK_PIXELS = 4096,
+    SPAN_PIXELS = 128, /* copied before the program runs on them: few enough for the first cache */
+};
 
 static size_t blocks_of(size_t channels) {
     return channels / VF + (channels % VF != 0);
@@ -63,11 +69,32 @@ static size_t cut_block(const state *s, size_t block, piece *pieces) {
 
 static onx_status check(const onx_call *call, const state *s) {
     int64_t all = 0;
-    bool fine = s->n_in == call->n_in && s->channels > 0 && s->channels < (size_t)1 << 32;
+    bool fine =
+        s->n_in > 0 && s->n_in <= call->n_in && s->channels > 0 && s->channels < (size_t)1 << 32;
     for (size_t i = 0; i < s->n_in && fine; i++)
         fine = call->in[i] && s->sizes[i] > 0 && onx_add_i64(all, s->sizes[i], &all);
     for (size_t i = 0; i < s->channels && fine; i++) fine = s->from[i] >= 0 && s->from[i] < all;
     return fine ? ONX_OK : onx_call_fail(call, ONX_INVALID, "'sizes' or 'from' is wrong");
+}
+
+/* The inputs of the program: first what was copied, which has no operand. */
+static onx_status operands_of(const onx_call *call, onx_operand *operands[ONX_TILE_INPUTS]) {
+    const state *s = call->state;
+    size_t n = call->n_in - s->n_in;
+    if (n >= ONX_TILE_INPUTS) return onx_call_fail(call, ONX_INVALID, "there are %zu operands", n);
+    operands[0] = NULL;
+    for (size_t i = 0; i < n; i++) operands[i + 1] = call->in[s->n_in + i];
+    return ONX_OK;
+}
+
+static onx_status init_program(onx_call *call) {
+    state *s = call->state;
+    onx_tile_program program;
+    size_t n = call->n_in - s->n_in + 1;
+    if (!onx_op_has(call->node, "code") && n == 1) return ONX_OK;
+    ONX_TRY(onx_tile_get(call->node, n, &program, call->diag));
+    if (onx_tile_dtype(&program) != ONX_DTYPE_F32) return ONX_UNSUPPORTED;
+    return onx_tile_new(call, &program, &s->tile);
 }
 
 static onx_status init(onx_call *call) {
@@ -92,7 +119,7 @@ static onx_status init(onx_call *call) {
     if (!s->pieces) return onx_fail_nomem(call->diag);
     for (size_t i = 0; i < blocks; i++) (void)cut_block(s, i, s->pieces + s->first[i]);
     if (call->out[0]) call->out[0]->layout = VF;
-    return ONX_OK;
+    return init_program(call);
 }
 
 static bool fits(const state *s, const onx_operand *first, const onx_operand *in, size_t index) {
@@ -105,7 +132,8 @@ static onx_status bind(onx_call *call) {
     const state *s = call->state;
     const onx_operand *x = call->in[0];
     plan *p = call->plan;
-    for (size_t i = 0; i < call->n_in; i++)
+    onx_operand *operands[ONX_TILE_INPUTS];
+    for (size_t i = 0; i < s->n_in; i++)
         if (!fits(s, x, call->in[i], i))
             return onx_call_fail(call, ONX_INVALID, "input %zu is not in blocks, or of other sizes",
                                  i);
@@ -114,7 +142,11 @@ static onx_status bind(onx_call *call) {
     p->images = (size_t)dims[0];
     p->pixels = (size_t)(dims[2] * dims[3]);
     p->each = TASK_PIXELS / (p->pixels + 1) + 1;
-    return onx_call_layout(call, 0, VF);
+    ONX_TRY(onx_call_layout(call, 0, VF));
+    if (!s->tile || !call->out[0]) return ONX_OK;
+    call->scratch_each = s->tile->scratch;
+    ONX_TRY(operands_of(call, operands));
+    return onx_tile_bind(call, s->tile, call->out[0], operands, &p->program);
 }
 
 static bool is_whole(const piece *p) {
@@ -143,7 +175,9 @@ static void join_pieces(const piece *pieces, size_t n, const float *const from[V
     }
 }
 
-static void copy_block(const onx_call *call, size_t image, size_t block) {
+/* Pixels [first, first + count) of a block, to their place, where they then are. */
+static float *copy_pixels(const onx_call *call, size_t image, size_t block, size_t first,
+                          size_t count) {
     const state *s = call->state;
     const plan *p = call->plan;
     const piece *pieces = s->pieces + s->first[block];
@@ -152,21 +186,36 @@ static void copy_block(const onx_call *call, size_t image, size_t block) {
     for (size_t i = 0; i < n; i++) {
         size_t blocks = blocks_of((size_t)s->sizes[pieces[i].input]);
         from[i] = (const float *)call->in[pieces[i].input]->data +
-                  (image * blocks + pieces[i].block) * plane;
+                  (image * blocks + pieces[i].block) * plane + first * VF;
     }
     float *to = (float *)call->out[0]->data + (image * blocks_of(s->channels) + block) * plane;
+    to += first * VF;
     if (n == 1 && is_whole(pieces))
-        memcpy(to, from[0], plane * sizeof *to);
+        memcpy(to, from[0], count * VF * sizeof *to);
     else
-        join_pieces(pieces, n, from, p->pixels, to);
+        join_pieces(pieces, n, from, count, to);
+    return to;
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const plan *p = call->plan;
-    size_t blocks = blocks_of(((const state *)call->state)->channels), all = p->images * blocks;
+    const state *s = call->state;
+    size_t blocks = blocks_of(s->channels), all = p->images * blocks, plane = p->pixels * VF;
     size_t first = index * p->each, last = all - first < p->each ? all : first + p->each;
-    for (size_t i = first; i < last; i++) copy_block(call, i / blocks, i % blocks);
-    (void)user, (void)scratch;
+    onx_operand *operands[ONX_TILE_INPUTS];
+    onx_tile_work work;
+    if (s->tile) {
+        ONX_TRY(operands_of(call, operands));
+        ONX_TIER(onx_tile_begin)(&work, &p->program, operands, scratch);
+    }
+    for (size_t i = first; i < last; i++)
+        for (size_t k = 0, n; k < p->pixels; k += n) {
+            n = s->tile && p->pixels - k > SPAN_PIXELS ? SPAN_PIXELS : p->pixels - k;
+            float *to = copy_pixels(call, i / blocks, i % blocks, k, n);
+            if (s->tile)
+                ONX_TIER(onx_tile_span)(&work, (int64_t)(i * plane + k * VF), n * VF, to, to);
+        }
+    (void)user;
     return ONX_OK;
 }
 

@@ -1,10 +1,10 @@
-/* matmul_bf16.h: MatMul, Gemm and MatMulTile over cpu/gemm_bf16.h: what the tiers bf16 and amx share.
+/* matmul_bf16.h: MatMul, Gemm and MatMulTile over cpu/gemm_bf16.h: what the tiers bf16 and amx
+ * share.
  *
  * Floats are rounded to bfloat16 by rows for numerics FAST; tensors of bfloat16 are taken as they
  * are by rows for all: the products are exact in float, and sums are rounded once in the end. A
- * constant B is packed once, which takes two bytes for each element. A, and another B, are packed in
- * a loop of their own before the
- * tiles of all products are computed. */
+ * constant B is packed once, which takes two bytes for each element. A, and another B, are packed
+ * in a loop of their own before the tiles of all products are computed. */
 #ifndef ONX_MATMUL_BF16_H
 #define ONX_MATMUL_BF16_H
 

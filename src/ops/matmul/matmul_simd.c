@@ -109,7 +109,6 @@ typedef struct packing {
 } packing;
 
 static onx_status pack_constant(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)call;
     (void)scratch;
     const packing *k = user;
     const onx_matmul_plan *p = k->plan;
@@ -121,6 +120,10 @@ static onx_status pack_constant(void *user, onx_call *call, size_t index, void *
         gemm->pack_half(k->type, true, p->k, p->n, from, p->b_row, p->b_col, first, n, to);
     else
         gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, n, (float *)(void *)to);
+    if (p->b_row == 1) { /* nobody else reads these columns */
+        size_t col = first * gemm->nr, cols = n * gemm->nr < p->n - col ? n * gemm->nr : p->n - col;
+        onx_call_spent(call, element(from, k->type, col * p->k), cols * p->k * type_size(k->type));
+    }
     return ONX_OK;
 }
 

@@ -166,7 +166,7 @@ static void fill(const onx_call *call, const onx_qplaces *places, const onx_qsum
     bool is_signed = !st->dynamic && in.a->dtype == ONX_DTYPE_I8;
     int32_t b_flip = in.b->dtype == ONX_DTYPE_U8 ? 128 : 0;
     uint32_t a_zero = (uint32_t)(s->a ? s->a->zero : onx_byte_zero(in.a_zero, 0));
-    if (is_signed && !st->tier->native) a_zero += 128;
+    if (is_signed && (!st->tier->native || !s->depth)) a_zero += 128; /* depthwise never is */
     float scale = (s->a ? s->a->scale : float_at(in.a_scale, 0, 1)) * st->gemm.alpha;
     float y_scale = float_at(in.y_scale, 0, 1);
     bool counts = in.bias && in.bias->dtype == ONX_DTYPE_I32;

@@ -195,6 +195,10 @@ static onx_status infer_q_conv(onx_infer *in) {
     return infer_last(in, w, w->ranked && w->rank ? w->dims[0] : NULL, onx_infer_in(in, 7)->dtype);
 }
 
+static onx_status infer_q_table(onx_infer *in) {
+    return onx_infer_like(in, 0, onx_infer_in(in, 1)->dtype, onx_infer_in(in, 0));
+}
+
 static onx_status infer_q_max_pool(onx_infer *in) {
     const onx_fact *x = onx_infer_in(in, 0);
     return infer_last(in, NULL, x->ranked && x->rank == 4 ? x->dims[3] : NULL, x->dtype);
@@ -288,6 +292,8 @@ onx_op_rows onx_ops_quant = {
      .infer = infer_qlinear_matmul},
     {"QLinearConv", 10, QLINEAR_CONV, .infer = infer_qlinear_conv},
     {"QConv", 1, QLINEAR_CONV, .infer = infer_q_conv, .domain = "onx.internal"},
+    {"QTable", 1, "(x:T1, table:T2) -> (y:T2) [T1:" INT8 ", T2:" INT8 "]", .infer = infer_q_table,
+     .domain = "onx.internal"},
     {"QMaxPool", 1, POOL, .infer = infer_q_max_pool, .domain = "onx.internal"},
     {0},
 };

@@ -16,4 +16,8 @@ onx_status onx_quantize_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_dequantize_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_quantize_bind(onx_call *call) ONX_MUST_CHECK;
 
+/* qtable_ref.c: QTable. */
+onx_status onx_qtable_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qtable_run(onx_call *call) ONX_MUST_CHECK;
+
 #endif

@@ -26,6 +26,9 @@ static double ref_sigmoid(double x) {
 static double ref_softplus(double x) {
     return ref_max(0, x) + log1p(exp(-fabs(x)));
 }
+static double ref_gelu(double x) {
+    return 0.5 * x * (1 + erf(x * 0.70710678118654752));
+}
 #define ref_abs fabs
 #define ref_sqrt sqrt
 #define ref_floor floor

@@ -23,7 +23,9 @@ onx_value *onx_blocked_twin(const onx_blocked *b, const onx_value *value) {
 
 onx_status onx_blocked_set_twin(onx_blocked *b, const onx_value *value, onx_value *twin) {
     if (!onx_map_put(&b->twins, value, (onx_str){0}, twin)) return onx_fail_nomem(b->ctx->diag);
-    return onx_blocked_half(b->ctx, value) ? ONX_OK : onx_pass_inherit(b->ctx, twin, value);
+    if (!onx_blocked_half(b->ctx, value)) return onx_pass_inherit(b->ctx, twin, value);
+    b->widened = true;
+    return ONX_OK;
 }
 
 onx_status onx_blocked_take_name(onx_blocked *b, onx_node *node, const onx_node *from) {
@@ -184,8 +186,11 @@ onx_status onx_lower_blocked(onx_pass_ctx *ctx, onx_graph *graph) {
     onx_blocked *b = onx_arena_alloc(&ctx->arena, sizeof *b);
     if (!b) return onx_fail_nomem(ctx->diag);
     b->ctx = ctx;
+    b->widened = false;
     onx_map_init(&b->twins, ctx->arena.ctx);
     onx_status status = walk(b, graph);
     onx_map_fini(&b->twins);
-    return status;
+    if (status || !b->widened) return status;
+    if (onx_model_set_opset(ctx->model, ONX_INTERNAL, 1)) return onx_fail_nomem(ctx->diag);
+    return onx_pass_refresh(ctx);
 }

@@ -8,6 +8,7 @@ typedef struct onx_blocked {
     onx_pass_ctx *ctx;
     onx_map twins; /* value to its blocked twin */
     onx_tile_group group;
+    bool widened; /* there are twins of half precision, whose facts are not known */
 } onx_blocked;
 
 /* One kind of node; `*done`: it was of that kind, and is dealt with. */

@@ -1,8 +1,10 @@
-/* epilogue.c: MatMul and the elementwise work on its result to one onx.internal::MatMulTile, and
- * ConvBlocked and that on its result alone to one ConvBlocked.
+/* epilogue.c: MatMul and the elementwise work on its result to one onx.internal::MatMulTile,
+ * Channels and that on its result to one Channels, and ConvBlocked and that on its result alone to
+ * one ConvBlocked.
  *
  *     MatMulTile(A, B, operands …) { code, consts }     input 0 of the program is the product, the
  *                                                       others are the operands
+ *     Channels(X …, operands …) { …, code, consts }
  *     ConvBlocked(X, W, B, R) { …, code, consts }       input 0 of the program is the result
  *
  * The program must leave the shape of the product as it is. */
@@ -78,6 +80,24 @@ static onx_status visit_conv(onx_pass_ctx *ctx, onx_node *conv, onx_tile_group *
     return fuse_conv(ctx, conv, user, group);
 }
 
+/* Inputs of the user that are not `result` follow those of the node. */
+static onx_status fuse_channels(onx_pass_ctx *ctx, onx_node *node, onx_node *user,
+                                onx_tile_group *group) {
+    const onx_value *result = onx_node_output(node, 0);
+    size_t n = node->input.n, more = group->program.n_in, at = 0;
+    onx_value **in = onx_arena_array(&ctx->arena, n + more, sizeof *in);
+    if (!in) return onx_fail_nomem(ctx->diag);
+    while (at < more && group->in[at] != result) at++;
+    if (at == more) return ONX_OK;
+    put_first(group, at);
+    for (size_t i = 0; i < n; i++) in[i] = onx_node_input(node, i);
+    for (size_t i = 1; i < more; i++) in[n + i - 1] = group->in[i];
+    ONX_TRY(onx_pass_remake(ctx, user, ONX_INTERNAL "::Channels", n + more - 1, in));
+    ONX_TRY(onx_pass_copy_attrs(ctx, user, node));
+    if (onx_tile_put(&group->program, user)) return onx_fail_nomem(ctx->diag);
+    return onx_pass_remove(ctx, node);
+}
+
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node, onx_tile_group *group) {
     size_t index;
     const onx_value *result = onx_node_output(node, 0);
@@ -87,7 +107,9 @@ static onx_status visit(onx_pass_ctx *ctx, onx_node *node, onx_tile_group *group
     bool same = group->program.n_in == 1 ||
                 onx_pass_same_shape(onx_pass_fact(ctx, result),
                                     onx_pass_fact(ctx, onx_node_output(user, 0)));
-    return same ? fuse(ctx, node, user, group) : ONX_OK;
+    if (!same || onx_op_has(node, "code")) return ONX_OK;
+    bool channels = onx_lower_is(node, "Channels");
+    return channels ? fuse_channels(ctx, node, user, group) : fuse(ctx, node, user, group);
 }
 
 extern onx_pass_fn onx_lower_epilogue;
@@ -97,7 +119,8 @@ onx_status onx_lower_epilogue(onx_pass_ctx *ctx, onx_graph *graph) {
     if (!group) return onx_fail_nomem(ctx->diag);
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
-        if (is_product(ctx, node)) ONX_TRY(visit(ctx, node, group));
+        if (is_product(ctx, node) || onx_lower_is(node, "Channels"))
+            ONX_TRY(visit(ctx, node, group));
         if (onx_lower_is(node, "ConvBlocked")) ONX_TRY(visit_conv(ctx, node, group));
     }
     return ONX_OK;

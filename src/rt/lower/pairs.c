@@ -6,6 +6,7 @@
  *     Move(DQ(x))                    DQ(Move(x))                 what only moves elements, or
  *     Q(Move(x))                     Move(Q(x))                  chooses among them
  *     Q(DQ(x)), coded alike          x
+ *     Q(f(DQ(x)))                    a table: pair_table.c
  *
  * A Relu or Clip before Q goes where Q alone cuts as much. Sums of integers are exact, so that a
  * result may differ by one step from that of sums of floats. Constants that are left to be
@@ -297,6 +298,8 @@ static onx_status visit_quantize(onx_pass_ctx *ctx, const onx_coded *q) {
     bool done = false;
     if (onx_coded_of(ctx, q->x, &before) && onx_coded_same(ctx, &before, q))
         return onx_pass_replace(ctx, onx_node_output(q->node, 0), before.x, &done);
+    ONX_TRY(onx_pairs_table(ctx, q, &done));
+    if (done) return ONX_OK;
     m.node = source_of(ctx, q, &m.over);
     m.op = m.node ? onx_pass_op(ctx, m.node) : NULL;
     if (!m.op || m.op->domain) return ONX_OK;
@@ -344,7 +347,9 @@ onx_status onx_lower_pairs(onx_pass_ctx *ctx, onx_graph *graph) {
         }
         ONX_TRY(sweep(ctx, graph));
         if (ctx->changes == before) return ONX_OK;
-        if (onx_model_set_opset(ctx->model, MS, 1)) return onx_fail_nomem(ctx->diag);
+        if (onx_model_set_opset(ctx->model, MS, 1) ||
+            onx_model_set_opset(ctx->model, ONX_INTERNAL, 1))
+            return onx_fail_nomem(ctx->diag);
         ONX_TRY(onx_pass_refresh(ctx));
     }
     return ONX_OK;

@@ -1,4 +1,4 @@
-/* pairs.h: what the rewrite of quantized models (pairs.c) asks about values: how bytes stand
+/* pairs.h: what the rewrite of quantized models (pairs.c, pair_table.c) asks about values: how bytes stand
  * for numbers. */
 #ifndef ONX_PAIRS_H
 #define ONX_PAIRS_H
@@ -29,5 +29,8 @@ onx_status onx_coded_zero(onx_pass_ctx *ctx, onx_coded *c) ONX_MUST_CHECK;
  * one. */
 onx_status onx_coded_bias(onx_pass_ctx *ctx, const onx_value *bias, const onx_coded *a,
                           const onx_coded *b, int64_t n, onx_value **out) ONX_MUST_CHECK;
+
+/* pair_table.c: a q whose bytes are a function of bytes becomes a QTable. */
+onx_status onx_pairs_table(onx_pass_ctx *ctx, const onx_coded *q, bool *done) ONX_MUST_CHECK;
 
 #endif

@@ -99,11 +99,11 @@ static bool is_weights(const quantized *q, const onx_node *node) {
     return w && onx_tensor_rank(w) == 4 && onx_lower_has(q->ctx, "QConv");
 }
 
+/* Operands of four dimensions are broadcast to one another wherever their channels are. */
 static onx_status visit_binary(quantized *q, onx_node *node, const char *op) {
     onx_value **in = inputs_of(q, node);
     if (!in) return no_memory(q);
-    const onx_fact *a = onx_pass_fact(q->ctx, in[0]), *b = onx_pass_fact(q->ctx, in[3]);
-    if (!is_image(q, in[0]) || !onx_pass_same_shape(a, b)) return ONX_OK;
+    if (!is_image(q, in[0]) || !is_image(q, in[3])) return ONX_OK;
     if (!twin_of(q, in[0]) && !twin_of(q, in[3])) return ONX_OK;
     ONX_TRY(need_twin(q, in[0], node, &in[0]));
     ONX_TRY(need_twin(q, in[3], node, &in[3]));
@@ -132,6 +132,8 @@ static onx_status visit(quantized *q, onx_node *node) {
         return on_twin(q, node, ONX_INTERNAL "::QConv", NULL, 0, true);
     if (onx_pass_is(op, "MaxPool") && onx_lower_has(q->ctx, "QMaxPool"))
         return on_twin(q, node, ONX_INTERNAL "::QMaxPool", NULL, 0, false);
+    if (onx_lower_is(node, "QTable"))
+        return on_twin(q, node, ONX_INTERNAL "::QTable", NULL, 0, false);
     if (is_ms(op, "QLinearAdd")) return visit_binary(q, node, MS "::QLinearAdd");
     if (is_ms(op, "QLinearMul")) return visit_binary(q, node, MS "::QLinearMul");
     if (is_ms(op, "QLinearConcat")) return visit_concat(q, node, op);
