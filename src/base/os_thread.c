@@ -60,17 +60,25 @@ void onx_thread_yield(void) {
     (void)sched_yield();
 }
 
-/* "max 100000" or "150000 100000": the quota in microseconds of each period. */
-static size_t cgroup_quota(size_t most) {
+/* The numbers at the start of a file; how many there are. */
+static int read_numbers(const char *path, long *a, long *b) {
     char text[64] = "";
-    int fd = open("/sys/fs/cgroup/cpu.max", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return most;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
     ssize_t n = read(fd, text, sizeof text - 1);
     (void)close(fd);
-    long quota = 0, period = 0;
-    if (n <= 0 || sscanf(text, "%ld %ld", &quota, &period) != 2 || quota <= 0 || period <= 0)
-        return most;
-    size_t whole = (size_t)((quota + period - 1) / period);
+    return n > 0 ? sscanf(text, "%ld %ld", a, b) : 0;
+}
+
+/* The quota of the control group in microseconds of each period: "max 100000" or "150000 100000"
+ * in version 2; two files, the first -1 where there is no limit, in version 1. */
+static size_t cgroup_quota(size_t most) {
+    long quota = 0, period = 0, rest = 0;
+    bool limited = read_numbers("/sys/fs/cgroup/cpu.max", &quota, &period) == 2 ||
+                   (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota, &rest) == 1 &&
+                    read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &rest) == 1);
+    if (!limited || quota <= 0 || period <= 0) return most;
+    size_t whole = (size_t)((quota - 1) / period + 1);
     return whole < most ? whole : most;
 }
 

@@ -46,6 +46,7 @@ const onx_qgemm onx_qgemm_amx = {
     .rows = ROWS,
     .columns = COLUMNS,
     .k = DEPTH,
+    .work = 1 << 25,
     .dense = SIDE,
     .native = true,
     .enter = onx_amx_begin,

@@ -12,6 +12,7 @@ enum {
 };
 
 typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
+typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* sums, modulo 2^32 */
 
 /* Products of two and two neighbours, added. */
 static inline vi pairs(v16 a, v16 b) {
@@ -32,7 +33,7 @@ static inline vi load(const void *p) {
 }
 
 static inline void tile_of(const onx_qtile *t, size_t m, int32_t *sums) {
-    vi acc[ROWS][VECTORS] = {{{0}}};
+    vu acc[ROWS][VECTORS] = {{{0}}};
     const int8_t *w = t->panel;
     for (size_t tap = 0; tap < t->taps; tap++) {
         const uint8_t *const *rows = t->rows + tap * t->m;
@@ -50,7 +51,7 @@ static inline void tile_of(const onx_qtile *t, size_t m, int32_t *sums) {
                 v16 x_even = (v16)vi_set((int32_t)(x & 0x00ff00ff));
                 v16 x_odd = (v16)vi_set((int32_t)(x >> 8 & 0x00ff00ff));
                 for (size_t v = 0; v < VECTORS; v++)
-                    acc[i][v] += pairs(x_even, even[v]) + pairs(x_odd, odd[v]);
+                    acc[i][v] += (vu)pairs(x_even, even[v]) + (vu)pairs(x_odd, odd[v]);
             }
         }
     }
@@ -72,8 +73,8 @@ static void tile(const onx_qtile *t) {
 
 /* A vector of columns of a row: offsets and zeros are those of the columns. */
 static inline vi sum_of(const onx_qend *e, const int32_t *sums, size_t i, vi offsets, vi zeros) {
-    vi s = load(sums) + offsets;
-    return e->zeros ? s - zeros * e->row_sums[i] : s;
+    vu s = (vu)load(sums) + (vu)offsets;
+    return (vi)(e->zeros ? s - (vu)zeros * (uint32_t)e->row_sums[i] : s);
 }
 
 static inline void end_bytes(const onx_qend *e, const int32_t *sums, size_t m, size_t at, size_t n,
@@ -135,7 +136,7 @@ static size_t depth_scratch(const onx_qdepth_row *r) {
 /* VF channels from c on of the output whose window begins at column `first`. */
 static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
     size_t all = (r->channels + VF - 1) / VF * VF;
-    vi sum = {0};
+    vu sum = {0};
     for (size_t ky = 0; ky < r->kh; ky++)
         for (size_t kx = 0; kx < r->kw; kx++) {
             size_t at = (size_t)first + kx * r->dilation; /* before the image: large */
@@ -145,9 +146,9 @@ static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
                 const uint8_t *p = r->rows[ky] + at * r->channels + c;
                 x = vi_load_bytes(p, r->channels - c) ^ r->flip;
             }
-            sum += x * w;
+            sum += (vu)x * (vu)w;
         }
-    return sum;
+    return (vi)sum;
 }
 
 static void depth(const onx_qdepth_row *r) {
@@ -222,4 +223,5 @@ const onx_qgemm ONX_TIER(onx_qgemm) = {
     .end = ONX_TIER(onx_qgemm_end),
     .depth = &depth_fns,
     .k = 4,
+    .work = 1 << 20,
 };

@@ -217,4 +217,5 @@ const onx_qgemm onx_qgemm_vnni = {
     .end = onx_qgemm_end_avx512,
     .depth = &onx_qdepth_vnni,
     .k = 4,
+    .work = 1 << 21,
 };

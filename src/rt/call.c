@@ -80,6 +80,10 @@ onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void 
     return ONX_OK;
 }
 
+void onx_call_spent(const onx_call *call, const void *data, size_t bytes) {
+    if (call->node) onx_doc_drop(call->node->msg.doc, (onx_str){data, bytes});
+}
+
 /* A view that cannot share its bytes: they are copied, on the device they are on. */
 static onx_status copy_view(onx_call *call) {
     const onx_operand *in = call->in[0];

@@ -212,6 +212,9 @@ void onx_operand_put(const onx_operand *operand, size_t at, size_t n, const doub
 typedef onx_status onx_task(void *user, onx_call *call, size_t index, void *scratch);
 onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void *user)
     ONX_MUST_CHECK;
+/* pack: these bytes of a constant input have been read for the last time: large ones need not be
+ * there twice at once. */
+void onx_call_spent(const onx_call *call, const void *data, size_t bytes);
 /* run: has the run been cancelled, or its deadline passed? For kernels that loop long without
  * tasks. */
 onx_status onx_call_check(const onx_call *call) ONX_MUST_CHECK;

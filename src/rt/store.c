@@ -124,11 +124,11 @@ static onx_status touch(onx_call *call, const void *data, size_t bytes, bool wri
 static onx_status fill(onx_call *call, const onx_packed *packed) {
     if (packed->provider == &host_memory) ONX_TRY(touch(call, packed->data, packed->bytes, true));
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
-        if (packed->from[i]) ONX_TRY(touch(call, packed->from[i], call->in[i]->bytes, false));
+        if (packed->from[i] && call->in[i]->bytes <= CHUNK_MAX)
+            ONX_TRY(touch(call, packed->from[i], call->in[i]->bytes, false));
     ONX_TRY(call->kernel->pack(call, packed->data));
-    for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++) /* the file's pages have been read */
-        if (packed->from[i] && call->in[i]->constant)
-            onx_doc_drop(call->node->msg.doc, (onx_str){call->in[i]->data, call->in[i]->bytes});
+    for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
+        if (packed->from[i]) onx_call_spent(call, packed->from[i], call->in[i]->bytes);
     return ONX_OK;
 }
 

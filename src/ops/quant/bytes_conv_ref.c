@@ -6,7 +6,7 @@
  * A task makes some tiles of rows with some panels. One channel to each group is another loop. */
 #include "ops/quant/bytes_ref.h"
 
-enum { TASK_PRODUCTS = 1 << 21 };
+enum { TASK_OUTPUTS = 1 << 19 }; /* of depthwise convolutions, times taps */
 
 typedef struct plan {
     onx_images images; /* first: bound by the plain kernel */
@@ -426,7 +426,7 @@ static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     j->blocks = (j->tiles - 1) / most + 1;
     size_t rows = j->rows < most * tier->rows ? j->rows : most * tier->rows;
     size_t products = rows * tier->columns * (j->w.k * j->w.taps + 16);
-    j->chunk = products < TASK_PRODUCTS ? TASK_PRODUCTS / products : 1;
+    j->chunk = products < tier->work ? tier->work / products : 1;
     return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
 }
 
@@ -467,7 +467,7 @@ static onx_status depth_task(void *user, onx_call *call, size_t index, void *scr
 static onx_status run_depthwise(onx_call *call, job *j) {
     const onx_images *m = j->m;
     size_t work = m->out[1] * m->groups * (m->taps + 8), all = m->batch * m->out[0];
-    j->rows_of_task = work < TASK_PRODUCTS / 4 ? TASK_PRODUCTS / 4 / work + 1 : 1;
+    j->rows_of_task = work < TASK_OUTPUTS ? TASK_OUTPUTS / work + 1 : 1;
     return onx_call_parallel(call, (all - 1) / j->rows_of_task + 1, depth_task, j);
 }
 

@@ -6,8 +6,6 @@
  * task makes some tiles of rows with some panels. */
 #include "ops/quant/bytes_ref.h"
 
-enum { TASK_PRODUCTS = 1 << 21 };
-
 typedef struct plan {
     onx_matmul_plan m; /* first: bound by the plain kernel */
     onx_qend end;      /* of a steady node; its lists follow */
@@ -303,7 +301,7 @@ static onx_status run_tiles(onx_call *call, job *j) {
     const layout *l = &j->l;
     size_t most = onx_qgemm_tiles(j->tier) * j->tier->rows, rows = l->rows < most ? l->rows : most;
     size_t products = rows * j->tier->columns * (l->k + 16);
-    j->chunk = products < TASK_PRODUCTS ? TASK_PRODUCTS / products : 1;
+    j->chunk = products < j->tier->work ? j->tier->work / products : 1;
     (void)room_of(j->tier, l, &j->room);
     return onx_call_parallel(call, l->sets * l->blocks * ((l->panels - 1) / j->chunk + 1),
                              tiles_task, j);

@@ -67,6 +67,7 @@ typedef struct onx_qgemm {
     size_t rows;    /* of a tile, at most ONX_QROWS */
     size_t columns; /* of a panel, at most ONX_QCOLUMNS */
     size_t k;       /* tiles have k as a multiple of this */
+    size_t work;    /* products of a task, about 10 µs of them */
     size_t dense;   /* 0: rows lie anywhere. Else equally far from one another, in one piece, and
                        memory is read as if m were a multiple of this */
     bool native;    /* rows of int8 are read as they are */
