@@ -52,12 +52,12 @@ const onx_op *onx_op_of(const onx_node *node) {
 
 const onx_op *onx_op_recall(onx_map *seen, const onx_node *node) {
     if (onx_domain_plain(node->domain).size || !node->op_type.size) return onx_op_of(node);
-    const onx_list *imports = imports_of(node);
-    const onx_op *op = onx_map_get(seen, imports, node->op_type);
+    const void *version = (const void *)(uintptr_t)seen_by(node, (onx_str){"", 0});
+    const onx_op *op = onx_map_get(seen, version, node->op_type);
     if (op) return op;
     op = onx_op_of(node);
     /* Without memory it is looked for again the next time. */
-    if (op && !onx_map_put(seen, imports, onx_str_of(op->name), (void *)(uintptr_t)op)) return op;
+    if (op && !onx_map_put(seen, version, onx_str_of(op->name), (void *)(uintptr_t)op)) return op;
     return op;
 }
 

@@ -68,8 +68,7 @@ const onx_op *onx_op_lookup(const onx_context *ctx, onx_str domain, onx_str name
 const onx_op *onx_op_custom_at(const onx_context *ctx, size_t index);
 /* The row for a node, by the opset imports of its model or function. */
 const onx_op *onx_op_of(const onx_node *node);
-/* The same for who asks often: rows that were found are remembered in `seen`, which must not
- * outlive the imports of the model and its functions as they are. */
+/* The same for who asks often: rows that were found are remembered in `seen`, by version. */
 const onx_op *onx_op_recall(onx_map *seen, const onx_node *node);
 /* The version of ai.onnx that its model or function imports; 0: none. */
 int64_t onx_op_opset(const onx_node *node);

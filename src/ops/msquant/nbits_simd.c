@@ -1,9 +1,9 @@
 /* nbits_simd.c: MatMulNBits with weights of 4 or 8 bits and floats of 32: vectors.
  *
- * One row of A is multiplied with weights as they come out of the bytes; of more rows, a few columns
- * become floats first. The elements of A are put in the order in which those of a vector of bytes
- * come out: of 4 bits, all low halves, then all high ones. Sums are made in float: |y - exact| is
- * below (K + 3) * 2^-24 * sum |a||b|. */
+ * One row of A is multiplied with weights as they come out of the bytes; of more rows, a few
+ * columns become floats first. The elements of A are put in the order in which those of a vector of
+ * bytes come out: of 4 bits, all low halves, then all high ones. Sums are made in float:
+ * |y - exact| is below (K + 3) * 2^-24 * sum |a||b|. */
 #include "cpu/nbits.h"
 #include "cpu/vec_bytes.h"
 
@@ -106,6 +106,10 @@ static inline void multiply(const job *j, const float *a, const float *b,
         for (size_t c = 0; c < COLUMNS; c++) out[r][c] = vf_sum(sums[r][c]);
 }
 
+static void put(const job *j, size_t at, float value) { /* y may be anywhere */
+    memcpy((char *)j->y + at * sizeof value, &value, sizeof value);
+}
+
 /* Columns first … end-1 of all rows; b: TASK_COLUMNS columns of floats. */
 static void all_rows(const job *j, size_t first, size_t end, float *b) {
     size_t n = (size_t)j->st.n;
@@ -117,7 +121,7 @@ static void all_rows(const job *j, size_t first, size_t end, float *b) {
             multiply(j, j->a + row * j->depth, b + c * j->depth, out);
             for (size_t r = 0; r < ROWS && row + r < j->rows; r++)
                 for (size_t i = 0; i < COLUMNS && first + c + i < end; i++)
-                    j->y[(row + r) * n + first + c + i] = out[r][i] + bias_at(j, first + c + i);
+                    put(j, (row + r) * n + first + c + i, out[r][i] + bias_at(j, first + c + i));
         }
 }
 
@@ -130,7 +134,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         for (; first < end; first += TASK_COLUMNS)
             all_rows(j, first, end - first < TASK_COLUMNS ? end : first + TASK_COLUMNS, scratch);
     for (size_t c = first; j->rows == 1 && c < end; c++)
-        j->y[c] = j->st.bits == 4 ? dot(j, c, 4) : dot(j, c, 8);
+        put(j, c, j->st.bits == 4 ? dot(j, c, 4) : dot(j, c, 8));
     return ONX_OK;
 }
 

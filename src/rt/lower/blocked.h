@@ -1,4 +1,4 @@
-/* blocked.h: what the files of the rewrite to blocked layouts share; blocked.c says what it does. */
+/* blocked.h: what the files of the rewrite to blocked layouts share; blocked.c says what for. */
 #ifndef ONX_BLOCKED_H
 #define ONX_BLOCKED_H
 
