@@ -240,6 +240,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
         if (x[j] > max) max = x[j];
     }
     if (onx_call_stopped(call)) return ONX_CANCELLED;
+    if (max == -INFINITY) max = 0; /* no key is seen: all chances are 0 */
     for (int64_t j = 0; j < n; j++) sum += x[j] = exp(x[j] - max);
     for (int64_t i = 0; i < p->v_head; i++) {
         double y = 0;
