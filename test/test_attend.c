@@ -1,5 +1,6 @@
-/* test_attend.c: onx.internal::Attend: every tier against the plain kernel and against the operators
- * it stands for, in the layouts that models have; views that do not fit; its inference. */
+/* test_attend.c: onx.internal::Attend: every tier against the plain kernel and against the
+ * operators it stands for, in the layouts that models have; views that do not fit; its
+ * inference. */
 #include "kernel.h"
 #include "test.h"
 

@@ -3,8 +3,8 @@
  * sizes, and must do as the plain row does, wherever its operands lie and whatever is known ahead.
  * A row that no case reaches is a failure, unless it stands in `elsewhere`.
  *
- * With ONX_TIME in the environment, rows are timed instead, beside the plain ones, with the operands
- * that are large enough for several tasks (bench/kernels). */
+ * With ONX_TIME in the environment, rows are timed instead, beside the plain ones, with the
+ * operands that are large enough for several tasks (bench/kernels). */
 #include "test.h"
 
 #include "kernel_case.h"

@@ -1,5 +1,5 @@
-/* test_qbytes.c: products of bytes with packed weights, on every tier, against the plain kernels: the
- * same bits, for all types, zero points, groups and windows. */
+/* test_qbytes.c: products of bytes with packed weights, on every tier, against the plain kernels:
+ * the same bits, for all types, zero points, groups and windows. */
 #include "test.h"
 
 #include <math.h>

@@ -40,7 +40,7 @@ typedef struct onx_os {
     /* Make the pages of memory that is about to be read (or written) present, faster than it would
      * happen by itself. Of advantage for whole megabytes. */
     int (*touch)(const void *address, size_t size, bool write);
-    const char *(*variable)(const char *name);       /* of the environment; NULL: not set */
+    const char *(*variable)(const char *name); /* of the environment; NULL: not set */
 } onx_os;
 
 extern const onx_os onx_os_host;

@@ -2,7 +2,8 @@
  *
  * The more rows a tile has, the less often B is read; the more panels, the less often A is. Rows
  * are kept together as long as they fit the second-level cache, and cut first when there are more;
- * then panels, with A packed once for all of them. Nothing here knows how many threads there are. */
+ * then panels, with A packed once for all of them. Nothing here knows how many threads there
+ * are. */
 #include "cpu/gemm.h"
 
 /* Work is counted in products of numbers. */

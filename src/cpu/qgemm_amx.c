@@ -1,5 +1,5 @@
-/* qgemm_amx.c: products of bytes with the tiles of AMX-INT8: 32 rows by 32 columns, 64 bytes of each
- * row at a time. Depthwise convolutions are those of VNNI. */
+/* qgemm_amx.c: products of bytes with the tiles of AMX-INT8: 32 rows by 32 columns, 64 bytes of
+ * each row at a time. Depthwise convolutions are those of VNNI. */
 #include "cpu/amx.h"
 #include "cpu/qgemm.h"
 

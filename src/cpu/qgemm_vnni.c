@@ -67,9 +67,10 @@ static void tile(const onx_qtile *t) {
 
 /* ── Depthwise ───────────────────────────────────────────────────────────────────────────────────
  *
- * Columns of up to four taps lie together: rows of the image are interleaved, byte by byte, and kept
- * for all windows that see them. Within 128 bits that leaves channels in the order of unpacking,
- * which packing to bytes undoes: place 16v + 4l + e of a block has channel 16l + 4v + e. */
+ * Columns of up to four taps lie together: rows of the image are interleaved, byte by byte, and
+ * kept for all windows that see them. Within 128 bits that leaves channels in the order of
+ * unpacking, which packing to bytes undoes: place 16v + 4l + e of a block has channel 16l + 4v +
+ * e. */
 
 enum { BLOCK = 64, VECTORS = BLOCK / LANES, GROUP = 4 };
 

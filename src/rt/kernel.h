@@ -63,12 +63,12 @@ typedef struct onx_operand {
     onx_object *object; /* of strings, sequences, maps, optionals; also what holds `data` */
     int64_t count;      /* product of dims */
     size_t bytes;       /* in its layout: with lanes past the last channel */
-    uint8_t kind;   /* onx_type_kind; a tensor but for objects */
-    uint8_t dtype;  /* onx_dtype */
-    uint8_t layout; /* onx_layout */
-    uint8_t rank;   /* ONX_RANK_UNKNOWN: only in init */
-    bool constant;  /* has this value always: `data` may be read in init, pack and bind */
-    bool handed;    /* an input of a subgraph that who runs it has no more use for */
+    uint8_t kind;       /* onx_type_kind; a tensor but for objects */
+    uint8_t dtype;      /* onx_dtype */
+    uint8_t layout;     /* onx_layout */
+    uint8_t rank;       /* ONX_RANK_UNKNOWN: only in init */
+    bool constant;      /* has this value always: `data` may be read in init, pack and bind */
+    bool handed;        /* an input of a subgraph that who runs it has no more use for */
     int64_t dims[ONX_RANK_MAX]; /* -1: not known; only in init */
 } onx_operand;
 

@@ -1,5 +1,5 @@
-/* attend_bias_simd.c: biases of attention as floats in the order of its scores, [key][lane], once for
- * all heads and batches that share them. */
+/* attend_bias_simd.c: biases of attention as floats in the order of its scores, [key][lane], once
+ * for all heads and batches that share them. */
 #include "cpu/turn.h"
 #include "ops/attention/attend_job_simd.h"
 

@@ -1,5 +1,5 @@
-/* attend_job_simd.h: what the files of Attend on vectors share: a run at work, where its biases are,
- * and the powers of scores. */
+/* attend_job_simd.h: what the files of Attend on vectors share: a run at work, where its biases
+ * are, and the powers of scores. */
 #ifndef ONX_ATTEND_JOB_SIMD_H
 #define ONX_ATTEND_JOB_SIMD_H
 

@@ -21,7 +21,8 @@ enum { GROUP = 3 }; /* rows of a product that share a pointer */
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* c[rows][LANES] = a[rows][depth] b[depth][LANES], or added to it; a[i,l] is at i * row + l * col. */
+/* c[rows][LANES] = a[rows][depth] b[depth][LANES], or added to it; a[i,l] is at i * row + l *
+ * col. */
 typedef struct product {
     size_t rows, depth;
     const float *a;

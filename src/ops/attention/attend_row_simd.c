@@ -1,5 +1,5 @@
-/* attend_row_simd.c: attention of one row alone, of which all lanes but one would be idle in a unit:
- * along the columns of keys and values instead. */
+/* attend_row_simd.c: attention of one row alone, of which all lanes but one would be idle in a
+ * unit: along the columns of keys and values instead. */
 #include "cpu/turn.h"
 #include "ops/attention/attend_job_simd.h"
 

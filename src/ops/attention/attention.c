@@ -1,7 +1,7 @@
 /* attention.c: Attention and what goes with it (positions that turn, linear attention, convolution
  * with a state): meaning. Their bodies as functions are in the files *_body.c. */
-#include "ops/attention/attend_view.h"
 #include "ops/attention/attention.h"
+#include "ops/attention/attend_view.h"
 
 /* ── Attention ───────────────────────────────────────────────────────────────────────────────── */
 

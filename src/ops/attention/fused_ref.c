@@ -1,5 +1,5 @@
-/* fused_ref.c: onx.internal::Attend: attributes, views against real sizes, and the plain kernel, row
- * by row in double precision. */
+/* fused_ref.c: onx.internal::Attend: attributes, views against real sizes, and the plain kernel,
+ * row by row in double precision. */
 #include "ops/attention/fused_ref.h"
 
 #include <math.h>

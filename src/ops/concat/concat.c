@@ -234,8 +234,7 @@ onx_op_rows onx_ops_concat = {
     {"Tile", 1, "(input:T, tiles:T, axis:T) -> (output:T) [T:f0, T1:int64]", .infer = infer_tile},
     {"Tile", 6, TILE_6 "[T:all1, T1:int64]", .infer = infer_tile},
     {"Tile", 13, TILE_6 "[T:all13, T1:int64]", .infer = infer_tile},
-    {"Channels", 1,
-     "(X*:float) -> (Y:float) {sizes:ints, from:ints, code?:ints, consts?:floats}", .infer = infer_channels,
-     .domain = "onx.internal"},
+    {"Channels", 1, "(X*:float) -> (Y:float) {sizes:ints, from:ints, code?:ints, consts?:floats}",
+     .infer = infer_channels, .domain = "onx.internal"},
     {0},
 };

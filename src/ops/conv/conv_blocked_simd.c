@@ -1,7 +1,7 @@
-/* conv_blocked_simd.c: ConvBlocked: a Conv whose output is in blocks, from an input that is, too, or
- * plain. It has a residual, a clamp and an elementwise program in the same step, and uses Winograd's
- * algorithm, or another in two steps, where that is faster. ToBlocked and FromBlocked change the
- * layout. */
+/* conv_blocked_simd.c: ConvBlocked: a Conv whose output is in blocks, from an input that is, too,
+ * or plain. It has a residual, a clamp and an elementwise program in the same step, and uses
+ * Winograd's algorithm, or another in two steps, where that is faster. ToBlocked and FromBlocked
+ * change the layout. */
 #include "ops/conv/conv_plan_simd.h"
 
 #define WINOGRAD ONX_TIER(onx_conv_winograd)

@@ -1,5 +1,5 @@
-/* msquant_simd.c: products of bytes in com.microsoft, and bytes element by element: the plain kernels
- * with vectors in the innermost loop. The same bits. */
+/* msquant_simd.c: products of bytes in com.microsoft, and bytes element by element: the plain
+ * kernels with vectors in the innermost loop. The same bits. */
 #include "cpu/nbits.h"
 #include "cpu/qgemm.h"
 #include "cpu/vec_bytes.h"

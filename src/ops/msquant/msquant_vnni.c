@@ -1,5 +1,5 @@
-/* msquant_vnni.c: products of bytes in com.microsoft by AVX512-VNNI: rows. The same bits as the plain
- * kernels. */
+/* msquant_vnni.c: products of bytes in com.microsoft by AVX512-VNNI: rows. The same bits as the
+ * plain kernels. */
 #include "cpu/qgemm.h"
 
 static onx_status init(onx_call *call) {

@@ -1,9 +1,9 @@
 /* nbits_simd.c: MatMulNBits with weights of 4 or 8 bits and floats of 32: vectors.
  *
- * One row of A is multiplied with weights as they come out of the bytes; of more rows, a few columns
- * become floats first. The elements of A are put in the order in which those of a vector of bytes
- * come out: of 4 bits, all low halves, then all high ones. Sums are made in float: |y - exact| is
- * below (K + 3) * 2^-24 * sum |a||b|. */
+ * One row of A is multiplied with weights as they come out of the bytes; of more rows, a few
+ * columns become floats first. The elements of A are put in the order in which those of a vector of
+ * bytes come out: of 4 bits, all low halves, then all high ones. Sums are made in float: |y -
+ * exact| is below (K + 3) * 2^-24 * sum |a||b|. */
 #include "cpu/nbits.h"
 #include "cpu/vec_bytes.h"
 

@@ -1,5 +1,5 @@
-/* bytes_conv_ref.c: QConv with constant weights over packed panels (bytes_ref.h): convolutions in two
- * dimensions of images that have their channels last.
+/* bytes_conv_ref.c: QConv with constant weights over packed panels (bytes_ref.h): convolutions in
+ * two dimensions of images that have their channels last.
  *
  * Each output pixel is a row: pointers to its taps, where a pixel of the padding is a list of zero
  * points; or, when the channels of a group are not a multiple of 4, a copy of what the window sees.

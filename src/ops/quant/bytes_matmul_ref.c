@@ -1,6 +1,6 @@
 /* bytes_matmul_ref.c: matrix products of bytes over packed panels (bytes_ref.h): MatMulInteger,
- * QLinearMatMul, QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul. A constant B is packed once,
- * another one in each run.
+ * QLinearMatMul, QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul. A constant B is packed
+ * once, another one in each run.
  *
  * Rows of A are read where they are, or copied when they are not whole fours of bytes in a row. A
  * task makes some tiles of rows with some panels. */

@@ -1,12 +1,12 @@
-/* bytes_ref.h: products of bytes with packed weights: what an instruction set brings (cpu/qgemm_*.c,
- * cpu/qdepth_*.c), and what drives it: matrix products (bytes_matmul_ref.c) and convolutions whose
- * images have their channels last (bytes_conv_ref.c).
+/* bytes_ref.h: products of bytes with packed weights: what an instruction set brings
+ * (cpu/qgemm_*.c, cpu/qdepth_*.c), and what drives it: matrix products (bytes_matmul_ref.c) and
+ * convolutions whose images have their channels last (bytes_conv_ref.c).
  *
  *     y = sum of (a - a_zero) * (b - b_zero) = sum of a*b + offset - b_zero * (sum of a)
  *
  * The offset of a column, which holds a_zero and the bias, is made once a run. All sums are modulo
- * 2^32, the same bits as those of the plain kernels. Rows of a are read as unsigned bytes: int8 with
- * the highest bit turned, and 128 more in the zero point; weights as signed ones. */
+ * 2^32, the same bits as those of the plain kernels. Rows of a are read as unsigned bytes: int8
+ * with the highest bit turned, and 128 more in the zero point; weights as signed ones. */
 #ifndef ONX_BYTES_REF_H
 #define ONX_BYTES_REF_H
 
@@ -126,7 +126,8 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
 /* init: can these drivers do it? Weights and their parameters are constant and have the types and
- * sizes for n columns (not positive: not known), other parameters are single. Sets `steady`. ONX_UNSUPPORTED. */
+ * sizes for n columns (not positive: not known), other parameters are single. Sets `steady`.
+ * ONX_UNSUPPORTED. */
 onx_status onx_bytes_fit(onx_call *call, int64_t n) ONX_MUST_CHECK;
 
 /* How columns lie in the lists of onx_qend: groups of n, each in `places`; or as `at` says. */

@@ -1,4 +1,5 @@
-/* qmaxpool_ref.c: see qmaxpool_ref.h: plain kernel. A window that sees nothing is the least byte. */
+/* qmaxpool_ref.c: see qmaxpool_ref.h: plain kernel. A window that sees nothing is the least
+ * byte. */
 #include "ops/quant/qmaxpool_ref.h"
 
 onx_status onx_qmaxpool_init(onx_call *call) {

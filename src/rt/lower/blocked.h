@@ -1,4 +1,5 @@
-/* blocked.h: what the files of the rewrite to blocked layouts share; blocked.c says what it does. */
+/* blocked.h: what the files of the rewrite to blocked layouts share; blocked.c says what it
+ * does. */
 #ifndef ONX_BLOCKED_H
 #define ONX_BLOCKED_H
 

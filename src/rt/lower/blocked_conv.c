@@ -11,8 +11,8 @@
 
 enum { MERGED_MAX = 4 }; /* groups */
 
-/* Can the groups be cut into blocks? Narrow ones are merged (`merge`: if the weights are there to be
- * packed), at the cost of products with zero, unless they do not leave their block. */
+/* Can the groups be cut into blocks? Narrow ones are merged (`merge`: if the weights are there to
+ * be packed), at the cost of products with zero, unless they do not leave their block. */
 static bool groups_fit(int64_t block, int64_t groups, int64_t in, int64_t out, bool merge) {
     int64_t m = 1, most = merge ? MERGED_MAX : 1;
     if (groups == 1 || (in == out && in < block && block % in == 0)) return true;

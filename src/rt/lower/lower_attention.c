@@ -140,7 +140,8 @@ static onx_value *across_scale(match *m, const onx_node *node) {
     return NULL;
 }
 
-/* What the node is given as scores; bit `n_biases` of `choice` says which term of a sum they are. */
+/* What the node is given as scores; bit `n_biases` of `choice` says which term of a sum they
+ * are. */
 static onx_value *across(match *m, const onx_node *node, unsigned choice) {
     if (named(m, node, "Add")) {
         size_t which = choice >> m->n_biases & 1;

@@ -1,5 +1,5 @@
-/* pairs.c: models that were quantized with pairs of QuantizeLinear and DequantizeLinear compute with
- * bytes.
+/* pairs.c: models that were quantized with pairs of QuantizeLinear and DequantizeLinear compute
+ * with bytes.
  *
  *     Q(Conv(DQ(x), DQ(w), b))       QLinearConv                 MatMul, Gemm, Add, Mul, pools and
  *                                                                Concat in the same way

@@ -1,5 +1,5 @@
-/* pairs.h: what the rewrite of quantized models (pairs.c, pair_table.c) asks about values: how bytes stand
- * for numbers. */
+/* pairs.h: what the rewrite of quantized models (pairs.c, pair_table.c) asks about values: how
+ * bytes stand for numbers. */
 #ifndef ONX_PAIRS_H
 #define ONX_PAIRS_H
 

@@ -1,7 +1,7 @@
 /* quantized.c: quantized images with their channels last.
  *
- * A node that is understood gets a twin before it that works on values with their channels last, and
- * itself becomes the way back, as in blocked.c:
+ * A node that is understood gets a twin before it that works on values with their channels last,
+ * and itself becomes the way back, as in blocked.c:
  *
  *     y = QLinearConv(x, …)      y' = onx.internal::QConv(x', …)      x': the twin of x, or
  *                                y  = Transpose(y')                       Transpose(x)

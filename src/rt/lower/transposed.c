@@ -9,7 +9,8 @@
  *                                     y = DepthToSpace(t) { CRD, s }     with Slice, where that is
  *                                                                        larger than y
  *
- * Left alone: weights that are not constant floats, strides that differ, dilations, sizes by name. */
+ * Left alone: weights that are not constant floats, strides that differ, dilations, sizes by
+ * name. */
 #include "rt/lower/lower.h"
 
 enum { STRIDE_MAX = 8, KERNEL_MAX = 32, PAD_MAX = 64 };
