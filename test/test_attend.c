@@ -18,6 +18,7 @@
 #define NSD "[0, 1,0,0,1,-1, 0, 1,1,1,1,-1, 1,2,2,1,-1]"
 #define PACKED(start) "[3, 0, 0, " start ", 1,0,0,1,-1, 1,2,2,5,2, 1,1,1,1,-1, 1,2,2,1,5]"
 #define SHARED "[0, 1,0,0,1,-1, 2,1,1,1,-1,0,0,0,2, 1,2,2,1,-1, 1,3,3,1,-1]"
+#define BEHIND "[2, 0, 5, 1,0,0,1,-1, 0, 1,1,1,1,0, 1,2,2,1,-1]" /* no rows, from the end on */
 #define VIEWS(q, k, v, y) "q = " q ", k = " k ", v = " v ", y = " y
 
 static const struct {
@@ -69,6 +70,7 @@ static const struct {
     {VIEWS(BHSD, BHSD, BHSD, "[0, 1, 2, 3]"), {"1,2,3,8", "1,2,0,8", "1,2,0,8"}, {0}},
     {VIEWS(BHSD, BHSD, BHSD, "[0, 1, 2, 3]"), {"1,2,0,8", "1,2,3,8", "1,2,3,8"}, {0}},
     {VIEWS(BHSD, BHSD, BHSD, "[0, 1, 2, 3]"), {"2,3,9,8", "1,3,20,8", "2,1,20,8"}, {0}},
+    {VIEWS(BEHIND, NSD, NSD, "[0, 2, 3]"), {"2,5,8", "2,7,8", "2,7,8"}, {0}},
 };
 
 static void *operand_of(onx_operand *x, const char *shape, bool bools, uint64_t seed) {
@@ -112,6 +114,30 @@ TEST(tiers) {
     }
 }
 
+/* Views that see what is not there. */
+TEST(misfits) {
+    static const struct {
+        const char *view, *shape;
+    } misfits[] = {
+        {PACKED("25"), "2,20,30"},                                      /* behind the end */
+        {PACKED("0"), "2,20,8"},                                        /* too many heads */
+        {"[0, 1,0,0,1,2, 1,1,1,1,2, 1,2,2,1,3, 1,3,3,1,4]", "2,2,0,4"}, /* of nothing */
+    };
+    for (size_t c = 0; c < sizeof misfits / sizeof *misfits; c++) {
+        onx_operand x;
+        char node[700];
+        void *memory = operand_of(&x, misfits[c].shape, false, 1);
+        (void)snprintf(
+            node, sizeof node,
+            "y = onx.internal.Attend<" VIEWS("%s", "%s", "%s", "[0, 1, 2, 3]") ">(q, k, v)",
+            misfits[c].view, misfits[c].view, misfits[c].view);
+        kernel_result got = kernel_run("ref", 18, node, 3, (onx_operand *[]){&x, &x, &x}, 0);
+        CHECK(got.status == ONX_INVALID);
+        kernel_free(&got);
+        free(memory);
+    }
+}
+
 /* Positions that turn: every tier against the plain kernel, and that against the definition. */
 TEST(rotate) {
     static const struct {
@@ -152,4 +178,4 @@ TEST(rotate) {
     kernel_free(&r);
 }
 
-TEST_MAIN(E(tiers) E(rotate))
+TEST_MAIN(E(tiers) E(misfits) E(rotate))

@@ -91,6 +91,17 @@ TEST(many_callers) {
     }
 }
 
+/* Crews that end while their members come, or have just been called. */
+TEST(short_lives) {
+    static tally t;
+    t.threads = 4;
+    for (size_t i = 0; i < 3000; i++) {
+        REQUIRE(!onx_workers_retain(onx_context_or_default(NULL), t.threads, &t.crew, NULL));
+        if (i % 2) CHECK(run(&t, i % 7));
+        onx_workers_release(t.crew);
+    }
+}
+
 TEST(no_memory) {
     for (size_t fail = 1; fail < 10; fail++) {
         static tally t;
@@ -107,4 +118,5 @@ TEST(no_memory) {
     }
 }
 
-TEST_MAIN(E(every_task_once) E(lowest_failure) E(asleep) E(many_callers) E(no_memory))
+TEST_MAIN(E(every_task_once) E(lowest_failure) E(asleep) E(many_callers) E(short_lives)
+              E(no_memory))

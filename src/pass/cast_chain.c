@@ -26,6 +26,13 @@ static bool is_within(onx_dtype from, onx_dtype to) {
            (b->negative || !a->negative);
 }
 
+/* Texts show the type that they come from, and integers wrap where floats do not. */
+static bool is_same_from(onx_dtype from, onx_dtype middle, onx_dtype to) {
+    if (to >= ONX_DTYPE_COUNT || to == ONX_DTYPE_STRING) return false;
+    bool floats = extents[to].exponent || to == ONX_DTYPE_BOOL;
+    return floats || !extents[from].exponent == !extents[middle].exponent || is_within(from, to);
+}
+
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     const onx_value *middle = onx_node_input(node, 0);
     const onx_node *first = middle ? middle->def : NULL;
@@ -36,6 +43,8 @@ static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     const onx_fact *from = onx_pass_fact(ctx, x), *to = onx_pass_fact(ctx, middle);
     if (!x || from->kind != ONX_TYPE_TENSOR || to->kind != ONX_TYPE_TENSOR) return ONX_OK;
     if (!is_within(from->dtype, to->dtype)) return ONX_OK;
+    const onx_fact *last = onx_pass_fact(ctx, onx_node_output(node, 0));
+    if (!is_same_from(from->dtype, to->dtype, last->dtype)) return ONX_OK;
     ctx->changes++, ctx->touched++;
     return onx_node_set_input(node, 0, x, ctx->diag);
 }

@@ -125,13 +125,20 @@ static onx_status add_ones(norm *m) {
     return onx_pass_add_floats(m->ctx, m->last->graph, "ones", 1, &n, ones, &m->scale);
 }
 
+/* Numbers on the way may have dimensions of their own, which the result has then, too. */
+static bool keeps_rank(const norm *m) {
+    const onx_fact *x = onx_pass_fact(m->ctx, m->x);
+    const onx_fact *y = onx_pass_fact(m->ctx, onx_node_output(m->last, 0));
+    return x->ranked && y->ranked && x->rank == y->rank && x->rank > 0;
+}
+
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     norm m = {.ctx = ctx};
     if (!is_mean(&m, node)) return ONX_OK;
     onx_value *d = squared(&m, onx_node_input(node, 0));
     if (!d || !(m.last = find_quotient(&m, node, d))) return ONX_OK;
     m.x = before_centring(&m, d);
-    if (!onx_pass_fact(ctx, m.x)->ranked) return ONX_OK;
+    if (!keeps_rank(&m)) return ONX_OK;
     bool shifts = m.centred;
     const char *op = shifts ? onx_pass_pick(ctx, "onx.internal::LayerNormalization", 17)
                             : onx_pass_pick(ctx, "onx.internal::RMSNormalization", 23);

@@ -45,9 +45,11 @@ static bool undoes(onx_pass_ctx *ctx, const onx_node *quantize, const onx_node *
     const onx_op *q = onx_pass_op(ctx, quantize), *d = onx_pass_op(ctx, dequantize);
     const onx_value *z = onx_node_input(quantize, 2), *was = onx_node_input(dequantize, 2);
     const onx_fact *in = onx_pass_fact(ctx, onx_node_input(dequantize, 0));
+    const onx_fact *middle = onx_pass_fact(ctx, onx_node_input(quantize, 0));
     const onx_fact *out = onx_pass_fact(ctx, onx_node_output(quantize, 0));
     if (!onx_pass_is(q, "QuantizeLinear") || !onx_pass_is(d, "DequantizeLinear")) return false;
     if (!onx_pass_same_type(in, out) || !same_setting(q, quantize, d, dequantize)) return false;
+    if (middle->dtype != ONX_DTYPE_F32 || onx_op_has(quantize, "precision")) return false;
     if (in->dtype != ONX_DTYPE_I8 && in->dtype != ONX_DTYPE_U8 && in->dtype != ONX_DTYPE_I16 &&
         in->dtype != ONX_DTYPE_U16)
         return false;

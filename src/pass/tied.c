@@ -46,12 +46,14 @@ static onx_status rewrite(onx_pass_ctx *ctx, onx_node *node, onx_value *w) {
     ONX_TRY(onx_pass_add_node(ctx, node, "Gemm", 2, (onx_value *const[]){rows, w}, &product));
     if (onx_node_set_int(product->def, "transB", 1)) return onx_fail_nomem(ctx->diag);
     ONX_TRY(shape_of(ctx, node, x, onx_tensor_dim(constant, 0), &shape));
-    return onx_pass_remake(ctx, node, "Reshape", 2, (onx_value *const[]){product, shape});
+    ONX_TRY(onx_pass_remake(ctx, node, "Reshape", 2, (onx_value *const[]){product, shape}));
+    return onx_node_set_int(node, "allowzero", 1) ? onx_fail_nomem(ctx->diag) : ONX_OK;
 }
 
 extern onx_pass_fn onx_pass_tied;
 onx_status onx_pass_tied(onx_pass_ctx *ctx, onx_graph *graph) {
-    if (onx_model_opset(ctx->model, "") < 11 || !onx_pass_takes_constants(graph)) return ONX_OK;
+    if (onx_model_opset(ctx->model, "") < 14 || !onx_pass_takes_constants(graph))
+        return ONX_OK; /* sizes of 0 could not be told from those that stay */
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         if (!onx_pass_named(ctx, node, "MatMul")) continue;

@@ -106,12 +106,20 @@ static bool add(region *r, onx_value *value, bool source) {
     return onx_map_put(&r->index, value, (onx_str){0}, t);
 }
 
-/* Is it in the region, or the result of a Transpose that could be? */
+static bool touches(const region *r, const onx_node *node) {
+    for (size_t i = 0; i < node->input.n; i++)
+        if (find(r, onx_node_input(node, i))) return true;
+    return false;
+}
+
+/* Is it in the region, or the result of a Transpose that could be? One of a value of the region is
+ * joined with others, and so no source. */
 static bool is_turned(const void *user, const onx_value *value) {
     const region *r = user;
     onx_turn turn;
     return find(r, value) || (value->def && value->graph == r->list[0].value->graph &&
-                              read_turn(r->ctx, value->def, &turn) && same_turn(&turn, &r->turn));
+                              read_turn(r->ctx, value->def, &turn) && same_turn(&turn, &r->turn) &&
+                              !touches(r, value->def));
 }
 
 /* The uses of the node are met; those that mind make values leave. */
@@ -123,12 +131,6 @@ static void meet(region *r, const onx_node *node, bool minds) {
         r->waiting--;
         t->leaves |= minds;
     }
-}
-
-static bool touches(const region *r, const onx_node *node) {
-    for (size_t i = 0; i < node->input.n; i++)
-        if (find(r, onx_node_input(node, i))) return true;
-    return false;
 }
 
 /* False: the region is too large, or memory ran out. */

@@ -103,17 +103,22 @@ static bool wait_a_little(size_t turn, int64_t *since, int64_t longest) {
     return now - *since < longest;
 }
 
+/* Is there nothing new? The end may have come before the number was seen. */
+static bool is_idle(onx_workers *w, uint32_t seen) {
+    return number(atomic_load(&w->gate)) == seen && !atomic_load(&w->stop);
+}
+
 static void rest(onx_workers *w, uint32_t seen) {
     onx_mutex_lock(&w->lock);
     atomic_fetch_add(&w->sleepers, 1);
-    while (number(atomic_load(&w->gate)) == seen) onx_cond_wait(&w->wake, &w->lock);
+    while (is_idle(w, seen)) onx_cond_wait(&w->wake, &w->lock);
     atomic_fetch_sub(&w->sleepers, 1);
     onx_mutex_unlock(&w->lock);
 }
 
 static void wait_for_job(onx_workers *w, uint32_t seen) {
     int64_t since = 0;
-    for (size_t turn = 0; number(atomic_load(&w->gate)) == seen; turn++)
+    for (size_t turn = 0; is_idle(w, seen); turn++)
         if (!wait_a_little(turn, &since, AWAKE_NS)) rest(w, seen);
 }
 

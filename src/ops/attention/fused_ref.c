@@ -52,6 +52,7 @@ static bool walk_size(const onx_view_walk *walk, const onx_operand *x, int64_t *
 /* The last element that is walked to is one of the tensor's; an empty view goes nowhere. */
 bool onx_view_bind(const onx_view *view, const onx_operand *x, onx_strides *out) {
     int64_t stride[ONX_VIEW_AXES], size = 1, last = 0, n, far;
+    bool empty = false;
     if (x->rank > ONX_VIEW_AXES) return false;
     *out = (onx_strides){0};
     for (size_t a = x->rank; a-- > 0; size *= x->count ? x->dims[a] : 1) {
@@ -67,6 +68,7 @@ bool onx_view_bind(const onx_view *view, const onx_operand *x, onx_strides *out)
             if (!walk_size(walk, x, &n) || !onx_mul_i64(out->dims[d].n, n, &out->dims[d].n) ||
                 !onx_mul_i64(stride[walk->axis], walk->step, &far))
                 return false;
+            empty = empty || n == 0;
             if (i == 0) out->dims[d].slow = (size_t)far;
             out->dims[d].fast = (size_t)far;
             out->dims[d].inner = n > 0 ? n : 1;
@@ -74,7 +76,7 @@ bool onx_view_bind(const onx_view *view, const onx_operand *x, onx_strides *out)
                 return false;
         }
     }
-    return !x->count || last < x->count;
+    return empty || last < x->count;
 }
 
 /* Y is dense in the order of its dimensions; those that it does not have are 1. */
