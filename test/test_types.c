@@ -178,11 +178,15 @@ static bool is_internal(const onx_op *op) {
     return op->domain && strcmp(op->domain, "onx.internal") == 0;
 }
 
+static bool is_same(const onx_op *a, const onx_op *b) {
+    return strcmp(a->name, b->name) == 0 && is_internal(a) == is_internal(b);
+}
+
 TEST(all) {
     for (const onx_family *family = onx_op_table; family->name; family++)
         for (const onx_op *op = family->ops; op->name;) {
             size_t n = 1, usable;
-            while (op[n].name && strcmp(op[n].name, op->name) == 0) n++;
+            while (op[n].name && is_same(&op[n], op)) n++;
             for (usable = n; usable > 1 && op[usable - 1].deprecated;) usable--;
             if (!is_internal(op)) check_op(op, usable);
             op += n;

@@ -89,7 +89,8 @@ static onx_status binary_task(void *user, onx_call *call, size_t index, void *sc
     return ONX_OK;
 }
 
-/* Products and sums of floats, each rounded: the same bits from vectors. */
+/* Products and sums of floats, each rounded: the same bits from vectors. The zero point is added
+ * before the sum is rounded to an integer, as ONNX Runtime does it. */
 static void binary_span(const onx_qbinary *j, size_t n, const uint8_t *a, const uint8_t *b,
                         uint8_t *to) {
     const onx_range range = {(double)j->lo, (double)j->lo + 255, false};
@@ -97,7 +98,8 @@ static void binary_span(const onx_qbinary *j, size_t n, const uint8_t *a, const 
         float p = (float)((a[i] ^ j->flip) - j->flip - j->a_zero);
         float q = (float)((b[i] ^ j->flip) - j->flip - j->b_zero);
         float sum = j->product ? p * q * j->by_a : p * j->by_a + q * j->by_b;
-        to[i] = (uint8_t)(int)onx_range_round((double)sum, (double)j->c_zero, &range);
+        sum = sum / j->scale + (float)j->c_zero;
+        to[i] = (uint8_t)(int)onx_range_round((double)sum, 0, &range);
     }
 }
 
@@ -111,9 +113,10 @@ onx_status onx_qbinary_run(onx_call *call, bool product, onx_qspan_fn *span) {
                      .c_zero = (int32_t)c.zero,
                      .flip = is_signed ? 128 : 0,
                      .lo = is_signed ? -128 : 0,
-                     .by_a = (float)a.scale / (float)c.scale,
-                     .by_b = (float)b.scale / (float)c.scale};
-    if (product) j.by_a = (float)a.scale * (float)b.scale / (float)c.scale;
+                     .by_a = (float)a.scale,
+                     .by_b = (float)b.scale,
+                     .scale = (float)c.scale};
+    if (product) j.by_a *= j.by_b;
     return onx_call_parallel(call, tasks_of(call->out[0]->count), binary_task, &j);
 }
 onx_status onx_qadd_run(onx_call *call) {
