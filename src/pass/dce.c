@@ -17,12 +17,14 @@ static bool is_dead(const onx_pass_ctx *ctx, const onx_node *node) {
     return true;
 }
 
-/* Results at the end that the operator need not give, and nobody wants. */
+/* Results at the end that the operator need not give, and nobody wants. How many results a
+ * BatchNormalization has tells whether it is in training. */
 static onx_status drop_outputs(onx_pass_ctx *ctx, onx_node *node) {
     const onx_value *last = onx_node_output(node, node->output.n - 1);
     const onx_op *op = onx_pass_op(ctx, node);
     onx_signature signature;
-    if ((last && is_wanted(ctx, last)) || !op) return ONX_OK;
+    if ((last && is_wanted(ctx, last)) || !op || onx_pass_is(op, "BatchNormalization"))
+        return ONX_OK;
     ONX_TRY(onx_signature_parse(op, &ctx->arena, &signature, ctx->diag));
     while (node->output.n > 1 && node->output.n <= signature.n_outputs) {
         const onx_param *param = &signature.outputs[node->output.n - 1];
