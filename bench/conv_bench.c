@@ -174,7 +174,8 @@ static void measure_winograd(const tier *t, const layer *l, double peak, int rou
     size_t pixels = l->size * l->size;
     float *w = room(9 * l->ic * l->oc), *packed = room(run->weights(&c));
     float *x = room(l->ic * pixels), *y = room(l->oc * pixels), *bias = room(l->oc);
-    float *shared = room(run->shared(&c)), *scratch = room(run->scratch(&c) / sizeof(float));
+    onx_conv_band band = {0, 1};
+    float *shared = room(run->shared(&c, 1)), *scratch = room(run->scratch(&c) / sizeof(float));
     onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
     for (size_t i = 0; i < run->parts(&c); i++)
         if (!run->pack(&c, w, i, packed)) exit(1);
@@ -182,16 +183,17 @@ static void measure_winograd(const tier *t, const layer *l, double peak, int rou
     for (int i = 0; i < rounds; i++) {
         double start = now();
         for (size_t k = 0, n = run->in_tasks(&c); k < n; k++)
-            if (!run->in(&c, x, shared, k)) exit(1);
+            if (!run->in(&c, x, shared, band, k)) exit(1);
         double in = now() - start;
-        for (size_t k = 0, n = run->out_tasks(&c); k < n; k++) run->out(&c, &a, shared, k, scratch);
+        for (size_t k = 0, n = run->out_tasks(&c, band); k < n; k++)
+            run->out(&c, &a, shared, band, k, scratch);
         double took = now() - start;
         if (took < best) best = took;
         if (in < best_in) best_in = in;
     }
     double gflops = 18.0 * (double)(l->ic * l->oc * pixels) / best / 1e9;
     printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu tasks, inputs %.3f ms (Winograd)\n", l->name,
-           best * 1e3, gflops, 100 * gflops / peak, run->out_tasks(&c), best_in * 1e3);
+           best * 1e3, gflops, 100 * gflops / peak, run->out_tasks(&c, band), best_in * 1e3);
     free(w), free(packed), free(x), free(y), free(bias), free(shared), free(scratch);
 }
 

@@ -305,11 +305,15 @@ static bool pack_winograd(const onx_conv_staged *run, const onx_conv *c, const f
 
 static bool run_winograd(const onx_conv_staged *run, const onx_conv *c, const onx_conv_args *a,
                          bool backwards) {
-    float *shared = room(run->shared(c)), *scratch = room(run->scratch(c) / sizeof(float));
+    onx_conv_band band = {0, run->bands(c) + pick(4)};
+    float *shared = room(run->shared(c, band.count));
+    float *scratch = room(run->scratch(c) / sizeof(float));
     bool fit = true;
-    for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, i);
-    for (size_t i = 0, n = run->out_tasks(c); i < n && fit; i++)
-        run->out(c, a, shared, backwards ? n - 1 - i : i, scratch);
+    for (; band.index < band.count; band.index++) {
+        for (size_t i = 0; i < run->in_tasks(c); i++) fit &= run->in(c, a->x, shared, band, i);
+        for (size_t i = 0, n = run->out_tasks(c, band); i < n && fit; i++)
+            run->out(c, a, shared, band, backwards ? n - 1 - i : i, scratch);
+    }
     free(shared), free(scratch);
     return fit;
 }
@@ -400,9 +404,9 @@ TEST(winograd_refuses) {
     EACH_TIER(t) {
         onx_conv c = winograd_conv(16, 16, 8, 8, 1);
         float *x = numbers(16 * 64), *w = numbers(16 * 16 * 9),
-              *packed = room(t->winograd->weights(&c));
+              *packed = room(t->winograd->weights(&c)), *y = room(16 * 64);
         for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
-            onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY};
+            onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY, .y = y};
             float kept = x[700];
             CHECK(pack_winograd(t->winograd, &c, w, packed));
             x[700] = hostile[i];
@@ -413,7 +417,7 @@ TEST(winograd_refuses) {
             CHECK(!pack_winograd(t->winograd, &c, w, packed));
             w[100] = kept;
         }
-        free(x), free(w), free(packed);
+        free(x), free(w), free(packed), free(y);
     }
 }
 
@@ -862,6 +866,32 @@ TEST(blocked_not_finite) {
     }
 }
 
+/* An image so large that it is made in bands, of which the last has NaN: what direct sums give; and
+ * without NaN. */
+TEST(blocked_bands) {
+    const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w)";
+    const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w)";
+    EACH_TIER(t) {
+        onx_conv c = winograd_conv(32, 16, 150, 130, 1);
+        CHECK(t->winograd->bands(&c) > 1);
+        for (int i = 0; i < 2; i++) {
+            onx_operand x = filled("1,32,150,130", 1), w = filled("16,32,3,3", 2);
+            if (i) ((float *)x.data)[x.count - 200] = NAN;
+            kernel_result want = kernel_run("ref", 22, plain, 2, (onx_operand *[]){&x, &w}, 2);
+            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
+                                          (onx_operand *[]){&x}, 0);
+            kernel_result got =
+                kernel_run(t->name, 22, node, 2, (onx_operand *[]){&to.out[0], &w}, 2);
+            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
+                                            (onx_operand *[]){&got.out[0]}, 0);
+            if (ran(&want) && ran(&got) && ran(&back))
+                CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
+            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            free(x.data), free(w.data);
+        }
+    }
+}
+
 /* The same with all that a step may have besides, and with weights of half precision: direct sums
  * are what weights that are not constant give. */
 TEST(blocked_not_finite_with_more) {
@@ -991,5 +1021,5 @@ TEST(backend) {
 TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
               E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
                   E(blocked_rows) E(channels) E(residual_and_clamp) E(program) E(blocked_not_finite)
-                      E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
+                      E(blocked_bands) E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
                           E(max_pool_indices) E(backend))

@@ -54,23 +54,30 @@ typedef struct onx_conv_algorithm {
     void (*run)(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch);
 } onx_conv_algorithm;
 
-/* Algorithms in two steps, one image at a time: `in` makes what all tasks of `out` read. They are
- * faster where they fit and are worth it, but neither infinity nor NaN stays within its window:
- * `pack` and `in` return false when weights or inputs have them, or are so large that sums could
- * overflow. Then nothing has been written to y, and the caller computes the image by `direct`. */
+/* One of `count` bands in which an image is made. */
+typedef struct onx_conv_band {
+    size_t index, count;
+} onx_conv_band;
+
+/* Algorithms in two steps, one band of an image at a time: `in` makes what all tasks of `out` read.
+ * They are faster where they fit and are worth it, but neither infinity nor NaN stays within its
+ * window: `pack` and `in` return false when weights or inputs have them, or are so large that sums
+ * could overflow. Then the caller computes the image by `direct`; only bands before that one have
+ * been written to y. */
 typedef struct onx_conv_staged {
     bool (*fits)(const onx_conv *c);
     bool (*worth)(const onx_conv *c);     /* for images of this size */
     size_t (*weights)(const onx_conv *c); /* floats; 0: `out` reads those of `direct` */
     size_t (*parts)(const onx_conv *c);   /* of the weights: packed in any order */
     bool (*pack)(const onx_conv *c, const float *w, size_t part, float *packed);
-    size_t (*shared)(const onx_conv *c); /* floats */
+    size_t (*bands)(const onx_conv *c); /* that need little memory; the caller may make fewer */
+    size_t (*shared)(const onx_conv *c, size_t bands); /* floats, for each band */
     size_t (*in_tasks)(const onx_conv *c);
-    bool (*in)(const onx_conv *c, const float *x, float *shared, size_t task);
-    size_t (*out_tasks)(const onx_conv *c);
+    bool (*in)(const onx_conv *c, const float *x, float *shared, onx_conv_band band, size_t task);
+    size_t (*out_tasks)(const onx_conv *c, onx_conv_band band);
     size_t (*scratch)(const onx_conv *c); /* bytes */
-    void (*out)(const onx_conv *c, const onx_conv_args *a, const float *shared, size_t task,
-                void *scratch);
+    void (*out)(const onx_conv *c, const onx_conv_args *a, const float *shared, onx_conv_band band,
+                size_t task, void *scratch);
 } onx_conv_staged;
 
 /* Winograd's algorithm for kernels of 3x3 with stride 1. A quarter of the products, four times the

@@ -11,7 +11,8 @@
  *
  * With a = 3/4 the transforms lose least: the error is about twice that of direct sums (conv.h).
  * V lies as [36][ic/b][tiles][b], a vector longer for each of the 36 so that they do not all fall
- * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b].
+ * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b]. V is 2.25 times as
+ * large as the image: large ones are made in bands, each of about as many tiles.
  */
 #include "cpu/conv_tile.h"
 
@@ -24,17 +25,29 @@ enum { OUT = 4, IN = 6, POINTS = IN * IN, CHUNK = 2 * PIXELS /* tiles of a task 
 #define A4 (A2 * A2)
 #define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
 #define LARGEST_W 0x1p20
+#define BAND_FLOATS ((size_t)1 << 20) /* of V */
+
+/* Where part i begins, when `count` is cut into n parts; the first are the largest. */
+static size_t part_at(size_t count, size_t n, size_t i) {
+    return count / n * i + smaller(i, count % n);
+}
 
 typedef struct sizes {
-    size_t across, tiles;       /* tiles in a row, in an image */
+    size_t across;              /* tiles in a row */
+    size_t first, tiles;        /* those of a band */
     size_t ic_blocks, oc_pairs; /* oc_pairs: an odd last block counts as one */
     size_t point;               /* floats of V for a point */
     size_t chunks;              /* of tiles */
 } sizes;
 
-static sizes sizes_of(const onx_conv *c) {
+static size_t all_tiles(const onx_conv *c) {
+    return ceil_div(c->ow, OUT) * ceil_div(c->oh, OUT);
+}
+
+static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
     sizes s = {.across = ceil_div(c->ow, OUT)};
-    s.tiles = s.across * ceil_div(c->oh, OUT);
+    s.first = part_at(all_tiles(c), band.count, band.index);
+    s.tiles = part_at(all_tiles(c), band.count, band.index + 1) - s.first;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_pairs = ceil_div(ceil_div(c->oc, VF), WIDE);
     s.point = s.ic_blocks * s.tiles * VF + VF;
@@ -147,12 +160,14 @@ static bool sums_fit(vf sum, size_t lanes) {
 }
 
 /* One block of input channels. */
-static bool winograd_in(const onx_conv *c, const float *x, float *shared, size_t task) {
-    sizes s = sizes_of(c);
+static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
+                        size_t task) {
+    sizes s = sizes_of(c, band);
     vf sum = vf_zero(), d[POINTS], half[POINTS], v[POINTS];
     x += task * c->ih * c->iw * VF;
     for (size_t t = 0; t < s.tiles; t++) {
-        sum += load_pixels(c, x, t / s.across * OUT - c->top, t % s.across * OUT - c->left, d);
+        size_t row = (s.first + t) / s.across, col = (s.first + t) % s.across;
+        sum += load_pixels(c, x, row * OUT - c->top, col * OUT - c->left, d);
         UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
         UNROLL for (size_t i = 0; i < IN; i++) {
             transform_input(half + i * IN, 1, v + i * IN, 1);
@@ -236,8 +251,8 @@ static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, cons
                smaller(OUT, c->ow - ox) * VF * sizeof *y);
 }
 
-static size_t winograd_out_tasks(const onx_conv *c) {
-    sizes s = sizes_of(c);
+static size_t winograd_out_tasks(const onx_conv *c, onx_conv_band band) {
+    sizes s = sizes_of(c, band);
     return s.oc_pairs * s.chunks;
 }
 
@@ -265,8 +280,8 @@ static void multiply(const onx_conv *c, const sizes *s, const float *shared, con
 }
 
 static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
-                         size_t task, void *scratch) {
-    sizes s = sizes_of(c);
+                         onx_conv_band band, size_t task, void *scratch) {
+    sizes s = sizes_of(c, band);
     size_t block = task / s.chunks * WIDE, first = task % s.chunks * s.tiles / s.chunks;
     size_t n = (task % s.chunks + 1) * s.tiles / s.chunks - first, plane = c->oh * c->ow * VF;
     size_t wide = smaller(WIDE, ceil_div(c->oc, VF) - block);
@@ -275,20 +290,24 @@ static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float 
         size_t channel = (block + j) * VF, at = (block + j) * plane;
         vf bias = a->bias ? vf_load_n(a->bias + channel, smaller(VF, c->oc - channel)) : vf_zero();
         for (size_t t = 0; t < n; t++)
-            store_tile(c, a, first + t, (float *)scratch + (j * CHUNK + t) * VF, M_STEP, bias,
-                       a->residual ? a->residual + at : NULL, a->y + at);
+            store_tile(c, a, s.first + first + t, (float *)scratch + (j * CHUNK + t) * VF, M_STEP,
+                       bias, a->residual ? a->residual + at : NULL, a->y + at);
     }
 }
 
-static size_t winograd_shared(const onx_conv *c) {
-    return POINTS * sizes_of(c).point;
+static size_t winograd_bands(const onx_conv *c) {
+    size_t each = POINTS * ceil_div(c->ic, VF) * VF;
+    return larger(1, ceil_div(all_tiles(c), larger(CHUNK, BAND_FLOATS / each)));
+}
+static size_t winograd_shared(const onx_conv *c, size_t bands) {
+    return POINTS * sizes_of(c, (onx_conv_band){0, bands}).point;
 }
 static bool winograd_worth(const onx_conv *c) {
-    return sizes_of(c).tiles >= 8; /* with fewer, reading four times the weights takes longer */
+    return all_tiles(c) >= 8; /* with fewer, reading four times the weights takes longer */
 }
 
 const onx_conv_staged ONX_TIER(onx_conv_winograd) = {
-    winograd_fits,      winograd_worth,   winograd_weights,  winograd_parts,
-    winograd_pack,      winograd_shared,  winograd_in_tasks, winograd_in,
-    winograd_out_tasks, winograd_scratch, winograd_out,
+    winograd_fits, winograd_worth,     winograd_weights, winograd_parts,
+    winograd_pack, winograd_bands,     winograd_shared,  winograd_in_tasks,
+    winograd_in,   winograd_out_tasks, winograd_scratch, winograd_out,
 };

@@ -77,8 +77,8 @@ static size_t block_floats(const onx_conv *c) {
     return 2 * blocks_of(c->ic) * VF * VF * c->kh * c->kw;
 }
 /* Floats of what the steps share, in which there is room for a block, too. */
-static size_t shared_floats(const onx_conv_staged *staged, const onx_conv *c) {
-    size_t shared = staged->shared(c), block = block_floats(c);
+static size_t shared_floats(const onx_conv_staged *staged, const onx_conv *c, size_t bands) {
+    size_t shared = staged->shared(c, bands), block = block_floats(c);
     return shared < block ? block : shared;
 }
 
@@ -90,7 +90,9 @@ static void plan_staged(onx_call *call) {
     p->staged = staged && c->oh && c->ow && c->ih && c->iw && (s->alone || staged->worth(c));
     if (!p->staged) return;
     size_t each = staged->scratch(c);
-    call->scratch_bytes = shared_floats(staged, c) * sizeof(float) + staged->in_tasks(c);
+    /* R may lie where the result is written: then no band may be made twice. */
+    p->bands = onx_call_in(call, 3) ? 1 : staged->bands(c);
+    call->scratch_bytes = shared_floats(staged, c, p->bands) * sizeof(float) + staged->in_tasks(c);
     if (call->scratch_each < each) call->scratch_each = each;
 }
 
@@ -121,12 +123,13 @@ typedef struct stage {
     const onx_conv_args *args; /* of one image */
     float *shared;
     unsigned char *fit; /* [in_tasks] */
+    onx_conv_band band;
 } stage;
 
 static onx_status in_task(void *user, onx_call *call, size_t index, void *scratch) {
     const stage *g = user;
     const onx_conv_plan *p = call->plan;
-    g->fit[index] = g->staged->in(&p->conv, g->args->x, g->shared, index);
+    g->fit[index] = g->staged->in(&p->conv, g->args->x, g->shared, g->band, index);
     (void)scratch;
     return ONX_OK;
 }
@@ -135,7 +138,7 @@ static onx_status out_task(void *user, onx_call *call, size_t index, void *scrat
     const onx_conv_plan *p = call->plan;
     onx_tile_work work;
     onx_conv_args a = ONX_TIER(onx_conv_task_args)(call, g->args, &work, scratch);
-    g->staged->out(&p->conv, &a, g->shared, index, scratch);
+    g->staged->out(&p->conv, &a, g->shared, g->band, index, scratch);
     return ONX_OK;
 }
 
@@ -151,21 +154,31 @@ static void skip_images(const onx_conv *c, onx_conv_args *a, size_t n) {
     if (a->residual) a->residual += n * y_floats(c);
 }
 
+/* One image; *fits: all its numbers did. */
+static onx_status run_bands(onx_call *call, stage *g, bool *fits) {
+    const onx_conv *c = &((const onx_conv_plan *)call->plan)->conv;
+    size_t n = g->staged->in_tasks(c);
+    for (g->band.index = 0; g->band.index < g->band.count && *fits; g->band.index++) {
+        ONX_TRY(onx_call_parallel(call, n, in_task, g));
+        for (size_t i = 0; i < n; i++) *fits &= g->fit[i];
+        if (*fits) ONX_TRY(onx_call_parallel(call, g->staged->out_tasks(c, g->band), out_task, g));
+    }
+    return ONX_OK;
+}
+
 /* Image by image; *done: how many were made before one with numbers that do not fit. */
 static onx_status run_staged(onx_call *call, onx_conv_args a, size_t *done) {
     const onx_conv_state *s = call->state;
     const onx_conv_staged *staged = s->staged;
     const onx_conv_plan *p = call->plan;
     const onx_conv *c = &p->conv;
-    size_t n = staged->in_tasks(c);
-    unsigned char *fit = (unsigned char *)((float *)call->scratch + shared_floats(staged, c));
-    stage g = {staged, &a, call->scratch, fit};
+    bool fits = true;
+    stage g = {staged, &a, call->scratch, NULL, {0, p->bands}};
+    g.fit = (unsigned char *)(g.shared + shared_floats(staged, c, p->bands));
     if (!s->alone && staged->weights(c)) a.w += p->algorithm->weights(c);
     for (*done = 0; *done < c->n; ++*done) {
-        ONX_TRY(onx_call_parallel(call, n, in_task, &g));
-        for (size_t i = 0; i < n; i++)
-            if (!fit[i]) return ONX_OK;
-        ONX_TRY(onx_call_parallel(call, staged->out_tasks(c), out_task, &g));
+        ONX_TRY(run_bands(call, &g, &fits));
+        if (!fits) return ONX_OK;
         skip_images(c, &a, 1);
     }
     return ONX_OK;
@@ -201,7 +214,7 @@ static onx_status run_blocks(onx_call *call, const onx_conv_args *a, size_t firs
     const onx_conv_state *s = call->state;
     const onx_conv_plan *p = call->plan;
     const onx_operand *w = call->in[1];
-    size_t n = shared_floats(s->staged, &p->conv) / block_floats(&p->conv) * VF;
+    size_t n = shared_floats(s->staged, &p->conv, p->bands) / block_floats(&p->conv) * VF;
     size_t at = first * p->conv.oh * p->conv.ow, kernel = p->conv.ic * p->conv.kh * p->conv.kw;
     direct d = {.conv = p->conv, .args = *a, .packed = call->scratch};
     d.conv.n = 1;
