@@ -1,5 +1,6 @@
 /* test_gemm_bf16.c: products of matrices in bfloat16 (cpu/gemm_bf16.h) against sums in double,
  * within the bound that the header states, on the tiers bf16 and amx if this processor has them. */
+#include "numbers.h"
 #include "test.h"
 
 #if !defined(__x86_64__)
@@ -27,20 +28,6 @@ static bool has(size_t i) {
 #define EACH_TIER(t)                                                                               \
     for (size_t t = 0; t < 2; t++)                                                                 \
         if (has(t))
-
-static uint64_t state = 88172645463325252u;
-static size_t below(size_t limit) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (size_t)(state >> 11) % limit;
-}
-static float *make(size_t count) { /* exactly so many floats, for the sanitizer; in [-1, 1) */
-    float *p = malloc(count ? count * sizeof *p : 1);
-    if (!p) exit(1);
-    for (size_t i = 0; i < count; i++) p[i] = (float)below(1 << 20) / 0x1p19f - 1;
-    return p;
-}
 
 typedef enum d_kind { D_NONE, D_BIAS, D_MATRIX, D_COLUMN, D_KINDS } d_kind;
 typedef struct product {

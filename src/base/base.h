@@ -81,6 +81,12 @@ static inline bool onx_mul_i64(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Where part i <= n begins, when `count` is cut into n parts as even as can be; the first are the
+ * largest. */
+static inline size_t onx_part_at(size_t count, size_t n, size_t i) {
+    return count / n * i + (i < count % n ? i : count % n);
+}
+
 /* Unaligned little-endian loads and stores. */
 static inline uint32_t onx_load_u32(const void *p) {
     uint32_t v;

@@ -45,10 +45,10 @@ static inline const float *column(const onx_conv *c, const float *row, size_t x)
 TILE_INLINE void add_row(const onx_conv *c, const float *row, size_t x, const float *weights,
                          vf sum[SPAN], size_t kw, size_t sw, size_t pixels) {
     vf w[7];
-    UNROLL for (size_t k = 0; k < kw; k++) w[k] = vf_load(weights + k * VF);
+    VF_UNROLL for (size_t k = 0; k < kw; k++) w[k] = vf_load(weights + k * VF);
     UNROLL_ALL for (size_t i = 0; i < (pixels - 1) * sw + kw; i++) {
         vf in = vf_load(column(c, row, x + i));
-        UNROLL for (size_t p = 0; p < pixels; p++) if (p * sw <= i && i < p * sw + kw) sum[p] =
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) if (p * sw <= i && i < p * sw + kw) sum[p] =
             vf_fma(in, w[i - p * sw], sum[p]);
     }
 }
@@ -57,7 +57,7 @@ TILE_INLINE void add_row_of_any(const onx_conv *c, const float *row, size_t x, c
                                 vf sum[SPAN], size_t pixels) {
     for (size_t k = 0; k < c->kw; k++, x += c->dw) {
         vf w = vf_load(weights + k * VF);
-        UNROLL for (size_t p = 0; p < pixels; p++) sum[p] =
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) sum[p] =
             vf_fma(vf_load(column(c, row, x + p * c->sw)), w, sum[p]);
     }
 }
@@ -74,11 +74,12 @@ TILE_INLINE void add_row_of_groups(const onx_conv *c, const float *row, size_t x
                                    const float *weights, vf sum[SPAN], size_t pixels) {
     for (size_t k = 0; k < c->kw; k++, x += c->dw) {
         vf in[SPAN];
-        UNROLL for (size_t p = 0; p < pixels; p++) in[p] = vf_load(column(c, row, x + p * c->sw));
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) in[p] =
+            vf_load(column(c, row, x + p * c->sw));
         for (size_t i = 0; i < c->ic; i++, weights += VF) {
             vf w = vf_load(weights);
             vi lanes = lanes_of(i, c->ic);
-            UNROLL for (size_t p = 0; p < pixels; p++) {
+            VF_UNROLL for (size_t p = 0; p < pixels; p++) {
                 sum[p] = vf_fma(vf_permute(in[p], lanes), w, sum[p]);
             }
         }
@@ -91,7 +92,7 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_
     const onx_conv *c = f->c;
     size_t out = (oy * c->ow + ox) * VF, x = ox * c->sw - c->left;
     vf sum[SPAN];
-    UNROLL for (size_t p = 0; p < pixels; p++) {
+    VF_UNROLL for (size_t p = 0; p < pixels; p++) {
         sum[p] = f->bias;
         if (f->add) sum[p] += vf_load(f->add + out + p * VF);
     }
@@ -106,7 +107,7 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_
         else
             add_row_of_any(c, row, x, w, sum, pixels);
     }
-    UNROLL for (size_t p = 0; p < pixels; p++)
+    VF_UNROLL for (size_t p = 0; p < pixels; p++)
         vf_store(f->y + out + p * VF, vf_min(f->hi, vf_max(f->lo, sum[p])));
 }
 

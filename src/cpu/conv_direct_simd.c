@@ -51,10 +51,10 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size
                               vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
     for (size_t i = 0; i < lanes; i++, w += wide * VF) {
         vf weight[WIDE];
-        UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
-        UNROLL for (size_t p = 0; p < pixels; p++) {
+        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p][i]);
-            UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+            VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
         }
     }
 }
@@ -65,10 +65,10 @@ TILE_INLINE void add_even_products(const float *w, const float *in, size_t lanes
                                    vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
     for (size_t i = 0; i < lanes; i++, w += wide * VF, in++) {
         vf weight[WIDE];
-        UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
-        UNROLL for (size_t p = 0; p < pixels; p++) {
+        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p * VF]);
-            UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+            VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
         }
     }
 }
@@ -78,7 +78,7 @@ typedef uint64_t addresses __attribute__((vector_size(VF_BYTES)));
 /* In vectors: for a loop over pixels compilers make branches. */
 TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
     addresses image = (uintptr_t)x - (addresses){0}, zero = (uintptr_t)zeros - (addresses){0};
-    UNROLL for (size_t p = 0; p < SLOTS; p += sizeof(addresses) / sizeof(uint64_t)) {
+    VF_UNROLL for (size_t p = 0; p < SLOTS; p += sizeof(addresses) / sizeof(uint64_t)) {
         addresses at;
         memcpy(&at, tap_at->at + p, sizeof at);
         addresses outside = (addresses)(at == OUTSIDE);

@@ -28,10 +28,10 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     for (size_t k = 0; k < t->taps; k++) {
         const float *in = t->x + t->offset[k], *w = t->w + k * wide * VF;
         vf weight[WIDE];
-        UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
-        UNROLL for (size_t p = 0; p < pixels; p++) {
+        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p]);
-            UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+            VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
         }
     }
     tile_end(&t->ends, sum, pixels, wide);

@@ -19,11 +19,6 @@ enum { WIDE = 2, PIXELS = 6 };
  * wide). EACH_SIZE(TILE_RUN) makes an instance of it for each size, with its loops unrolled and its
  * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. */
 #define TILE_INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 #define TILE_RUN(pixels)                                                                           \
     static void tile_##pixels##_1(const TILE_TYPE *t) {                                            \
         TILE_FUNCTION(t, pixels, 1);                                                               \
@@ -44,11 +39,11 @@ typedef struct tile_ends {
 } tile_ends;
 
 TILE_INLINE void tile_start(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
-    UNROLL for (size_t j = 0; j < wide; j++) {
+    VF_UNROLL for (size_t j = 0; j < wide; j++) {
         vf bias = e->bias[j] ? vf_load_n(e->bias[j], e->lanes[j]) : vf_zero();
-        UNROLL for (size_t p = 0; p < pixels; p++) sum[p][j] = bias;
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) sum[p][j] = bias;
         if (!e->add) continue;
-        UNROLL for (size_t p = 0; p < pixels; p++) {
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             sum[p][j] += vf_load(e->add + j * e->y_step + p * VF);
         }
     }
@@ -56,8 +51,8 @@ TILE_INLINE void tile_start(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pix
 
 TILE_INLINE void tile_end(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
     vf lo = vf_set(e->lo), hi = vf_set(e->hi); /* first, so that NaN stays NaN */
-    UNROLL for (size_t j = 0; j < wide; j++) {
-        UNROLL for (size_t p = 0; p < pixels; p++) {
+    VF_UNROLL for (size_t j = 0; j < wide; j++) {
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf_store(e->y + j * e->y_step + p * VF, vf_min(hi, vf_max(lo, sum[p][j])));
         }
     }

@@ -91,16 +91,12 @@ static inline double onx_gemm_bound(size_t k) {
     return (k < ONX_GEMM_DEPTH ? (double)k : ONX_GEMM_DEPTH) + (double)(k / ONX_GEMM_DEPTH) + 4;
 }
 
-/* Where part i <= n begins, when `count` is cut into n parts as even as can be. */
-static inline size_t onx_gemm_cut(size_t count, size_t n, size_t i) {
-    return count / n * i + (i < count % n ? i : count % n);
-}
 /* Groups that m rows are cut into, and where group i begins. */
 static inline size_t onx_gemm_groups(const onx_gemm *gemm, size_t m) {
     return m / gemm->mr + (m % gemm->mr != 0);
 }
 static inline size_t onx_gemm_group_at(const onx_gemm *gemm, size_t m, size_t i) {
-    return m ? onx_gemm_cut(m, onx_gemm_groups(gemm, m), i) : 0;
+    return m ? onx_part_at(m, onx_gemm_groups(gemm, m), i) : 0;
 }
 
 /* How to cut C into tiles that run in parallel: by shape alone; those at the end may be smaller.

@@ -7,6 +7,7 @@
  * Weights come from memory, once for each tile: while a group is computed, the next one is fetched,
  * a part of it with each 32 rows. */
 #include "cpu/gemm_bf16.h"
+#include "cpu/vec.h"
 
 #include <immintrin.h>
 
@@ -246,24 +247,18 @@ onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *t, size_t m, size_t n, siz
 
 /* ─ The kernel ───────────────────────────────────────────────────────────────────────────────── */
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 enum { KERNEL_ROWS = 8 };
 
 static inline __attribute__((always_inline)) void dots(size_t k, const uint16_t *a,
                                                        const uint16_t *b, float *c, size_t ldc,
                                                        int rows) {
     __m512 sum[KERNEL_ROWS][2];
-    UNROLL for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+    VF_UNROLL for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
     for (size_t l = 0; l < k; l += DEPTH, a += ROWS * DEPTH)
         for (size_t p = 0; p < PAIRS; p++, b += 2 * COLS) {
             __m512bh b0 = (__m512bh)_mm512_loadu_si512(b);
             __m512bh b1 = (__m512bh)_mm512_loadu_si512(b + COLS);
-            UNROLL for (int i = 0; i < rows; i++) {
+            VF_UNROLL for (int i = 0; i < rows; i++) {
                 int32_t pair;
                 memcpy(&pair, a + i * DEPTH + 2 * p, sizeof pair);
                 __m512bh x = (__m512bh)_mm512_set1_epi32(pair);
@@ -271,7 +266,7 @@ static inline __attribute__((always_inline)) void dots(size_t k, const uint16_t 
                 sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, b1);
             }
         }
-    UNROLL for (int i = 0; i < rows; i++) {
+    VF_UNROLL for (int i = 0; i < rows; i++) {
         _mm512_storeu_ps(c + (size_t)i * ldc, sum[i][0]);
         _mm512_storeu_ps(c + (size_t)i * ldc + LANES, sum[i][1]);
     }

@@ -10,6 +10,7 @@
  * in place.
  */
 #include "cpu/gemm.h"
+#include "cpu/turn.h"
 #include "cpu/vec.h"
 
 #define ROWS_6(X) X(1) X(2) X(3) X(4) X(5) X(6)
@@ -31,12 +32,6 @@ enum {
     WIDE = 4,        /* panels for a single row */
     BLOCK = 1 << 15, /* floats of C that the epilogue gets at once, about */
 };
-
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
 
 /* Operands may lie in a file, at any byte. */
 static inline float load(const float *p) {
@@ -74,18 +69,19 @@ static inline vf fma_at(const float *x, vf b, vf c, bool from_memory) {
 static inline __attribute__((always_inline)) void kernel(const tile *from, int rows) {
     const tile t = *from;
     vf sum[MR][NV];
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) sum[i][j] = vf_zero();
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
+        vf_zero();
     const float *a = t.a, *b = t.b;
     const char *ahead = t.ahead;
     for (size_t l = 0; l < t.depth; l++, a += rows, b += t.ldb, ahead += t.ahead_step) {
         __builtin_prefetch(ahead, 0, 2);
         vf row[NV];
-        UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
-        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
+        VF_UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
+        VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
             fma_at(a + i, row[j], sum[i][j], i % 2);
     }
     vf alpha = vf_set(t.alpha);
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < NV; j++) {
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) {
         vf d = t.d ? vf_load(t.d + (size_t)i * t.ldd + j * VF) : vf_zero();
         vf_store(t.c + (size_t)i * t.ldc + j * VF, vf_fma(alpha, sum[i][j], d));
     }
@@ -115,24 +111,6 @@ static void run_edge(tile t, size_t rows, size_t n) {
     for (size_t i = 0; i < rows; i++) memcpy(c + i * ldc, sums + i * NR, bytes);
 }
 
-typedef float v4 __attribute__((vector_size(16)));
-
-/* to[l * width + i] = from[i * row + l] for four i and four l. */
-static inline __attribute__((always_inline)) void transpose_4x4(float *to, size_t width,
-                                                                const float *from, size_t row) {
-    v4 r[4], c[4];
-    UNROLL for (size_t i = 0; i < 4; i++) memcpy(&r[i], from + i * row, sizeof(v4));
-    v4 even_low = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
-    v4 even_high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    v4 odd_low = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    v4 odd_high = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    c[0] = __builtin_shufflevector(even_low, odd_low, 0, 1, 4, 5);
-    c[1] = __builtin_shufflevector(even_low, odd_low, 2, 3, 6, 7);
-    c[2] = __builtin_shufflevector(even_high, odd_high, 0, 1, 4, 5);
-    c[3] = __builtin_shufflevector(even_high, odd_high, 2, 3, 6, 7);
-    UNROLL for (size_t l = 0; l < 4; l++) memcpy(to + l * width, &c[l], sizeof(v4));
-}
-
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -150,7 +128,7 @@ static void interleave(float *to, size_t width, const float *from, size_t row, s
         for (size_t i = 0; i < rows; i += 4)
             for (size_t l = 0; l < depth; l += 4) {
                 size_t x = least(i, rows - 4), y = least(l, depth - 4);
-                transpose_4x4(to + y * width + x, width, from + x * row + y, row);
+                onx_turn_4x4(to + y * width + x, width, from + x * row + y, row);
             }
     } else {
         for (size_t i = 0; i < rows; i++)
@@ -293,17 +271,18 @@ static inline __attribute__((always_inline)) void wide(const tile *from, size_t 
     const tile t = *from;
     const char *b = (const char *)t.b;
     vf sum[WIDE][NV];
-    UNROLL for (int p = 0; p < WIDE; p++) UNROLL for (int j = 0; j < NV; j++) sum[p][j] = vf_zero();
+    VF_UNROLL for (int p = 0; p < WIDE; p++) VF_UNROLL for (int j = 0; j < NV; j++) sum[p][j] =
+        vf_zero();
     for (size_t l = 0; l < t.depth; l++) {
         vf x = vf_set(load(t.a + l));
-        UNROLL for (size_t p = 0; p < WIDE; p++) UNROLL for (size_t j = 0; j < NV; j++) {
+        VF_UNROLL for (size_t p = 0; p < WIDE; p++) VF_UNROLL for (size_t j = 0; j < NV; j++) {
             const void *at = b + (p * step + l * t.ldb + j * VF) * type_size(type);
             vf y = type == ONX_GEMM_F32 ? vf_load(at) : load_half(type, at);
             sum[p][j] = vf_fma(x, y, sum[p][j]);
         }
     }
     vf alpha = vf_set(t.alpha);
-    UNROLL for (int i = 0; i < WIDE * NV; i++) {
+    VF_UNROLL for (int i = 0; i < WIDE * NV; i++) {
         vf d = t.d ? vf_load(t.d + i * VF) : vf_zero();
         vf_store(t.c + i * VF, vf_fma(alpha, sum[i / NV][i % NV], d));
     }
@@ -330,8 +309,8 @@ typedef struct work {
 
 static void set_block(work *w, size_t i) {
     size_t n = blocks(w->g->k);
-    w->k = onx_gemm_cut(w->g->k, n, i);
-    w->depth = onx_gemm_cut(w->g->k, n, i + 1) - w->k;
+    w->k = onx_part_at(w->g->k, n, i);
+    w->depth = onx_part_at(w->g->k, n, i + 1) - w->k;
 }
 
 /* The group at `row` as the kernel reads it. */

@@ -19,6 +19,17 @@
 #define ONX_TIER_NAME(name, isa) ONX_TIER_JOIN(name, isa)
 #define ONX_TIER(name) ONX_TIER_NAME(name, ONX_ISA)
 
+#define ONX_TIER_QUOTE(isa) #isa
+#define ONX_TIER_QUOTED(isa) ONX_TIER_QUOTE(isa)
+#define ONX_TIER_TEXT ONX_TIER_QUOTED(ONX_ISA) /* "avx2" */
+
+/* Before a loop of at most 16 rounds over vectors: all of them, so that these stay in registers. */
+#if defined(__clang__)
+#define VF_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define VF_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #if defined(__AVX512F__)
 #include "cpu/vec_avx512.h"
 #elif defined(__AVX2__)

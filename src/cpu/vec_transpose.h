@@ -4,12 +4,6 @@
 
 #include "cpu/vec.h"
 
-#ifdef __clang__
-#define VF_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define VF_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* The lanes of a and b in turn: of their first halves, of their second halves. */
 #if defined(__AVX512F__)
 #define VF_FIRST(a, b)                                                                             \

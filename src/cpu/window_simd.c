@@ -55,21 +55,21 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, range ky, range 
     const onx_conv *c = f->c;
     size_t step = c->sw * VF, out = (oy * c->ow + ox) * VF;
     vf v[SPAN];
-    UNROLL for (size_t p = 0; p < pixels; p++) {
+    VF_UNROLL for (size_t p = 0; p < pixels; p++) {
         v[p] = op == MAXIMUM ? vf_set(-INFINITY) : vf_zero();
     }
     for (size_t y = ky.first; y < ky.last; y++) {
         size_t iy = oy * c->sh + y * c->dh - c->top, ix = ox * c->sw + kx.first * c->dw - c->left;
         const float *x = f->x + (iy * c->iw + ix) * VF;
         for (size_t k = kx.first; k < kx.last; k++, x += c->dw * VF) {
-            UNROLL for (size_t p = 0; p < pixels; p++) {
+            VF_UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf in = vf_load(x + p * step);
                 v[p] = op == MAXIMUM ? larger_or_nan(v[p], in) : v[p] + in;
             }
         }
     }
     vf n = op == AVERAGE ? vf_set(divisor(f, oy, ox, ky, kx)) : vf_zero();
-    UNROLL for (size_t p = 0; p < pixels; p++) {
+    VF_UNROLL for (size_t p = 0; p < pixels; p++) {
         if (op == AVERAGE) v[p] = v[p] / n;
         vf_store(f->y + out + p * VF, v[p]);
     }

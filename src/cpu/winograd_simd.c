@@ -27,11 +27,6 @@ enum { OUT = 4, IN = 6, POINTS = IN * IN, CHUNK = 2 * PIXELS /* tiles of a task 
 #define LARGEST_W 0x1p20
 #define BAND_FLOATS ((size_t)1 << 20) /* of V */
 
-/* Where part i begins, when `count` is cut into n parts; the first are the largest. */
-static size_t part_at(size_t count, size_t n, size_t i) {
-    return count / n * i + smaller(i, count % n);
-}
-
 typedef struct sizes {
     size_t across;              /* tiles in a row */
     size_t first, tiles;        /* those of a band */
@@ -46,8 +41,8 @@ static size_t all_tiles(const onx_conv *c) {
 
 static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
     sizes s = {.across = ceil_div(c->ow, OUT)};
-    s.first = part_at(all_tiles(c), band.count, band.index);
-    s.tiles = part_at(all_tiles(c), band.count, band.index + 1) - s.first;
+    s.first = onx_part_at(all_tiles(c), band.count, band.index);
+    s.tiles = onx_part_at(all_tiles(c), band.count, band.index + 1) - s.first;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_pairs = ceil_div(ceil_div(c->oc, VF), WIDE);
     s.point = s.ic_blocks * s.tiles * VF + VF;
@@ -74,7 +69,7 @@ TILE_INLINE void transform_weights(const vd *w, size_t w_step, vd *u, size_t u_s
     static const double points[IN - 1] = {0, a, -a, 2 * a, -2 * a};
     static const double scales[IN - 1] = {1 / (4 * a4), -1 / (6 * a4), -1 / (6 * a4), 1 / (24 * a4),
                                           1 / (24 * a4)};
-    UNROLL for (size_t i = 0; i < IN - 1; i++) {
+    VF_UNROLL for (size_t i = 0; i < IN - 1; i++) {
         vd high = w[w_step] + points[i] * w[2 * w_step];
         u[i * u_step] = (w[0] + points[i] * high) * scales[i];
     }
@@ -94,8 +89,8 @@ static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[
         }
         fit &= sum <= LARGEST_W;
     }
-    UNROLL for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
-    UNROLL for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, all + y * IN, 1);
+    VF_UNROLL for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
+    VF_UNROLL for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, all + y * IN, 1);
     for (size_t i = 0; i < POINTS; i++) u[i] = __builtin_convertvector(all[i], vf);
     return fit;
 }
@@ -168,8 +163,8 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_co
     for (size_t t = 0; t < s.tiles; t++) {
         size_t row = (s.first + t) / s.across, col = (s.first + t) % s.across;
         sum += load_pixels(c, x, row * OUT - c->top, col * OUT - c->left, d);
-        UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
-        UNROLL for (size_t i = 0; i < IN; i++) {
+        VF_UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
+        VF_UNROLL for (size_t i = 0; i < IN; i++) {
             transform_input(half + i * IN, 1, v + i * IN, 1);
         }
         float *out = shared + (task * s.tiles + t) * VF;
@@ -191,24 +186,24 @@ typedef struct tile {
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     vf sum[PIXELS][WIDE];
     const float *u = t->u;
-    UNROLL for (size_t p = 0; p < pixels; p++) {
-        UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
+    VF_UNROLL for (size_t p = 0; p < pixels; p++) {
+        VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
     }
     for (size_t k = 0; k < t->channels; k += VF) {
         const float *v = t->v + k / VF * t->v_step;
         for (size_t i = 0; i < smaller(VF, t->channels - k); i++, u += wide * VF) {
             vf weight[WIDE];
-            UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
-            UNROLL for (size_t p = 0; p < pixels; p++) {
+            VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
+            VF_UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf x = vf_set(v[p * VF + i]);
-                UNROLL for (size_t j = 0; j < wide; j++) {
+                VF_UNROLL for (size_t j = 0; j < wide; j++) {
                     sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
                 }
             }
         }
     }
-    UNROLL for (size_t j = 0; j < wide; j++) {
-        UNROLL for (size_t p = 0; p < pixels; p++)
+    VF_UNROLL for (size_t j = 0; j < wide; j++) {
+        VF_UNROLL for (size_t p = 0; p < pixels; p++)
             vf_store(t->m + j * t->m_step + p * VF, sum[p][j]);
     }
 }
@@ -237,8 +232,8 @@ static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, cons
     float done[OUT * OUT * VF];
     size_t across = ceil_div(c->ow, OUT), oy = t / across * OUT, ox = t % across * OUT;
     for (size_t i = 0; i < POINTS; i++) all[i] = vf_load(m + i * m_step);
-    UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN);
-    UNROLL for (size_t i = 0; i < OUT; i++) transform_output(half + i * IN, 1, out + i * OUT, 1);
+    VF_UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN);
+    VF_UNROLL for (size_t i = 0; i < OUT; i++) transform_output(half + i * IN, 1, out + i * OUT, 1);
     for (size_t i = 0; i < OUT * OUT; i++) {
         size_t iy = oy + i / OUT, ix = ox + i % OUT;
         bool inside = add && iy < c->oh && ix < c->ow;

@@ -15,12 +15,6 @@
 #endif
 enum { GROUP = 3 }; /* rows of a product that share a pointer */
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* c[rows][LANES] = a[rows][depth] b[depth][LANES], or added to it; a[i,l] is at
  * i * row + l * col. */
 typedef struct product {
@@ -36,19 +30,19 @@ static inline __attribute__((always_inline)) void kernel(const product *from, in
     const product p = *from;
     const float *a[(MR + GROUP - 1) / GROUP], *b = p.b;
     vf sum[MR][NV];
-    UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] = p.a + (size_t)i * p.row;
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++) sum[i][j] =
+    VF_UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] = p.a + (size_t)i * p.row;
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < nv; j++) sum[i][j] =
         p.add ? vf_load(p.c + i * LANES + j * VF) : vf_zero();
     for (size_t l = 0; l < p.depth; l++, b += LANES) {
         vf x[NV];
-        UNROLL for (int j = 0; j < nv; j++) x[j] = vf_load(b + j * VF);
-        UNROLL for (int i = 0; i < rows; i++) {
+        VF_UNROLL for (int j = 0; j < nv; j++) x[j] = vf_load(b + j * VF);
+        VF_UNROLL for (int i = 0; i < rows; i++) {
             vf y = vf_set(load(a[i / GROUP] + (size_t)(i % GROUP) * p.row));
-            UNROLL for (int j = 0; j < nv; j++) sum[i][j] = vf_fma(y, x[j], sum[i][j]);
+            VF_UNROLL for (int j = 0; j < nv; j++) sum[i][j] = vf_fma(y, x[j], sum[i][j]);
         }
-        UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] += p.col;
+        VF_UNROLL for (int i = 0; i < rows; i += GROUP) a[i / GROUP] += p.col;
     }
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < nv; j++)
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < nv; j++)
         vf_store(p.c + i * LANES + j * VF, sum[i][j]);
 }
 

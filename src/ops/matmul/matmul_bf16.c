@@ -181,19 +181,6 @@ static onx_status pack_both(void *user, onx_call *call, size_t index, void *scra
     return ONX_OK;
 }
 
-/* What the epilogue needs: the program at work, and how many rows lie before this product. */
-typedef struct epilogue {
-    onx_tile_work work;
-    size_t row, n;
-} epilogue;
-
-static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t col, size_t n_cols,
-                        size_t ldc) {
-    epilogue *e = user;
-    onx_tile_rows_avx512(&e->work, c, ldc, (int64_t)e->n, (int64_t)(e->row + row), n_rows,
-                         (int64_t)col, n_cols);
-}
-
 static void run_tile(const onx_call *call, const running *r, size_t index, void *scratch) {
     const onx_matmul_state *state = call->state;
     const onx_matmul_plan_bf16 *plan = call->plan;
@@ -212,14 +199,14 @@ static void run_tile(const onx_call *call, const running *r, size_t index, void 
         args.ldd = p->c_row;
         args.d_col = p->c_col;
     }
-    epilogue e;
+    onx_tile_end e;
     onx_operand *inputs[ONX_TILE_INPUTS];
     if (state->tile) {
         onx_matmul_program_inputs(call, inputs);
         e.row = batch * p->m;
         e.n = p->n;
         onx_tile_begin_avx512(&e.work, &plan->program, inputs, scratch);
-        args.epilogue = run_program;
+        args.epilogue = onx_tile_finish_avx512;
         args.user = &e;
     }
     r->product(&args, part);

@@ -257,19 +257,6 @@ static onx_status bind_tile(onx_call *call) {
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* What the epilogue needs: the program at work, and how many rows lie before this product. */
-typedef struct epilogue {
-    onx_tile_work work;
-    size_t row, n;
-} epilogue;
-
-static void run_program(void *user, float *c, size_t row, size_t n_rows, size_t col, size_t n_cols,
-                        size_t ldc) {
-    epilogue *e = user;
-    ONX_TIER(onx_tile_rows)
-    (&e->work, c, ldc, (int64_t)e->n, (int64_t)(e->row + row), n_rows, (int64_t)col, n_cols);
-}
-
 /* D of the product: C where it lies, or beta C in the place of the product. */
 static void add_c(const onx_call *call, const void *c, onx_gemm_args *args, onx_gemm_part part) {
     const onx_matmul_state *state = call->state;
@@ -357,14 +344,14 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
     set_a(call, o->in[0], &args, a);
     set_b(call, o->in[1], &args, part, b, (float *)(void *)(own + plan->tile_at));
     if (p->has_c) add_c(call, o->in[2], &args, part);
-    epilogue e;
+    onx_tile_end e;
     onx_operand *inputs[ONX_TILE_INPUTS];
     if (state->tile) {
         onx_matmul_program_inputs(call, inputs);
         e.row = batch * p->m;
         e.n = p->n;
         ONX_TIER(onx_tile_begin)(&e.work, &plan->program, inputs, own + plan->program_at);
-        args.epilogue = run_program;
+        args.epilogue = ONX_TIER(onx_tile_finish);
         args.user = &e;
     }
     size_t end = part.panel_end * gemm->nr;

@@ -268,6 +268,13 @@ void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, i
     }
 }
 
+void ONX_TIER(onx_tile_finish)(void *user, float *c, size_t row, size_t n_rows, size_t col,
+                               size_t n_cols, size_t ldc) {
+    onx_tile_end *end = user;
+    ONX_TIER(onx_tile_rows)
+    (&end->work, c, ldc, (int64_t)end->n, (int64_t)(end->row + row), n_rows, (int64_t)col, n_cols);
+}
+
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     (void)user;
     const onx_tile_plan *plan = call->plan;

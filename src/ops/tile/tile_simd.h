@@ -30,6 +30,14 @@ void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const fl
  * be float. */
 void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, int64_t width,
                              int64_t row0, size_t n_rows, int64_t col0, size_t n_cols);
+/* A program as the end of a product of matrices (cpu/gemm.h: onx_gemm_epilogue, whose `user` this
+ * is): the program at work, and where the product lies in a result of `n` columns. */
+typedef struct onx_tile_end {
+    onx_tile_work work;
+    size_t row, n; /* rows before it */
+} onx_tile_end;
+void ONX_TIER(onx_tile_finish)(void *user, float *c, size_t row, size_t n_rows, size_t col,
+                               size_t n_cols, size_t ldc);
 /* Task and run of rows whose init and bind are those of tile_ref.h. */
 onx_status ONX_TIER(onx_tile_run)(onx_call *call) ONX_MUST_CHECK;
 

@@ -3,22 +3,6 @@
  * result, or one element for each channel, or only one. */
 #include "rt/lower/blocked.h"
 
-/* ReduceMean over height and width that leaves their dimensions is a GlobalAveragePool. */
-static bool is_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
-    int64_t read[2];
-    size_t n = 0;
-    if (!onx_pass_is(op, "ReduceMean") || !onx_op_int(op, node, "keepdims")) return false;
-    const int64_t *axes = op->since < 18 ? onx_op_ints(node, "axes", &n) : read;
-    const onx_tensor *constant =
-        op->since < 18 ? NULL : onx_pass_constant(ctx, onx_node_input(node, 1));
-    if (constant && onx_tensor_rank(constant) == 1 && onx_tensor_dim(constant, 0) == 2 &&
-        onx_tensor_read_as(constant, ONX_DTYPE_I64, read, sizeof read, NULL) == ONX_OK)
-        n = 2;
-    if (!axes || n != 2) return false;
-    size_t first, second;
-    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
-}
-
 onx_status onx_blocked_pool(onx_blocked *b, onx_node *node, const onx_op *op, bool *done) {
     static const struct {
         const char *op, *blocked;
@@ -27,7 +11,7 @@ onx_status onx_blocked_pool(onx_blocked *b, onx_node *node, const onx_op *op, bo
         {"AveragePool", ONX_INTERNAL "::AveragePoolBlocked"},
         {"GlobalAveragePool", ONX_INTERNAL "::GlobalAveragePoolBlocked"},
     };
-    bool mean = is_spatial_mean(b->ctx, node, op);
+    bool mean = onx_lower_spatial_mean(b->ctx, node, op);
     onx_value *x = onx_blocked_twin(b, onx_node_input(node, 0));
     if (!x || node->output.n != 1) return ONX_OK;
     for (size_t i = 0; i < ONX_COUNT(pools); i++) {

@@ -62,3 +62,18 @@ bool onx_lower_scalar(const onx_pass_ctx *ctx, const onx_value *value, float *ou
     *rank = onx_tensor_rank(tensor);
     return onx_tensor_read_as(tensor, ONX_DTYPE_F32, out, sizeof *out, NULL) == ONX_OK;
 }
+
+bool onx_lower_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
+    int64_t read[2];
+    size_t n = 0;
+    if (!onx_pass_is(op, "ReduceMean") || !onx_op_int(op, node, "keepdims")) return false;
+    const int64_t *axes = op->since < 18 ? onx_op_ints(node, "axes", &n) : read;
+    const onx_tensor *constant =
+        op->since < 18 ? NULL : onx_pass_constant(ctx, onx_node_input(node, 1));
+    if (constant && onx_tensor_rank(constant) == 1 && onx_tensor_dim(constant, 0) == 2 &&
+        onx_tensor_read_as(constant, ONX_DTYPE_I64, read, sizeof read, NULL) == ONX_OK)
+        n = 2;
+    if (!axes || n != 2) return false;
+    size_t first, second;
+    return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
+}

@@ -29,6 +29,10 @@ bool onx_lower_has(const onx_pass_ctx *ctx, const char *op); /* is there a kerne
 /* The number that the value always is, if it is one element; false: it is not. `rank`: its rank. */
 bool onx_lower_scalar(const onx_pass_ctx *ctx, const onx_value *value, float *out, size_t *rank);
 
+/* Of an image of four dimensions: is it a ReduceMean over height and width that leaves their
+ * dimensions, that is, a GlobalAveragePool? */
+bool onx_lower_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op);
+
 /* fold_eval.c: for onx_pass_ctx.eval: the node computed by the kernels of a provider. */
 onx_status onx_lower_eval(onx_context *ctx, const onx_provider *provider, const onx_node *node,
                           size_t n_in, const onx_tensor *const *in, size_t n_out, onx_tensor **out)

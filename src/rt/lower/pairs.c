@@ -176,24 +176,11 @@ static onx_status visit_binary(match *m, bool *done) {
     return become(m, adds ? MS "::QLinearAdd" : MS "::QLinearMul", 8, in, false);
 }
 
-/* ReduceMean over the last two of four dimensions, which stay. */
-static bool is_spatial_mean(const match *m) {
-    int64_t read[2];
-    size_t n = 0, first, second;
-    const onx_value *x = onx_node_input(m->node, 0);
-    if (!onx_pass_is(m->op, "ReduceMean") || !onx_op_int(m->op, m->node, "keepdims")) return false;
-    const int64_t *axes = m->op->since < 18 ? onx_op_ints(m->node, "axes", &n) : read;
-    const onx_tensor *t = onx_pass_constant(m->ctx, onx_node_input(m->node, 1));
-    if (m->op->since >= 18 && t && onx_tensor_rank(t) == 1 && onx_tensor_dim(t, 0) == 2 &&
-        onx_tensor_read_as(t, ONX_DTYPE_I64, read, sizeof read, NULL) == ONX_OK)
-        n = 2;
-    return axes && n == 2 && rank_of(m->ctx, x) == 4 && onx_axis(axes[0], 4, &first) &&
-           onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
-}
-
 static onx_status visit_pool(match *m, bool *done) {
     onx_coded a;
-    bool mean = is_spatial_mean(m), global = onx_pass_is(m->op, "GlobalAveragePool") || mean;
+    bool mean = rank_of(m->ctx, onx_node_input(m->node, 0)) == 4 &&
+                onx_lower_spatial_mean(m->ctx, m->node, m->op);
+    bool global = onx_pass_is(m->op, "GlobalAveragePool") || mean;
     if (!global && !onx_pass_is(m->op, "AveragePool")) return ONX_OK;
     if (!onx_coded_of(m->ctx, onx_node_input(m->node, 0), &a) || !a.single ||
         a.dtype != m->q.dtype || onx_op_has(m->node, "dilations"))
