@@ -72,7 +72,7 @@ const onx_doc *onx_archive_doc(const onx_archive *archive);
 onx_str onx_archive_bytes(const onx_archive *archive);
 /* Are the numbers of raw tensors big-endian? (Pickles and the rest never are.) */
 bool onx_archive_is_big_endian(const onx_archive *archive);
-/* The number in `version` or `.data/version`; for the operators of TorchScript. 0: none is there. */
+/* The number in `version` or `.data/version`, for the operators of TorchScript; 0: none. */
 uint64_t onx_archive_version(const onx_archive *archive);
 
 /* Records, in the order of the directory. Other kinds than zip archives have none. */
