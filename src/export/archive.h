@@ -20,24 +20,27 @@
 
 /* X(NAME, has a graph, what it is) */
 #define ONX_ARCHIVE_MAP(X)                                                                         \
-    X(UNKNOWN, false, "nothing that onx knows")                                                    \
+    X(UNKNOWN, false, "none of the files that onx export knows")                                   \
     X(SCRIPT, true, "a TorchScript archive (torch.jit.save)")                                      \
     X(PT2, true, "a torch.export archive")                                                         \
     X(PT2_FLAT, true, "a torch.export archive of torch 2.1 to 2.7")                                \
     X(SAVED, false, "a file of torch.save")                                                        \
     X(SAVED_OLD, false, "a file of torch.save before torch 1.6")                                   \
+    X(SAVED_TAR, false, "a file of torch.save before torch 0.1.10")                                \
     X(SAFETENSORS, false, "a safetensors file")                                                    \
-    X(SAFETENSORS_INDEX, false, "the index of a safetensors file in several parts")                \
-    X(AOTI, false, "an AOTInductor package, machine code for one device")                          \
+    X(SAFETENSORS_INDEX, false, "the index of safetensors files")                                  \
+    X(AOTI, false, "an AOTInductor package: machine code")                                         \
     X(LITE, false, "a lite-interpreter file without its source code")                              \
     X(SCRIPT_OLD, false, "a TorchScript archive before torch 1.2")                                 \
-    X(TAR, false, "a file of torch.save before torch 0.1.10")                                      \
     X(PYTORCH1, false, "a container of PyTorch before 1.0")                                        \
+    X(PACKAGE, false, "a torch.package: Python source code")                                       \
+    X(SERVE, false, "a TorchServe archive")                                                        \
+    X(ZIP, false, "a zip archive, but none of PyTorch")                                            \
+    X(PICKLE, false, "a pickle of Python, but none of PyTorch")                                    \
     X(EXECUTORCH, false, "an ExecuTorch program")                                                  \
     X(TFLITE, false, "a TensorFlow Lite model")                                                    \
-    X(HDF5, false, "an HDF5 file (Keras)")                                                         \
-    X(GGUF, false, "a GGUF file")                                                                  \
-    X(ZIP, false, "a zip archive, but none of PyTorch")
+    X(HDF5, false, "an HDF5 file, as Keras writes them")                                           \
+    X(GGUF, false, "a GGUF file")
 
 typedef enum onx_archive_kind {
 #define ONX_ARCHIVE_ENUM(name, graph, text) ONX_ARCHIVE_##name,
@@ -65,9 +68,8 @@ bool onx_archive_has_graph(const onx_archive *archive);
  * holds where that can be found out, and the Python lines that make a usable file. */
 onx_status onx_archive_decline(onx_archive *archive, onx_diag *diag) ONX_MUST_CHECK;
 
-onx_context *onx_archive_context(const onx_archive *archive);
-/* The document that owns the archive's bytes: for onx_doc_share. */
-const onx_doc *onx_archive_doc(const onx_archive *archive);
+/* The document that owns the archive's bytes: for onx_doc_share, and its context. */
+onx_doc *onx_archive_doc(const onx_archive *archive);
 /* The whole file, for the kinds that are not zip archives. */
 onx_str onx_archive_bytes(const onx_archive *archive);
 /* Are the numbers of raw tensors big-endian? (Pickles and the rest never are.) */
@@ -84,5 +86,10 @@ uint64_t onx_archive_record_size(const onx_archive *archive, onx_str name);
 /* Its content; NOT_FOUND names what is missing. */
 onx_status onx_archive_read(onx_archive *archive, onx_str name, onx_str *out, onx_diag *diag)
     ONX_MUST_CHECK;
+
+/* For torch_tensor.c: storages by record; and whether so many more bytes may be copied out of the
+ * archive, which is counted. */
+onx_map *onx_archive_storages(onx_archive *archive);
+bool onx_archive_spend(onx_archive *archive, size_t bytes) ONX_MUST_CHECK;
 
 #endif
