@@ -2,6 +2,7 @@
 #include "export/archive.h"
 
 #include "base/zip.h"
+#include "ir/external.h"
 
 /* A record and what is known of it. */
 typedef struct record {
@@ -232,6 +233,18 @@ onx_status onx_archive_open_memory(onx_context *ctx, onx_str bytes, onx_archive 
     return open_blob(ctx, blob, out, diag);
 }
 
+onx_status onx_archive_open_beside(onx_context *ctx, const char *path, onx_str name,
+                                   onx_archive **out, onx_diag *diag) {
+    onx_archive *archive = NULL;
+    onx_str bytes;
+    ONX_TRY(archive_new(ctx, &archive, diag));
+    onx_status status =
+        onx_external_open(archive->doc, path, name, ONX_MAP_THRESHOLD, &bytes, diag);
+    if (!status) return finish(archive, bytes, out, diag);
+    onx_archive_close(archive);
+    return status;
+}
+
 onx_status onx_archive_open_record(onx_archive *outer, onx_str name, onx_archive **out,
                                    onx_diag *diag) {
     onx_archive *archive = NULL;
@@ -262,12 +275,13 @@ onx_archive_kind onx_archive_kind_of(const onx_archive *archive) {
 }
 
 bool onx_archive_has_graph(const onx_archive *archive) {
-    static const bool graph[] = {
-#define GRAPH(name, graph, text) [ONX_ARCHIVE_##name] = graph,
-        ONX_ARCHIVE_MAP(GRAPH)
-#undef GRAPH
+    enum { NEITHER, WEIGHTS, GRAPH };
+    static const uint8_t holds[] = {
+#define HOLDS(name, what, text) [ONX_ARCHIVE_##name] = what,
+        ONX_ARCHIVE_MAP(HOLDS)
+#undef HOLDS
     };
-    return graph[archive->kind];
+    return holds[archive->kind] == GRAPH;
 }
 
 onx_doc *onx_archive_doc(const onx_archive *archive) {

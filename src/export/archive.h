@@ -18,32 +18,32 @@
 
 #include "wire/wire.h"
 
-/* X(NAME, has a graph, what it is) */
+/* X(NAME, what it holds, what it is) */
 #define ONX_ARCHIVE_MAP(X)                                                                         \
-    X(UNKNOWN, false, "none of the files that onx export knows")                                   \
-    X(SCRIPT, true, "a TorchScript archive (torch.jit.save)")                                      \
-    X(PT2, true, "a torch.export archive")                                                         \
-    X(PT2_FLAT, true, "a torch.export archive of torch 2.1 to 2.7")                                \
-    X(SAVED, false, "a file of torch.save")                                                        \
-    X(SAVED_OLD, false, "a file of torch.save before torch 1.6")                                   \
-    X(SAVED_TAR, false, "a file of torch.save before torch 0.1.10")                                \
-    X(SAFETENSORS, false, "a safetensors file")                                                    \
-    X(SAFETENSORS_INDEX, false, "the index of safetensors files")                                  \
-    X(AOTI, false, "an AOTInductor package: machine code")                                         \
-    X(LITE, false, "a lite-interpreter file without its source code")                              \
-    X(SCRIPT_OLD, false, "a TorchScript archive before torch 1.2")                                 \
-    X(PYTORCH1, false, "a container of PyTorch before 1.0")                                        \
-    X(PACKAGE, false, "a torch.package: Python source code")                                       \
-    X(SERVE, false, "a TorchServe archive")                                                        \
-    X(ZIP, false, "a zip archive, but none of PyTorch")                                            \
-    X(PICKLE, false, "a pickle of Python, but none of PyTorch")                                    \
-    X(EXECUTORCH, false, "an ExecuTorch program")                                                  \
-    X(TFLITE, false, "a TensorFlow Lite model")                                                    \
-    X(HDF5, false, "an HDF5 file, as Keras writes them")                                           \
-    X(GGUF, false, "a GGUF file")
+    X(UNKNOWN, NEITHER, "none of the files that onx export knows")                                 \
+    X(SCRIPT, GRAPH, "a TorchScript archive (torch.jit.save)")                                     \
+    X(PT2, GRAPH, "a torch.export archive")                                                        \
+    X(PT2_FLAT, GRAPH, "a torch.export archive of torch 2.1 to 2.7")                               \
+    X(SAVED, WEIGHTS, "a file of torch.save")                                                      \
+    X(SAVED_OLD, WEIGHTS, "a file of torch.save before torch 1.6")                                 \
+    X(SAVED_TAR, WEIGHTS, "a file of torch.save before torch 0.1.10")                              \
+    X(SAFETENSORS, WEIGHTS, "a safetensors file")                                                  \
+    X(SAFETENSORS_INDEX, WEIGHTS, "the index of safetensors files")                                \
+    X(AOTI, NEITHER, "an AOTInductor package: machine code")                                       \
+    X(LITE, NEITHER, "a lite-interpreter file without its source code")                            \
+    X(SCRIPT_OLD, NEITHER, "a TorchScript archive before torch 1.2")                               \
+    X(PYTORCH1, NEITHER, "a container of PyTorch before 1.0")                                      \
+    X(PACKAGE, NEITHER, "a torch.package: Python source code")                                     \
+    X(SERVE, NEITHER, "a TorchServe archive")                                                      \
+    X(ZIP, NEITHER, "a zip archive, but none of PyTorch")                                          \
+    X(PICKLE, NEITHER, "a pickle of Python, but none of PyTorch")                                  \
+    X(EXECUTORCH, NEITHER, "an ExecuTorch program")                                                \
+    X(TFLITE, NEITHER, "a TensorFlow Lite model")                                                  \
+    X(HDF5, NEITHER, "an HDF5 file, as Keras writes them")                                         \
+    X(GGUF, WEIGHTS, "a GGUF file")
 
 typedef enum onx_archive_kind {
-#define ONX_ARCHIVE_ENUM(name, graph, text) ONX_ARCHIVE_##name,
+#define ONX_ARCHIVE_ENUM(name, holds, text) ONX_ARCHIVE_##name,
     ONX_ARCHIVE_MAP(ONX_ARCHIVE_ENUM)
 #undef ONX_ARCHIVE_ENUM
         ONX_ARCHIVE_COUNT
@@ -57,6 +57,10 @@ onx_status onx_archive_open(onx_context *ctx, const char *path, onx_archive **ou
 /* The same for bytes, which must stay as long as the archive and what shares them. */
 onx_status onx_archive_open_memory(onx_context *ctx, onx_str bytes, onx_archive **out,
                                    onx_diag *diag) ONX_MUST_CHECK;
+/* The same for a file that the one at `path` names: beside it, never elsewhere (ir/external.h).
+ * `name` is followed by a NUL. */
+onx_status onx_archive_open_beside(onx_context *ctx, const char *path, onx_str name,
+                                   onx_archive **out, onx_diag *diag) ONX_MUST_CHECK;
 /* A record that is itself an archive: the .pt files in .pt2 ones. May outlive `outer`. */
 onx_status onx_archive_open_record(onx_archive *outer, onx_str name, onx_archive **out,
                                    onx_diag *diag) ONX_MUST_CHECK;

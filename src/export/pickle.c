@@ -4,7 +4,6 @@
 
 /* With stack and memo, well within 256 MiB. */
 enum {
-    PICKLE_BYTES = 64 << 20,
     ARENA_BYTES = 96 << 20,
     ARENA_FACTOR = 64,     /* bytes of values for each byte of the pickle … */
     ARENA_LEAST = 1 << 20, /* … beyond these */
@@ -83,8 +82,8 @@ const char *onx_pk_kind_name(onx_pk_kind kind) {
 
 static onx_status run(onx_pk_machine *m, onx_context *ctx) {
     onx_arena *arena = &m->out->arena;
-    if (m->bytes.size > PICKLE_BYTES)
-        return ONX_PK_FAIL(m, LIMIT, "a pickle of more than %d MiB", PICKLE_BYTES >> 20);
+    if (m->bytes.size > ONX_PK_SIZE)
+        return ONX_PK_FAIL(m, LIMIT, "a pickle of more than %zu MiB", ONX_PK_SIZE >> 20);
     size_t cap = m->bytes.size * ARENA_FACTOR + ARENA_LEAST;
     arena->cap = cap < ARENA_BYTES ? cap : ARENA_BYTES;
     m->out->keys = onx_arena_alloc(arena, sizeof *m->out->keys);

@@ -18,6 +18,7 @@
 
 #include "export/torch_tensor.h"
 
+#define ONX_PK_SIZE ((size_t)64 << 20) /* of a pickle */
 #define ONX_PK_DEPTH 128
 #define ONX_PK_NODES ((size_t)8 << 20)
 
