@@ -27,7 +27,8 @@ typedef struct onx_interp_arg {
     onx_str name;
     const onx_script_expr *type; /* Tensor, Optional[Tensor], int, List[Tensor] … */
     bool optional;               /* it may be None, or has a default: NULL data may be given */
-    const struct onx_torch_tensor *sample; /* that it was traced with: its type and sizes; or NULL */
+    const struct onx_torch_tensor
+        *sample; /* that it was traced with: its type and sizes; or NULL */
 } onx_interp_arg;
 size_t onx_interp_input_count(const onx_interp *in);
 const onx_interp_arg *onx_interp_input(const onx_interp *in, size_t i);

@@ -4,7 +4,9 @@
  *     interp_module.c   objects and constants, from the archive's pickles
  *     interp_expr.c     expressions
  *     interp_call.c     calls: methods, functions, operators, forms (annotate, isinstance …)
- *     interp_builtin.c  Python's operators on numbers, strings, lists and dicts
+ *     interp_builtin.c  Python's operators on numbers; interp_list.c, interp_str.c: on lists,
+ *                       dicts and strings
+ *     interp_upgrade.c  operators that once meant something else
  *     interp_stmt.c     statements
  *     interp_control.c  branches and loops that the model decides
  *
@@ -46,13 +48,16 @@ struct onx_interp {
     onx_archive *archive;
     onx_script *script;
     onx_pickle data, constants, samples;
-    onx_map values; /* pickled lists, dicts, objects and tensors to what they became: made once */
-    onx_map paths;  /* pickled objects and tensors to where they are in the tree of modules */
-    onx_map enums;  /* (class, member) to its object */
-    onx_py_object *root;
+    onx_map values;   /* pickled lists, dicts, objects and tensors to what they became: made once */
+    onx_map paths;    /* pickled objects and tensors to where they are in the tree of modules */
+    onx_map enums;    /* (class, member) to its object */
+    onx_map fresh;    /* lists, dicts and objects to the branch that they were made in */
+    onx_map builtins; /* (table, name) to its row */
+    uint64_t version; /* of the file: how old the oldest operator in it is */
+    onx_xv root;
     const onx_script_func *forward;
     size_t depth, calls, steps;
-    bool in_branch; /* in a branch or loop that the model decides */
+    size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
     onx_interp_arg *inputs;
     onx_interp_result *outputs;
     size_t input_count, input_cap, output_count, output_cap;
@@ -95,12 +100,21 @@ onx_xv onx_py_call_func(onx_interp *in, const onx_script_func *func, size_t n,
                         const onx_xarg *args);
 onx_xv onx_py_call_method(onx_interp *in, const onx_xv *self, onx_str name, size_t n,
                           const onx_xarg *args);
+void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at); /* sets x->where */
 /* An operator: "add", "prim::dtype"; several results are a tuple. */
 onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *args);
+/* interp_upgrade.c: a call of an operator as it is to be made now. */
+void onx_py_upgrade(onx_interp *in, onx_str name, size_t *n, const onx_xarg **args);
 bool onx_py_is_a(onx_interp *in, const onx_xv *v, const onx_script_expr *type);
+
+/* interp_list.c: a list, dict or object that changes in a branch of the model's would have to
+ * change behind it, too; only what was made in the branch may. False: x failed. */
+bool onx_py_may_change(onx_interp *in, const onx_xv *v);
+onx_xv onx_py_fresh(onx_interp *in, onx_xv v); /* it was just made */
 
 /* interp_builtin.c: what Python does itself. False: an operator of tensors. */
 bool onx_py_builtin(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out);
+bool onx_interp_add_builtins(onx_interp *in);
 onx_xv onx_py_equal(onx_interp *in, const onx_xv *a, const onx_xv *b); /* a BOOL, or UNKNOWN */
 onx_xv onx_py_not(onx_interp *in, onx_xv v);
 onx_xv onx_py_truth(onx_interp *in, onx_xv v); /* bool(v): a BOOL, or UNKNOWN */
@@ -110,8 +124,6 @@ onx_xv *onx_py_find_key(onx_interp *in, const onx_xdict *dict, const onx_xv *key
 
 /* interp_stmt.c */
 void onx_py_exec(onx_interp *in, onx_frame *frame, const onx_script_block *block);
-bool onx_py_raises(const onx_script_block *block);
-void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at); /* sets x->where */
 
 /* interp_control.c */
 void onx_py_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, onx_xv cond);
