@@ -145,18 +145,21 @@ static bool fold(onx_export *x, onx_node *node, size_t n_out, onx_value **out) {
     return true;
 }
 
+static bool infer(onx_export *x, const onx_node *node) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    if (!onx_facts_update(x->facts, node, &diag)) return true;
+    onx_x_fail(x, diag.status, "%s cannot be made: %s", onx_node_op(node), diag.message);
+    if (diag.hint[0]) onx_x_hint(x, "%s", diag.hint);
+    return false;
+}
+
 bool onx_emit_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                    onx_value *const *in, size_t n_out, onx_value **out) {
     memset(out, 0, n_out * sizeof *out);
     if (!onx_x_ok(x)) return false;
     onx_node *node = add_node(x, op, attrs, n_in, in, n_out);
     if (!node) return false;
-    onx_diag diag = ONX_INIT(onx_diag);
-    if (onx_facts_update(x->facts, node, &diag)) {
-        onx_x_fail(x, diag.status, "%s cannot be made: %s", op, diag.message);
-        if (diag.hint[0]) onx_x_hint(x, "%s", diag.hint);
-        return false;
-    }
+    if (!infer(x, node)) return false;
     if (is_foldable(x, node) && fold(x, node, n_out, out)) return onx_x_ok(x);
     for (size_t i = 0; i < n_out; i++)
         if (!own_sizes(x, out[i] = onx_node_output(node, i))) return false;
@@ -167,6 +170,22 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
                           onx_value *const *in) {
     onx_value *out;
     return onx_emit_node(x, op, attrs, n_in, in, 1, &out) ? out : NULL;
+}
+
+onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in) {
+    return onx_x_ok(x) ? add_node(x, op, NULL, n_in, in, 0) : NULL;
+}
+
+bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out) {
+    for (size_t i = 0; i < n_out && onx_x_ok(x); i++) {
+        const char *name = node_name(x, onx_node_op(node));
+        if (!name || !onx_node_add_output(node, name)) return onx_x_nomem(x);
+        if (i == 0 && onx_node_set_name(node, name)) return onx_x_nomem(x);
+    }
+    if (!onx_x_ok(x) || !infer(x, node)) return false;
+    for (size_t i = 0; i < n_out; i++)
+        if (!own_sizes(x, out[i] = onx_node_output(node, i))) return false;
+    return onx_x_ok(x);
 }
 
 /* ─ Constants ────────────────────────────────────────────────────────────────────────────────── */

@@ -226,6 +226,11 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
                    (onx_value *[]){__VA_ARGS__})
 #define onx_emit(x, op, ...) onx_emit_with(x, op, NULL, __VA_ARGS__)
 
+/* A node in two steps, for those with graphs inside: first without outputs; then, when its graphs
+ * are filled, with n_out of them, and inferred. It is never computed at once. */
+onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in);
+bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out);
+
 /* An initializer that was just added is known from now on; NULL: memory ran out. */
 onx_value *onx_x_added(onx_export *x, onx_value *value);
 /* Initializers of the main graph; equal ones are made once. */
