@@ -92,6 +92,7 @@ struct onx_xt {
     onx_dtype dtype; /* PyTorch's: complex types too, whose values are real with a last axis of 2 */
     bool wrapped;    /* a number in the shape of a tensor: in promotion it counts as a number */
     bool scattered;  /* not contiguous: reshape copies it */
+    bool fresh;      /* set by the lowering of a view operator that gave a copy instead */
 };
 
 /* Constructors. */
@@ -134,9 +135,11 @@ struct onx_export {
     onx_graph *graph; /* where nodes go now: the main graph, or one inside it */
     onx_facts *facts;
     onx_syms *syms;
-    int64_t opset;     /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
-    bool training;     /* keep dropout and batch statistics */
-    onx_status status; /* of the first failure */
+    struct onx_cpu *cpu; /* for small constants */
+    uint32_t clock;      /* versions of storages */
+    int64_t opset;       /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
+    bool training;       /* keep dropout and batch statistics */
+    onx_status status;   /* of the first failure */
     onx_diag diag;
     onx_str path;      /* of the module that runs now, "layer1.0.conv1"; "" at the top */
     onx_str where;     /* the line of source, for messages: "model.py:12"; "" where not known */
@@ -144,6 +147,8 @@ struct onx_export {
     bool survey;       /* an operator was not supported: nothing is lowered any more */
     onx_xscope *scope; /* innermost; NULL: the main graph */
     onx_map constants; /* small initializers by content, under no owner */
+    onx_map names;     /* how often a name was used */
+    onx_map params;    /* values that are weights, as owners: they are not computed with */
     onx_map weights; /* by what they are made from: aliases of one parameter are one initializer */
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
@@ -166,6 +171,28 @@ static inline bool onx_x_ok(const onx_export *x) {
 void onx_x_note(onx_export *x, const char *fmt, ...) ONX_PRINTF(2, 3);
 void *onx_x_alloc(onx_export *x, size_t size); /* zeroed; NULL: failed */
 void *onx_x_array(onx_export *x, size_t n, size_t elem_size);
+
+/* ─ From beginning to end (export.c) ─────────────────────────────────────────────────────────── */
+
+struct onx_torch_tensor;
+typedef struct onx_xweight { /* of a storage */
+    const struct onx_xweight *next;
+    const struct onx_torch_tensor *tensor;
+    onx_value *value;
+} onx_xweight;
+
+/* On failure, too, it is ended with onx_export_end. */
+onx_status onx_export_begin(onx_export *x, onx_context *ctx, int64_t opset, onx_diag *diag)
+    ONX_MUST_CHECK;
+void onx_export_end(onx_export *x);
+/* An input of the model. Dimensions are sizes: numbers, names, expressions over names. */
+onx_xv onx_x_input(onx_export *x, const char *name, onx_dtype dtype, size_t rank,
+                   const onx_sym *const *dims);
+/* A parameter, buffer or constant of the program as an initializer of that name; the tensor must
+ * live as long as the export. What is one tensor there is one initializer. */
+onx_xv onx_x_weight(onx_export *x, const char *name, const struct onx_torch_tensor *tensor);
+/* The value becomes an output of that name, or one like it. */
+void onx_x_output(onx_export *x, const char *name, onx_value *value);
 
 /* ─ Making nodes (emit.c) ────────────────────────────────────────────────────────────────────── */
 
@@ -199,6 +226,8 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
                    (onx_value *[]){__VA_ARGS__})
 #define onx_emit(x, op, ...) onx_emit_with(x, op, NULL, __VA_ARGS__)
 
+/* An initializer that was just added is known from now on; NULL: memory ran out. */
+onx_value *onx_x_added(onx_export *x, onx_value *value);
 /* Initializers of the main graph; equal ones are made once. */
 onx_value *onx_x_ints(onx_export *x, size_t n, const int64_t *v);  /* int64[n] */
 onx_value *onx_x_int(onx_export *x, int64_t v);                    /* int64, rank 0 */
@@ -231,6 +260,8 @@ onx_value *onx_x_reduce(onx_export *x, const char *op, onx_value *value, size_t 
 
 /* ─ Sizes (sizes.c) ──────────────────────────────────────────────────────────────────────────── */
 
+/* Dimension `axis` of a value is `sym`: where that is a name, it can be had from there. */
+bool onx_x_own(onx_export *x, const onx_sym *sym, onx_value *value, size_t axis);
 /* A number as a tensor of rank 0 and that type (NONE: int64, float or bool, as the number is). */
 onx_value *onx_x_scalar(onx_export *x, const onx_xv *number, onx_dtype dtype);
 /* A size as a tensor int64 of rank 0 made from the shapes of values that have it. */
@@ -291,6 +322,8 @@ bool onx_dtype_is_int(onx_dtype dtype);  /* not bool */
 onx_dtype onx_dtype_of_c10(int64_t c10); /* dtype=6 in TorchScript; NONE: there is none */
 /* A dtype argument: an int of c10's numbering (readers convert theirs); NONE: NONE. */
 onx_dtype onx_xv_dtype(onx_export *x, const onx_xv *v);
+/* A tensor or number as a value of that type. */
+onx_value *onx_x_as(onx_export *x, const onx_xv *v, onx_dtype dtype);
 /* Both as values of the promoted type. */
 bool onx_x_pair(onx_export *x, const onx_xv *a, const onx_xv *b, onx_value **va, onx_value **vb);
 /* Of a float function given integers: float32. */
@@ -301,8 +334,10 @@ onx_value *onx_x_floating(onx_export *x, const onx_xv *v);
 /* Lower one call: `a` are the arguments in the order of the schema, defaults filled in; `out` gets
  * the results. */
 typedef void onx_lower_fn(onx_export *x, const onx_xv *a, onx_xv *out);
-/* Of a view operator: `base` as it is when the part that the call `a` shows is `part`. */
-typedef onx_value *onx_unview_fn(onx_export *x, const onx_xv *a, onx_value *base, onx_value *part);
+/* Of a view operator: `base` as it is when the part that the call `a` shows is `part`. `index`: which
+ * of the tensors that the call gives, where it gives a list. */
+typedef onx_value *onx_unview_fn(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
+                                 onx_value *part);
 
 /* A row. The schema is PyTorch's, but one row may stand for several overloads:
  *
