@@ -63,7 +63,7 @@ static onx_status set_attr(onx_node *node, const onx_xattr *attr) {
 
 static onx_node *add_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                           onx_value *const *in, size_t n_out) {
-    const char *names[ONX_X_OUTS * 8];
+    const char *names[ONX_X_OUTS * 8] = {NULL};
     if (n_out > ONX_COUNT(names))
         return onx_x_fail(x, ONX_UNSUPPORTED, "%s with %zu results", op, n_out);
     for (size_t i = 0; i < n_out; i++)

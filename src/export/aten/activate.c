@@ -1,8 +1,6 @@
 /* activate.c: activation functions: one operator where the opset has it, else its formula. */
 #include "export/aten/lower.h"
 
-
-
 /* 0.5 x (1 + f(x)). */
 static onx_value *half_of(onx_export *x, onx_value *v, onx_value *f) {
     onx_value *sum = onx_emit_number(x, "Add", f, 1);
@@ -28,13 +26,15 @@ static void lower_gelu(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_silu(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_x_floating(x, a);
-    onx_x_give(x, out, x->opset >= 24 ? onx_emit(x, "Swish", v)
-                                      : onx_emit(x, "Mul", v, onx_emit(x, "Sigmoid", v)));
+    onx_x_give(x, out,
+               x->opset >= 24 ? onx_emit(x, "Swish", v)
+                              : onx_emit(x, "Mul", v, onx_emit(x, "Sigmoid", v)));
 }
 
 static void lower_hardsigmoid(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_x_give(x, out, onx_emit_wide_with(x, "HardSigmoid", ONX_ATTRS(ONX_AF("alpha", 1.0 / 6)),
-                                          onx_x_floating(x, a)));
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "HardSigmoid", ONX_ATTRS(ONX_AF("alpha", 1.0 / 6)),
+                                  onx_x_floating(x, a)));
 }
 
 static onx_value *clip(onx_export *x, onx_value *v, const onx_xv *low, const onx_xv *high) {
@@ -68,13 +68,14 @@ static void lower_elu(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_celu(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_x_give(x, out, onx_emit_wide_with(x, "Celu",
-                                          ONX_ATTRS(ONX_AF("alpha", onx_xv_real(x, &a[1], 1))),
-                                          onx_x_floating(x, a)));
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "Celu", ONX_ATTRS(ONX_AF("alpha", onx_xv_real(x, &a[1], 1))),
+                                  onx_x_floating(x, a)));
 }
 
 static onx_value *leaky(onx_export *x, const onx_xv *a, double slope) {
-    return onx_emit_wide_with(x, "LeakyRelu", ONX_ATTRS(ONX_AF("alpha", slope)), onx_x_floating(x, a));
+    return onx_emit_wide_with(x, "LeakyRelu", ONX_ATTRS(ONX_AF("alpha", slope)),
+                              onx_x_floating(x, a));
 }
 
 static void lower_leaky_relu(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -146,9 +147,9 @@ static void lower_threshold(onx_export *x, const onx_xv *a, onx_xv *out) {
 static void give_shrink(onx_export *x, const onx_xv *a, bool soft, onx_xv *out) {
     double lambd = onx_xv_real(x, &a[1], 0.5);
     onx_x_give(x, out,
-               onx_emit_wide_with(x, "Shrink",
-                                  ONX_ATTRS(ONX_AF("lambd", lambd), ONX_AF("bias", soft ? lambd : 0)),
-                                  onx_x_floating(x, a)));
+               onx_emit_wide_with(
+                   x, "Shrink", ONX_ATTRS(ONX_AF("lambd", lambd), ONX_AF("bias", soft ? lambd : 0)),
+                   onx_x_floating(x, a)));
 }
 static void lower_hardshrink(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_shrink(x, a, false, out);
@@ -159,8 +160,8 @@ static void lower_softshrink(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_glu(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_x_floating(x, a), *half[2];
-    onx_xattr attrs[] = {ONX_AI("axis", onx_xv_whole(x, &a[1], -1)), ONX_AI("num_outputs", 2),
-                         {.name = NULL}};
+    onx_xattr attrs[] = {
+        ONX_AI("axis", onx_xv_whole(x, &a[1], -1)), ONX_AI("num_outputs", 2), {.name = NULL}};
     if (v && onx_emit_node(x, "Split", attrs, 1, &v, 2, half))
         onx_x_give(x, out, onx_emit(x, "Mul", half[0], onx_emit(x, "Sigmoid", half[1])));
 }

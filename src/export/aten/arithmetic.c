@@ -5,11 +5,11 @@
 typedef enum domain { ANY, REAL } domain; /* REAL: integers are computed with as float32 */
 
 /* Both in the type that they promote to, which is returned; NONE: failed. */
-static onx_dtype promoted(onx_export *x, const onx_xv *a, const onx_xv *b, domain domain,
+static onx_dtype promoted(onx_export *x, const onx_xv *a, const onx_xv *b, domain of,
                           onx_value *v[2]) {
     onx_xv pair[2] = {*a, *b};
     onx_dtype dtype = onx_x_promote(x, 2, pair);
-    if (domain == REAL && !onx_dtype_is_float(dtype)) dtype = ONX_DTYPE_F32;
+    if (of == REAL && !onx_dtype_is_float(dtype)) dtype = ONX_DTYPE_F32;
     v[0] = onx_x_as(x, a, dtype);
     v[1] = onx_x_as(x, b, dtype);
     return onx_x_ok(x) ? dtype : ONX_DTYPE_NONE;
@@ -32,8 +32,8 @@ static onx_xv scaled(onx_export *x, const onx_xv *a, const onx_xv *b, const onx_
     if (onx_xv_is_one(x, alpha, 1)) return *b;
     if (onx_xv_is_number(b)) return onx_x_arith(x, "mul", *b, *alpha);
     onx_dtype dtype = onx_x_promote(x, 2, pair);
-    return onx_xv_tensor(x, onx_emit_wide(x, "Mul", onx_x_as(x, b, dtype),
-                                          onx_x_as(x, alpha, dtype)));
+    return onx_xv_tensor(x,
+                         onx_emit_wide(x, "Mul", onx_x_as(x, b, dtype), onx_x_as(x, alpha, dtype)));
 }
 
 static void lower_add(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -183,8 +183,8 @@ onx_value *onx_x_atan2(onx_export *x, onx_value *y, onx_value *re) {
     if (!y || !re) return NULL;
     onx_dtype dtype = onx_x_dtype(x, y);
     onx_value *zero = onx_x_number(x, dtype, 0);
-    onx_value *at_0 = onx_emit_wide(x, "And", onx_emit(x, "Equal", y, zero),
-                                    onx_emit(x, "Equal", re, zero));
+    onx_value *at_0 =
+        onx_emit_wide(x, "And", onx_emit(x, "Equal", y, zero), onx_emit(x, "Equal", re, zero));
     onx_value *slope = onx_emit(x, "Where", at_0, zero, onx_emit(x, "Div", y, re));
     onx_value *half = onx_emit(x, "Where", onx_emit(x, "Less", y, zero),
                                onx_x_number(x, dtype, -pi), onx_x_number(x, dtype, pi));
@@ -231,8 +231,9 @@ static void give_xlog(onx_export *x, const onx_xv *a, double plus, onx_xv *out) 
     if (!dtype) return;
     if (plus) v[1] = onx_emit_number(x, "Add", v[1], plus);
     onx_value *product = onx_emit(x, "Mul", v[0], onx_emit(x, "Log", v[1]));
-    onx_x_give(x, out, onx_emit(x, "Where", onx_emit_number(x, "Equal", v[0], 0),
-                                onx_x_number(x, dtype, 0), product));
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_emit_number(x, "Equal", v[0], 0), onx_x_number(x, dtype, 0),
+                        product));
 }
 static void lower_xlogy(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_xlog(x, a, 0, out);
@@ -246,8 +247,9 @@ static void lower_copysign(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = promoted(x, &a[0], &a[1], REAL, v);
     if (!dtype) return;
     onx_value *size = onx_emit(x, "Abs", v[0]);
-    onx_x_give(x, out, onx_emit(x, "Where", onx_emit_number(x, "Less", v[1], 0),
-                                onx_emit(x, "Neg", size), size));
+    onx_x_give(
+        x, out,
+        onx_emit(x, "Where", onx_emit_number(x, "Less", v[1], 0), onx_emit(x, "Neg", size), size));
 }
 
 /* ─ Three tensors ────────────────────────────────────────────────────────────────────────────── */
@@ -273,10 +275,14 @@ static void lower_addcdiv(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_addc(x, "Div", a, out);
 }
 
-#define PAIR(name, lower) {name "(Tensor self, Any other)", lower, NULL}
-#define PAIR_OF_ANY(name, lower) {name "(Any self, Any other)", lower, NULL}
-#define SUM(name, lower) {name "(Tensor self, Any other, Scalar alpha=1)", lower, NULL}
-#define DIV(name) {name "(Tensor self, Any other, str? rounding_mode=None)", lower_div, NULL}
+#define PAIR(name, lower)                                                                          \
+    { name "(Tensor self, Any other)", lower, NULL }
+#define PAIR_OF_ANY(name, lower)                                                                   \
+    { name "(Any self, Any other)", lower, NULL }
+#define SUM(name, lower)                                                                           \
+    { name "(Tensor self, Any other, Scalar alpha=1)", lower, NULL }
+#define DIV(name)                                                                                  \
+    { name "(Tensor self, Any other, str? rounding_mode=None)", lower_div, NULL }
 const onx_aten onx_aten_arithmetic[] = {
     SUM("add", lower_add),
     SUM("sub", lower_sub),

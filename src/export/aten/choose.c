@@ -4,8 +4,7 @@
 /* ─ Bounds ───────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_scalar(onx_export *x, const onx_xv *v) {
-    return v->kind == ONX_X_NONE || onx_xv_is_number(v) ||
-           onx_x_rank(x, onx_xv_value(x, v)) == 0;
+    return v->kind == ONX_X_NONE || onx_xv_is_number(v) || onx_x_rank(x, onx_xv_value(x, v)) == 0;
 }
 
 /* None of the two must be there; tensors take Max and Min. */
@@ -49,8 +48,9 @@ static void lower_where(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_x_fail(x, ONX_UNSUPPORTED, "where of complex numbers");
         return;
     }
-    onx_x_give(x, out, onx_emit(x, "Where", onx_x_as(x, &a[0], ONX_DTYPE_BOOL),
-                                onx_x_as(x, &a[1], dtype), onx_x_as(x, &a[2], dtype)));
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_x_as(x, &a[0], ONX_DTYPE_BOOL), onx_x_as(x, &a[1], dtype),
+                        onx_x_as(x, &a[2], dtype)));
 }
 
 /* where(condition): the places of what is not 0, a tensor for each dimension. */
@@ -67,8 +67,9 @@ static void lower_where_places(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_masked_fill(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = onx_xv_type(x, &a[0]);
-    onx_x_give(x, out, onx_emit(x, "Where", onx_x_as(x, &a[1], ONX_DTYPE_BOOL),
-                                onx_x_as(x, &a[2], dtype), onx_xv_value(x, &a[0])));
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_x_as(x, &a[1], ONX_DTYPE_BOOL), onx_x_as(x, &a[2], dtype),
+                        onx_xv_value(x, &a[0])));
 }
 
 /* ─ Filling: the functional forms of fill_, zero_ and copy_ ──────────────────────────────────── */
@@ -92,7 +93,8 @@ static void lower_copy(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_x_expand(x, v, rank, fact->dims));
 }
 
-#define CLAMP(name) {name "(Tensor self, Any? min=None, Any? max=None)", lower_clamp, NULL}
+#define CLAMP(name)                                                                                \
+    { name "(Tensor self, Any? min=None, Any? max=None)", lower_clamp, NULL }
 const onx_aten onx_aten_choose[] = {
     CLAMP("clamp"),
     CLAMP("clip"),

@@ -29,7 +29,7 @@ static onx_value *compare(onx_export *x, const char *op, const onx_xv *a, const 
 
 static void lower_compare(onx_export *x, const onx_xv *a, onx_xv *out) {
     const struct comparison *c = comparisons;
-    while (c < comparisons + ONX_COUNT(comparisons) - 1 && strcmp(c->aten, x->op) != 0) c++;
+    while (c < comparisons + ONX_COUNT(comparisons) - 1 && !onx_str_is(onx_x_op(x), c->aten)) c++;
     onx_value *v = compare(x, c->onnx, &a[0], &a[1]);
     onx_x_give(x, out, c->aten[0] == 'n' ? onx_emit(x, "Not", v) : v);
 }
@@ -43,8 +43,8 @@ static onx_value *close_to(onx_export *x, const onx_xv *a) {
         v = onx_x_cast(x, v, dtype = ONX_DTYPE_F64);
         w = onx_x_cast(x, w, dtype);
     } else if (onx_xv_true(&a[4])) {
-        onx_value *none = onx_emit(x, "And", onx_emit_wide(x, "IsNaN", v),
-                                   onx_emit_wide(x, "IsNaN", w));
+        onx_value *none =
+            onx_emit(x, "And", onx_emit_wide(x, "IsNaN", v), onx_emit_wide(x, "IsNaN", w));
         same = onx_emit(x, "Or", same, none);
     }
     onx_value *gap = onx_emit(x, "Abs", onx_emit(x, "Sub", v, w));
@@ -78,8 +78,8 @@ static void lower_isin(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv rest = onx_xv_int(x, -1);
     int64_t last = -1;
     if (!onx_x_pair(x, &a[0], &a[1], &v, &w)) return;
-    onx_value *same = onx_emit_wide(x, "Equal", onx_x_unsqueeze(x, v, -1),
-                                    onx_x_reshape(x, w, 1, &rest));
+    onx_value *same =
+        onx_emit_wide(x, "Equal", onx_x_unsqueeze(x, v, -1), onx_x_reshape(x, w, 1, &rest));
     onx_value *any = onx_emit_wide_with(x, "ReduceMax", ONX_ATTRS(ONX_AI("keepdims", 0)), same,
                                         onx_x_ints(x, 1, &last));
     onx_x_give(x, out, onx_xv_true(&a[3]) ? onx_emit(x, "Not", any) : any);
@@ -97,23 +97,20 @@ static void lower_heaviside(onx_export *x, const onx_xv *a, onx_xv *out) {
 static const struct connective {
     const char *aten, *bools, *bits;
 } connectives[] = {
-    {"logical_and", "And", NULL},
-    {"logical_or", "Or", NULL},
-    {"logical_xor", "Xor", NULL},
-    {"bitwise_and", "And", "BitwiseAnd"},
-    {"bitwise_or", "Or", "BitwiseOr"},
-    {"bitwise_xor", "Xor", "BitwiseXor"},
-    {"__and__", "And", "BitwiseAnd"},
-    {"__or__", "Or", "BitwiseOr"},
+    {"logical_and", "And", NULL},      {"logical_or", "Or", NULL},
+    {"logical_xor", "Xor", NULL},      {"bitwise_and", "And", "BitwiseAnd"},
+    {"bitwise_or", "Or", "BitwiseOr"}, {"bitwise_xor", "Xor", "BitwiseXor"},
+    {"__and__", "And", "BitwiseAnd"},  {"__or__", "Or", "BitwiseOr"},
     {"__xor__", "Xor", "BitwiseXor"},
 };
 
 static void lower_connective(onx_export *x, const onx_xv *a, onx_xv *out) {
     const struct connective *c = connectives;
-    while (c < connectives + ONX_COUNT(connectives) - 1 && strcmp(c->aten, x->op) != 0) c++;
+    while (c < connectives + ONX_COUNT(connectives) - 1 && !onx_str_is(onx_x_op(x), c->aten)) c++;
     onx_dtype dtype = c->bits ? onx_x_promote(x, 2, a) : ONX_DTYPE_BOOL;
-    onx_x_give(x, out, onx_emit_wide(x, dtype == ONX_DTYPE_BOOL ? c->bools : c->bits,
-                                     onx_x_as(x, &a[0], dtype), onx_x_as(x, &a[1], dtype)));
+    onx_x_give(x, out,
+               onx_emit_wide(x, dtype == ONX_DTYPE_BOOL ? c->bools : c->bits,
+                             onx_x_as(x, &a[0], dtype), onx_x_as(x, &a[1], dtype)));
 }
 
 static void lower_logical_not(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -143,9 +140,12 @@ static void lower_right_shift(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_x_give(x, out, onx_x_floor_div(x, v, power_of_2(x, n)));
 }
 
-#define COMPARE(name) {name "(Tensor self, Any other)", lower_compare, NULL}
-#define CONNECT(name) {name "(Any self, Any other)", lower_connective, NULL}
-#define SHIFT(name, lower) {name "(Any self, Any other)", lower, NULL}
+#define COMPARE(name)                                                                              \
+    { name "(Tensor self, Any other)", lower_compare, NULL }
+#define CONNECT(name)                                                                              \
+    { name "(Any self, Any other)", lower_connective, NULL }
+#define SHIFT(name, lower)                                                                         \
+    { name "(Any self, Any other)", lower, NULL }
 const onx_aten onx_aten_logical[] = {
     COMPARE("eq"),
     COMPARE("ne"),
@@ -181,9 +181,7 @@ const onx_aten onx_aten_logical[] = {
     CONNECT("__and__"),
     CONNECT("__or__"),
     CONNECT("__xor__"),
-    
-    
-    
+
     {"logical_not(Tensor self)", lower_logical_not, NULL},
     {"bitwise_not(Tensor self)", lower_bitwise_not, NULL},
     SHIFT("bitwise_left_shift", lower_left_shift),

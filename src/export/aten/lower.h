@@ -6,11 +6,11 @@
 
 /* ─ Arguments ────────────────────────────────────────────────────────────────────────────────── */
 
-/* A tensor or a number as a value of that type (NONE: the type that it has). */
-onx_value *onx_x_as(onx_export *x, const onx_xv *v, onx_dtype dtype);
+/* The name of the operator that is lowered, without overload: "add". */
+onx_str onx_x_op(const onx_export *x);
 onx_dtype onx_xv_type(onx_export *x, const onx_xv *v); /* PyTorch's; of a number: as a tensor */
 bool onx_xv_is_complex(const onx_xv *v);
-bool onx_xv_true(const onx_xv *v);               /* a bool that is known to be true */
+bool onx_xv_true(const onx_xv *v); /* a bool that is known to be true */
 bool onx_xv_is_one(onx_export *x, const onx_xv *v, double number);
 /* A number that must be known: x failed otherwise. `otherwise`: what None stands for. */
 double onx_xv_real(onx_export *x, const onx_xv *v, double otherwise);

@@ -3,10 +3,8 @@
 
 /* ─ Arguments ────────────────────────────────────────────────────────────────────────────────── */
 
-onx_value *onx_x_as(onx_export *x, const onx_xv *v, onx_dtype dtype) {
-    if (onx_xv_is_number(v)) return onx_x_scalar(x, v, dtype);
-    onx_value *value = onx_xv_value(x, v);
-    return dtype == ONX_DTYPE_NONE ? value : onx_x_cast(x, value, dtype);
+onx_str onx_x_op(const onx_export *x) {
+    return (onx_str){x->op, strcspn(x->op, ".(")};
 }
 
 onx_dtype onx_xv_type(onx_export *x, const onx_xv *v) {
@@ -61,8 +59,7 @@ onx_xv onx_x_extent(onx_export *x, onx_value *value, size_t n, const int64_t *ax
     size_t rank = onx_x_rank(x, value), all = n ? n : rank;
     onx_xv product = onx_xv_int(x, 1);
     for (size_t i = 0; rank != SIZE_MAX && i < all; i++)
-        product = onx_x_arith(x, "mul", product,
-                              onx_x_size_of(x, value, n ? (size_t)axes[i] : i));
+        product = onx_x_arith(x, "mul", product, onx_x_size_of(x, value, n ? (size_t)axes[i] : i));
     return product;
 }
 
@@ -79,7 +76,8 @@ int64_t onx_x_built(const onx_export *x) {
 /* The types that can stand for one that an operator does not take, best first. */
 static const onx_dtype *wider(onx_dtype dtype) {
     static const onx_dtype of_floats[] = {ONX_DTYPE_F32, ONX_DTYPE_F64, ONX_DTYPE_NONE};
-    static const onx_dtype of_ints[] = {ONX_DTYPE_I32, ONX_DTYPE_I64, ONX_DTYPE_F32, ONX_DTYPE_NONE};
+    static const onx_dtype of_ints[] = {ONX_DTYPE_I32, ONX_DTYPE_I64, ONX_DTYPE_F32,
+                                        ONX_DTYPE_NONE};
     static const onx_dtype of_longs[] = {ONX_DTYPE_I64, ONX_DTYPE_F64, ONX_DTYPE_F32,
                                          ONX_DTYPE_NONE};
     static const onx_dtype of_bools[] = {ONX_DTYPE_U8, ONX_DTYPE_I32, ONX_DTYPE_I64, ONX_DTYPE_F32,
@@ -154,8 +152,7 @@ onx_value *onx_x_floor_div(onx_export *x, onx_value *a, onx_value *b) {
 
 onx_value *onx_x_trunc(onx_export *x, onx_value *v) {
     if (!v || !onx_dtype_is_float(onx_x_dtype(x, v))) return v;
-    return onx_emit(x, "Mul", onx_emit(x, "Sign", v),
-                    onx_emit(x, "Floor", onx_emit(x, "Abs", v)));
+    return onx_emit(x, "Mul", onx_emit(x, "Sign", v), onx_emit(x, "Floor", onx_emit(x, "Abs", v)));
 }
 
 onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t index) {

@@ -35,17 +35,15 @@ static const struct unary {
 #undef ROW
 };
 
-static const struct unary *find(const char *aten) {
-    for (size_t i = 0; i < ONX_COUNT(unaries); i++)
-        if (strcmp(unaries[i].aten, aten) == 0) return &unaries[i];
-    return NULL;
+static const struct unary *find(onx_str aten) {
+    const struct unary *u = unaries;
+    while (u < unaries + ONX_COUNT(unaries) - 1 && !onx_str_is(aten, u->aten)) u++;
+    return u;
 }
 
 static void lower_unary(onx_export *x, const onx_xv *a, onx_xv *out) {
-    const struct unary *u = find(x->op);
-    if (!u) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "no operator of ONNX for %s", x->op);
-    } else if (onx_xv_is_complex(a)) {
+    const struct unary *u = find(onx_x_op(x));
+    if (onx_xv_is_complex(a)) {
         onx_complex_unary(x, u->aten, a, out);
     } else if (u->domain == WHOLE && !onx_dtype_is_float(onx_xv_type(x, a))) {
         onx_x_give(x, out, onx_xv_value(x, a));
@@ -84,7 +82,7 @@ static onx_value *times(onx_export *x, onx_value *v, double number) {
 
 static void lower_scaled(onx_export *x, const onx_xv *a, onx_xv *out) {
     const struct scaled *s = scaleds;
-    while (s < scaleds + ONX_COUNT(scaleds) - 1 && strcmp(s->aten, x->op) != 0) s++;
+    while (s < scaleds + ONX_COUNT(scaleds) - 1 && !onx_str_is(onx_x_op(x), s->aten)) s++;
     onx_value *v = times(x, onx_x_floating(x, a), s->in);
     v = times(x, s->f ? onx_emit_wide(x, s->f, v) : v, s->out);
     onx_x_give(x, out, s->plus ? onx_emit_number(x, "Add", v, s->plus) : v);
@@ -100,7 +98,8 @@ static void lower_log1p(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_square(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_x_as(x, a, onx_xv_type(x, a) == ONX_DTYPE_BOOL ? ONX_DTYPE_I64 : 0);
+    onx_dtype dtype = onx_xv_type(x, a);
+    onx_value *v = onx_x_as(x, a, dtype == ONX_DTYPE_BOOL ? ONX_DTYPE_I64 : dtype);
     onx_x_give(x, out, onx_emit_wide(x, "Mul", v, v));
 }
 
@@ -160,10 +159,9 @@ static void lower_isnan(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void give_isinf(onx_export *x, const onx_xv *a, bool below, bool above, onx_xv *out) {
     onx_value *v = onx_xv_value(x, a);
-    const onx_xattr *attrs = below && above
-                                 ? NULL
-                                 : ONX_ATTRS(ONX_AI("detect_negative", below),
-                                             ONX_AI("detect_positive", above));
+    const onx_xattr *attrs = below && above ? NULL
+                                            : ONX_ATTRS(ONX_AI("detect_negative", below),
+                                                        ONX_AI("detect_positive", above));
     bool is_float = onx_dtype_is_float(onx_xv_type(x, a));
     onx_x_give(x, out, is_float ? onx_emit_wide_with(x, "IsInf", attrs, v) : always(x, v, false));
 }
@@ -221,12 +219,20 @@ static void lower_nan_to_num(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 #define UNARY(aten, onnx, domain) {aten "(Tensor self)", lower_unary, NULL},
-#define SCALED(name) {name "(Tensor self)", lower_scaled, NULL}
+#define SCALED(name)                                                                               \
+    { name "(Tensor self)", lower_scaled, NULL }
 const onx_aten onx_aten_pointwise[] = {
-    UNARIES(UNARY)
-    SCALED("log2"), SCALED("log10"), SCALED("expm1"), SCALED("special_expm1"), SCALED("erfc"),
-    SCALED("special_erfc"), SCALED("special_ndtr"), SCALED("exp2"), SCALED("special_exp2"),
-    SCALED("deg2rad"), SCALED("rad2deg"),
+    UNARIES(UNARY) SCALED("log2"),
+    SCALED("log10"),
+    SCALED("expm1"),
+    SCALED("special_expm1"),
+    SCALED("erfc"),
+    SCALED("special_erfc"),
+    SCALED("special_ndtr"),
+    SCALED("exp2"),
+    SCALED("special_exp2"),
+    SCALED("deg2rad"),
+    SCALED("rad2deg"),
     {"round.decimals(Tensor self, *, int decimals)", lower_round, NULL},
     {"special_round(Tensor self, *, int decimals=0)", lower_round, NULL},
     {"rsqrt(Tensor self)", lower_rsqrt, NULL},
