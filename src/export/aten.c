@@ -1,7 +1,7 @@
 /* aten.c: calls of operators: the row that fits, its lowering, what is written and what is viewed. */
 #include "export/aten.h"
 #include "export/bind_args.h"
-#include "export/report.h"
+#include "export/told.h"
 
 /* The first row whose schema takes the arguments; one of that overload before the others. */
 static const onx_xschema *resolve(onx_export *x, const onx_xschema *first, onx_str overload,

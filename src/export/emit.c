@@ -63,11 +63,10 @@ static onx_status set_attr(onx_node *node, const onx_xattr *attr) {
 
 static onx_node *add_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                           onx_value *const *in, size_t n_out) {
-    const char *names[ONX_X_OUTS * 8] = {NULL};
-    if (n_out > ONX_COUNT(names))
-        return onx_x_fail(x, ONX_UNSUPPORTED, "%s with %zu results", op, n_out);
-    for (size_t i = 0; i < n_out; i++)
+    const char **names = onx_x_array(x, n_out + 1, sizeof *names);
+    for (size_t i = 0; names && i < n_out; i++)
         if (!(names[i] = node_name(x, op))) return NULL;
+    if (!names) return NULL;
     while (n_in && !in[n_in - 1]) n_in--;
     onx_node *node = onx_graph_add_node(x->graph, op, n_in, in, n_out, names);
     onx_status status = node && n_out ? onx_node_set_name(node, names[0]) : ONX_OK;

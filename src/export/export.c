@@ -1,6 +1,6 @@
 /* export.c: an export from its beginning to the model that comes out: inputs, weights, outputs. */
 #include "export/export.h"
-#include "export/report.h"
+#include "export/told.h"
 #include "export/torch_tensor.h"
 #include "ir/edit.h"
 #include "rt/provider.h"

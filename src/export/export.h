@@ -153,7 +153,7 @@ struct onx_export {
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
     onx_map rows;    /* name of an operator to its parsed rows */
-    struct onx_xnote *notes, *missing; /* report.c: assumptions; operators without a row */
+    struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
     void *reader;                      /* of interp or pt2 */
 };
 
@@ -167,7 +167,7 @@ void *onx_x_nomem(onx_export *x);
 static inline bool onx_x_ok(const onx_export *x) {
     return x->status == ONX_OK;
 }
-/* Something was assumed that the user must hear of: one sentence (report.c). Repeats count. */
+/* Something was assumed that the user must hear of: one sentence (told.c). Repeats count. */
 void onx_x_note(onx_export *x, const char *fmt, ...) ONX_PRINTF(2, 3);
 void *onx_x_alloc(onx_export *x, size_t size); /* zeroed; NULL: failed */
 void *onx_x_array(onx_export *x, size_t n, size_t elem_size);

@@ -4,7 +4,7 @@
  *
  * TorchScript uses a small part of Python: no operators (torch.add(a, b) instead), no slices, no
  * comprehensions; break, continue and early return have been written out as flags. Types are written
- * as expressions (List[int]) and parsed as such; script_type.c gives them a meaning where they stand.
+ * as expressions (List[int]) and parsed as such; script_type.c gives them a meaning.
  *
  * Every node remembers the byte of its file where it begins. Local variables are numbered per
  * function, so that a frame of the interpreter is an array. Nothing is executed here.

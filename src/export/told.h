@@ -1,6 +1,6 @@
-/* report.h: what an export tells its user: assumptions, and operators that it lacks. */
-#ifndef ONX_EXPORT_REPORT_H
-#define ONX_EXPORT_REPORT_H
+/* told.h: what an export tells its user: assumptions, and operators that it lacks. */
+#ifndef ONX_TOLD_H
+#define ONX_TOLD_H
 
 #include "export/export.h"
 

@@ -1,5 +1,5 @@
-/* report.c: failures, assumptions, and operators that are missing. */
-#include "export/report.h"
+/* told.c: failures, assumptions, and operators that are missing. */
+#include "export/told.h"
 
 #include <stdarg.h>
 #include <stdio.h>

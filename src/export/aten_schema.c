@@ -1,4 +1,4 @@
-/* schema.c: the rows of the operator tables by name, and their schemas, parsed when first asked for.
+/* aten_schema.c: the rows of the operator tables by name; schemas are parsed when first asked for.
  *
  *     name.overload(Type name, Type[2]? name=default, *, Type name) -> (Type, Type)
  */
