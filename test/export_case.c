@@ -258,7 +258,8 @@ static onx_model *finish(run_case *c) {
     options.level = ONX_LEVEL_NONE;
     options.enable = "dce";
     if (!told(onx_model_optimize(c->x.model, &options, &model, NULL, &diag), &diag)) return NULL;
-    if (!told(onx_model_check(model, NULL, &diag), &diag)) {
+    if (!told(onx_model_infer(model, NULL, &diag), &diag) ||
+        !told(onx_model_check(model, NULL, &diag), &diag)) {
         onx_model_free(model);
         return NULL;
     }
