@@ -291,6 +291,8 @@ const onx_aten onx_aten_arithmetic[] = {
     PAIR("mul", lower_mul),
     PAIR("multiply", lower_mul),
     PAIR("maximum", lower_maximum),
+    {"max.other(Tensor self, Tensor other)", lower_maximum, NULL},
+    {"min.other(Tensor self, Tensor other)", lower_minimum, NULL},
     PAIR("minimum", lower_minimum),
     PAIR("fmax", lower_fmax),
     PAIR("fmin", lower_fmin),

@@ -15,6 +15,8 @@ bool onx_xv_is_one(onx_export *x, const onx_xv *v, double number);
 /* A number that must be known: x failed otherwise. `otherwise`: what None stands for. */
 double onx_xv_real(onx_export *x, const onx_xv *v, double otherwise);
 int64_t onx_xv_whole(onx_export *x, const onx_xv *v, int64_t otherwise);
+/* As PyTorch counts: of complex tensors, without the last axis. SIZE_MAX: failed. */
+size_t onx_xv_rank(onx_export *x, const onx_xv *v);
 /* The axes that a dim argument (None, a number, a list) names, counted from 0: how many. None and
  * an empty list name none, which stands for all; so does any list of a tensor of rank 0. */
 size_t onx_x_axes(onx_export *x, const onx_xv *dims, size_t rank, int64_t axes[ONX_RANK_MAX]);
@@ -29,7 +31,7 @@ onx_value *onx_x_floats(onx_export *x, const onx_xv *v, onx_dtype dtype);
 /* The opset that the model is built at. */
 int64_t onx_x_built(const onx_export *x);
 /* As onx_emit, but where the operator does not take the type of its first input, it is computed in
- * the next wider one that it takes, and cast back. All inputs of that type are treated alike. */
+ * the next wider one that it takes, and cast back. All inputs of that type are treated alike; of the outputs only the first is of it. */
 bool onx_emit_wide_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                         onx_value *const *in, size_t n_out, onx_value **out);
 onx_value *onx_emit_wide_array(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
@@ -51,6 +53,10 @@ onx_value *onx_x_count(onx_export *x, const onx_xv *n);
 /* A number in a shape: Expand, or nothing for rank 0. */
 onx_value *onx_x_fill(onx_export *x, onx_value *number, size_t n, const onx_xv *sizes);
 onx_value *onx_x_fill_like(onx_export *x, onx_value *number, onx_value *like);
+
+/* (sum |v|^p)^(1/p) over these axes (n 0: all); of complex numbers, of their sizes. */
+onx_value *onx_x_norm(onx_export *x, onx_value *value, double p, size_t n, const int64_t *axes,
+                      bool keep);
 
 /* ─ Complex numbers (complex.c): real values with a last axis of 2 ───────────────────────────── */
 

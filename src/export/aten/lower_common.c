@@ -40,6 +40,11 @@ int64_t onx_xv_whole(onx_export *x, const onx_xv *v, int64_t otherwise) {
     return i;
 }
 
+size_t onx_xv_rank(onx_export *x, const onx_xv *v) {
+    size_t rank = onx_x_rank(x, onx_xv_value(x, v));
+    return rank != SIZE_MAX && onx_xv_is_complex(v) ? rank - 1 : rank;
+}
+
 size_t onx_x_axes(onx_export *x, const onx_xv *dims, size_t rank, int64_t axes[ONX_RANK_MAX]) {
     const onx_xv *v = onx_xv_is_list(dims) ? dims->list->v : dims;
     size_t n = onx_xv_is_list(dims) ? dims->list->n : dims->kind != ONX_X_NONE;
@@ -119,8 +124,7 @@ bool onx_emit_wide_node(onx_export *x, const char *op, const onx_xattr *attrs, s
     for (size_t i = 0; i < n_in; i++)
         wide[i] = in[i] && onx_x_dtype(x, in[i]) == was ? onx_x_cast(x, in[i], is) : in[i];
     if (!onx_emit_node(x, op, attrs, n_in, wide, n_out, out)) return false;
-    for (size_t i = 0; i < n_out; i++)
-        if (onx_x_dtype(x, out[i]) == is) out[i] = onx_x_cast(x, out[i], was);
+    if (onx_x_dtype(x, out[0]) == is) out[0] = onx_x_cast(x, out[0], was);
     return onx_x_ok(x);
 }
 
