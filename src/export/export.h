@@ -334,7 +334,7 @@ onx_value *onx_x_floating(onx_export *x, const onx_xv *v);
 /* Lower one call: `a` are the arguments in the order of the schema, defaults filled in; `out` gets
  * the results. */
 typedef void onx_lower_fn(onx_export *x, const onx_xv *a, onx_xv *out);
-/* Of a view operator: `base` as it is when the part that the call `a` shows is `part`. `index`: which
+/* Of a view operator: `base` as it is when what the call `a` shows of it is `part`. `index`: which
  * of the tensors that the call gives, where it gives a list. */
 typedef onx_value *onx_unview_fn(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
                                  onx_value *part);
