@@ -376,10 +376,9 @@ static void run_panel(const job *j, size_t panel, const onx_qtile *tiles, size_t
         t.panel = j->packed + panel * onx_qweights_panel(&j->w, tier);
         t.n = width;
         t.sums = (int32_t *)(void *)sums;
-        tier->tile(&t);
         end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
-        tier->end(&end, t.sums, t.m, panel * tier->columns, width,
-                  (char *)j->y + tile_start(j, first + i) * channels + channel, channels);
+        onx_qgemm_results(tier, &t, &end, panel * tier->columns,
+                          (char *)j->y + tile_start(j, first + i) * channels + channel, channels);
     }
 }
 

@@ -286,11 +286,10 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
             t.panel = j->panels + (b * l->panels + panel) * l->panel_bytes;
             t.n = width;
             t.sums = (int32_t *)(void *)sums;
-            j->tier->tile(&t);
             e.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * j->tier->rows;
             size_t row = set * l->rows + tile_start(j, first + i);
-            j->tier->end(&e, t.sums, t.m, place, width, j->y + (row * j->m->n + col) * j->y_size,
-                         j->m->n * j->y_size);
+            onx_qgemm_results(j->tier, &t, &e, place, j->y + (row * j->m->n + col) * j->y_size,
+                              j->m->n * j->y_size);
         }
     }
     onx_qgemm_leave(j->tier);

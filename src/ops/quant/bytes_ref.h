@@ -76,6 +76,9 @@ typedef struct onx_qgemm {
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);
+    /* Both, where results are bytes and there are factors and no zeros; or NULL. */
+    void (*bytes)(const onx_qtile *tile, const onx_qend *end, size_t col, uint8_t *y,
+                  size_t stride);
     const onx_qdepth *depth;
 } onx_qgemm;
 
@@ -86,6 +89,17 @@ static inline void onx_qgemm_enter(const onx_qgemm *gemm) {
 }
 static inline void onx_qgemm_leave(const onx_qgemm *gemm) {
     if (gemm->leave) gemm->leave();
+}
+/* The results of a tile, whose columns are col … of the lists, to rows `stride` bytes apart. */
+static inline void onx_qgemm_results(const onx_qgemm *gemm, const onx_qtile *tile,
+                                     const onx_qend *end, size_t col, char *y, size_t stride) {
+    bool bytes = end->dtype == ONX_DTYPE_U8 || end->dtype == ONX_DTYPE_I8;
+    if (gemm->bytes && bytes && end->factors && !end->zeros) {
+        gemm->bytes(tile, end, col, (uint8_t *)y, stride);
+        return;
+    }
+    gemm->tile(tile);
+    gemm->end(end, tile->sums, tile->m, col, tile->n, y, stride);
 }
 /* The first of `all` rows that belongs to tile `tile` of `tiles`. */
 static inline size_t onx_qgemm_start(const onx_qgemm *gemm, size_t tile, size_t tiles, size_t all) {
