@@ -31,7 +31,7 @@ static onx_qweights weights_of(const onx_qins *in, const onx_qstate *st, size_t 
                           .k = k,
                           .column = turned ? k : 1,
                           .step = turned ? 1 : n,
-                          .joined = true,
+                          .joined = 1,
                           .multiple = st->tier->k,
                           .flip = in->b->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }

@@ -119,18 +119,18 @@ typedef struct onx_qweights {
     const uint8_t *data;
     size_t n, taps, k;
     size_t column, tap, step;
-    bool joined; /* taps follow one another without a gap to a multiple */
+    size_t joined; /* so many taps follow one another without a gap to a multiple: 1, or all, or
+                      some that divide them */
     uint8_t flip;
     size_t multiple; /* of the bytes of a row, as onx_qgemm.k */
 } onx_qweights;
 
 /* The bytes of a row at each tap, and taps, as tiles have them. */
 static inline size_t onx_qweights_k(const onx_qweights *w) {
-    size_t k = w->joined ? w->taps * w->k : w->k;
-    return (k + w->multiple - 1) / w->multiple * w->multiple;
+    return (w->joined * w->k + w->multiple - 1) / w->multiple * w->multiple;
 }
 static inline size_t onx_qweights_taps(const onx_qweights *w) {
-    return w->joined ? 1 : w->taps;
+    return w->taps / w->joined;
 }
 size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* bytes of a panel */
 /* Columns col … in a panel, and their sums. */
