@@ -199,8 +199,12 @@ static bool room_of(const onx_qgemm *tier, form kind, const onx_qweights *w, roo
            onx_add_size(each, r->sums + r->row_sums, &each);
 }
 
-static onx_qdepth_row depth_row(const onx_images *m) {
+static onx_qdepth_row depth_row(const onx_qstate *st, const onx_images *m) {
+    bool steps = m->window.stride[0] == 1 && m->window.dilation[0] == 1;
     return (onx_qdepth_row){.channels = m->groups,
+                            .lines =
+                                steps ? st->tier->depth->lines((size_t)m->window.kernel[0]) : 1,
+                            .y_line = m->out[1] * m->groups,
                             .kh = (size_t)m->window.kernel[0],
                             .kw = (size_t)m->window.kernel[1],
                             .iw = m->in[1],
@@ -218,9 +222,9 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
     call->scratch_bytes = call->scratch_each = 0;
     if (!st->steady && !onx_qend_bytes(&places, &call->scratch_bytes)) return ONX_LIMIT;
     if (is_depthwise(st, in.b)) {
-        onx_qdepth_row row = depth_row(m);
+        onx_qdepth_row row = depth_row(st, m);
         /* Positions are below 2^31 each, so that these products can be counted. */
-        size_t pointers = align(row.kh * sizeof(void *));
+        size_t pointers = align((row.kh + row.lines) * sizeof(void *));
         return m->out_pixels &&
                        !onx_add_size(st->tier->depth->scratch(&row), pointers, &call->scratch_each)
                    ? ONX_LIMIT
@@ -516,12 +520,16 @@ static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
 
 /* ── One channel to each group ───────────────────────────────────────────────────────────────── */
 
-static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) {
+/* Up to `most` lines of outputs, from oy on; returns how many. */
+static size_t depth_outputs(const job *j, size_t image, size_t oy, size_t most, char *scratch) {
     const onx_images *m = j->m;
-    onx_qdepth_row row = depth_row(m);
+    onx_qdepth_row row = depth_row(j->st, m);
     const uint8_t **rows = (const uint8_t **)(void *)scratch;
     size_t y0 = oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before;
-    for (size_t ky = 0; ky < row.kh; ky++) {
+    row.scratch = scratch + align((row.kh + row.lines) * sizeof(void *));
+    if (row.lines > most) row.lines = most;
+    if (row.lines > m->out[0] - oy) row.lines = m->out[0] - oy;
+    for (size_t ky = 0; ky < row.kh + row.lines - 1; ky++) {
         size_t iy = y0 + ky * (size_t)m->window.dilation[0];
         rows[ky] = iy < m->in[0] ? j->x + (image * m->in[0] + iy) * m->in[1] * m->groups : NULL;
     }
@@ -530,13 +538,13 @@ static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) 
     row.zero = *j->pad ^ j->flip;
     row.weights = j->packed;
     row.end = j->end;
-    row.scratch = scratch + align(row.kh * sizeof(void *));
     for (size_t ox = 0; ox < m->out[1]; ox += ONX_QPIXELS) {
         row.first = (ptrdiff_t)(ox * row.stride) - (ptrdiff_t)m->span[1].before;
         row.n = m->out[1] - ox < ONX_QPIXELS ? m->out[1] - ox : ONX_QPIXELS;
         row.y = j->y + ((image * m->out[0] + oy) * m->out[1] + ox) * m->groups;
         j->st->tier->depth->run(&row);
     }
+    return row.lines;
 }
 
 static onx_status depth_task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -544,14 +552,17 @@ static onx_status depth_task(void *user, onx_call *call, size_t index, void *scr
     size_t row = index * j->rows_of_task, all = j->m->batch * j->m->out[0];
     size_t end = all - row < j->rows_of_task ? all : row + j->rows_of_task;
     (void)call;
-    for (; row < end; row++) depth_outputs(j, row / j->m->out[0], row % j->m->out[0], scratch);
+    while (row < end)
+        row += depth_outputs(j, row / j->m->out[0], row % j->m->out[0], end - row, scratch);
     return ONX_OK;
 }
 
 static onx_status run_depthwise(onx_call *call, job *j) {
     const onx_images *m = j->m;
     size_t work = m->out[1] * m->groups * (m->taps + 8), all = m->batch * m->out[0];
+    size_t lines = depth_row(j->st, m).lines;
     j->rows_of_task = work < TASK_OUTPUTS ? TASK_OUTPUTS / work + 1 : 1;
+    j->rows_of_task = (j->rows_of_task + lines - 1) / lines * lines;
     return onx_call_parallel(call, (all - 1) / j->rows_of_task + 1, depth_task, j);
 }
 

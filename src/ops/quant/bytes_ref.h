@@ -37,9 +37,11 @@ typedef struct onx_qend {
     float lo, hi;            /* of bytes, less the zero */
 } onx_qend;
 
-/* Depthwise convolution of some outputs that follow one another in a row: n * channels. */
+/* Depthwise convolution of some outputs that follow one another in a line: n * channels; and of
+ * those of the next lines, whose windows are lower by one row of the input each. */
 typedef struct onx_qdepth_row {
-    const uint8_t *const *rows; /* [kh]: input rows; NULL: in the padding */
+    const uint8_t *const *rows; /* [kh + lines - 1]: input rows; NULL: in the padding */
+    size_t lines, y_line;       /* bytes from line to line */
     size_t channels, kh, kw, iw, stride, dilation;
     ptrdiff_t first; /* where the window of the first output begins, in pixels */
     size_t n;
@@ -56,6 +58,7 @@ typedef struct onx_qdepth {
     size_t block; /* places are a multiple of this */
     size_t (*bytes)(size_t channels, size_t kh, size_t kw);
     void (*pack)(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed);
+    size_t (*lines)(size_t kh);                   /* so many at once, at most */
     size_t (*scratch)(const onx_qdepth_row *row); /* for n outputs */
     void (*run)(const onx_qdepth_row *row);
     size_t (*channel_at)(size_t place);
