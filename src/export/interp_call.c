@@ -4,6 +4,8 @@
 
 #include "base/number.h"
 
+#include <stdio.h>
+
 /* ─ Arguments ────────────────────────────────────────────────────────────────────────────────── */
 
 /* All arguments of a call, evaluated from left to right, behind room for one more. */
@@ -145,14 +147,16 @@ static onx_str operator_name(onx_interp *in, onx_str dotted) {
 void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at) {
     if (!frame) return;
     const onx_script_file *file = frame->func->file;
-    onx_str path = file->path;
-    size_t line;
-    if (!onx_script_origin(in->script, file, at, &path, &line)) line = onx_script_line(file, at);
-    char *text = onx_x_alloc(in->x, path.size + 24);
+    onx_str origin = onx_script_origin(in->script, file, at);
+    if (origin.size) {
+        in->x->where = origin;
+        return;
+    }
+    char *text = onx_x_alloc(in->x, file->path.size + 24);
     if (!text) return;
-    memcpy(text, path.data, path.size);
-    int digits = snprintf(text + path.size, 24, ":%zu", line);
-    in->x->where = (onx_str){text, path.size + (size_t)digits};
+    int n = snprintf(text, file->path.size + 24, "%.*s:%zu", (int)file->path.size, file->path.data,
+                     onx_script_line(file, at));
+    in->x->where = (onx_str){text, (size_t)n};
 }
 
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */

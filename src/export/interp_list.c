@@ -108,7 +108,7 @@ static void dict_set(onx_interp *in, onx_xdict *dict, onx_xv key, onx_xv value) 
 
 static bool set_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                      onx_xv *out) {
-    size_t i;
+    size_t i = 0;
     (void)row, (void)n;
     *out = a[0].v;
     if (a[0].v.kind == ONX_X_DICT) {
@@ -123,7 +123,7 @@ static bool set_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_
 
 static bool delete_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                         onx_xv *out) {
-    size_t i;
+    size_t i = 0;
     (void)row, (void)n;
     *out = onx_py_none();
     if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v)) {
@@ -205,7 +205,7 @@ static bool extend(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
 
 static bool insert(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                    onx_xv *out) {
-    size_t i;
+    size_t i = 0;
     (void)row, (void)n;
     *out = onx_py_none();
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
@@ -216,7 +216,7 @@ static bool insert(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
 
 static bool pop(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     onx_xv last = onx_xv_int(in->x, -1);
-    size_t i;
+    size_t i = 0;
     (void)row;
     if (a[0].v.kind == ONX_X_DICT && n >= 2) {
         onx_xdict *dict = a[0].v.dict;

@@ -5,6 +5,10 @@
  * "layer1.0.conv1.weight", whichever way the program gets at them. */
 #include "export/interp_internal.h"
 
+#include "base/number.h"
+
+#include <stdio.h>
+
 static const onx_str no_name = {NULL, 0};
 
 const char onx_py_unset[] = "unset", onx_py_func[] = "function", onx_py_class[] = "class",

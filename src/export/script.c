@@ -1,6 +1,6 @@
 /* script.c: the code of one archive, by qualified name. A file is read and parsed when a name in it
  * is first asked for; one that does not exist is remembered too. */
-#include "export/script.h"
+#include "export/script_debug.h"
 
 /* All trees of one archive: far more than any real one needs (a byte of source takes about 20). */
 #define SCRIPT_MEMORY ((size_t)192 << 20)
@@ -10,6 +10,7 @@ struct onx_script {
     onx_arena arena;
     onx_map files;   /* name without its last part ("__torch__.torch.nn") to an onx_script_module */
     onx_map symbols; /* qualified name to an onx_script_symbol */
+    onx_map origins; /* file to its onx_script_debug */
     onx_script_read *read;
     void *user;
 };
@@ -23,12 +24,16 @@ onx_status onx_script_new(onx_context *ctx, onx_script_read *read, void *user, o
     script->arena.cap = SCRIPT_MEMORY;
     onx_map_init(&script->files, ctx);
     onx_map_init(&script->symbols, ctx);
+    onx_map_init(&script->origins, ctx);
     *out = script;
     return ONX_OK;
 }
 
 void onx_script_free(onx_script *script) {
     if (!script) return;
+    for (size_t i = 0; i < script->origins.cap; i++)
+        onx_script_debug_free(script->origins.entries[i].value);
+    onx_map_fini(&script->origins);
     onx_map_fini(&script->symbols);
     onx_map_fini(&script->files);
     onx_arena_fini(&script->arena);
@@ -116,4 +121,29 @@ const onx_script_attr *onx_script_attribute(const onx_script_class *cls, onx_str
     for (size_t i = 0; i < cls->attr_count; i++)
         if (onx_str_eq(cls->attrs[i].name, name)) return &cls->attrs[i];
     return NULL;
+}
+
+static onx_script_debug *load_debug(onx_script *script, const onx_script_file *file) {
+    static const char tail[] = ".debug_pkl";
+    onx_str bytes = {0};
+    bool found = false;
+    size_t size = file->path.size + sizeof tail - 1;
+    char *path = onx_arena_alloc(&script->arena, size + 1);
+    if (!path) return NULL;
+    memcpy(path, file->path.data, file->path.size);
+    memcpy(path + file->path.size, tail, sizeof tail - 1);
+    onx_status status = script->read(script->user, (onx_str){path, size}, &bytes, &found, NULL);
+    return onx_script_debug_new(script->ctx, status ? (onx_str){0} : bytes);
+}
+
+onx_str onx_script_origin(onx_script *script, const onx_script_file *file, uint32_t at) {
+    onx_script_debug *debug = onx_map_get(&script->origins, file, (onx_str){0});
+    if (!debug) {
+        debug = load_debug(script, file);
+        if (!debug || !onx_map_put(&script->origins, file, (onx_str){0}, debug)) {
+            onx_script_debug_free(debug);
+            return (onx_str){0};
+        }
+    }
+    return onx_script_debug_find(debug, &script->arena, at);
 }

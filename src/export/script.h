@@ -175,9 +175,9 @@ onx_status onx_script_parse(onx_arena *arena, onx_str path, onx_str prefix, onx_
 
 /* Where a node stands, from 1. */
 size_t onx_script_line(const onx_script_file *file, uint32_t at);
-/* Where the user wrote it ("model.py", 12), from the file's debug_pkl; false: not known. */
-bool onx_script_origin(onx_script *script, const onx_script_file *file, uint32_t at, onx_str *path,
-                       size_t *line);
+/* Where the user wrote it, "/home/me/model.py:12", from what the archive notes about the file
+ * (script_debug.c); of a trace, the innermost line outside PyTorch. Empty: not known. */
+onx_str onx_script_origin(onx_script *script, const onx_script_file *file, uint32_t at);
 
 /* Types. `number` is int, float or complex; Any matches all. */
 typedef enum onx_script_type_kind {
