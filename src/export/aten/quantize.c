@@ -51,7 +51,7 @@ static bool read_scheme(onx_export *x, scheme *s, const onx_xv *scale, const onx
     const struct range *range = range_of(x, dtype);
     *s = (scheme){.axis = axis, .dtype = dtype};
     s->scale = parameter(x, scale, ONX_DTYPE_F32, axis >= 0);
-    s->zero = parameter(x, zero, onx_dtype_is_float(dtype) ? dtype : ONX_DTYPE_I32, axis >= 0);
+    s->zero = parameter(x, zero, ONX_DTYPE_NONE, axis >= 0);
     s->lo = range ? range->lo : INT32_MIN;
     s->hi = range ? range->hi : INT32_MAX;
     return s->scale && onx_x_ok(x);
