@@ -1,9 +1,9 @@
 /* fft.c: Fourier transforms: DFT along one axis after another.
  *
- * DFT of ONNX takes pairs (last axis 2) or real numbers (last axis 1), pads or cuts to a length, and
- * divides by that length in the inverse direction. What real results leave out is put back by their
- * symmetry before the inverse transform. */
-#include "export/aten/lower.h"
+ * DFT of ONNX takes pairs (last axis 2) or real numbers (last axis 1), pads or cuts to a length,
+ * and divides by that length in the inverse direction. What real results leave out is put back by
+ * their symmetry before the inverse transform. */
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* losses.c: loss functions: one operator where ONNX has it, else the formula. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 /* ─ What they share ──────────────────────────────────────────────────────────────────────────── */
 

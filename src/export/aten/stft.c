@@ -1,5 +1,5 @@
 /* stft.c: Fourier transforms of pieces of a signal, and back. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 typedef struct frames {
     int64_t n_fft, hop, win;
