@@ -56,6 +56,7 @@ static onx_status set_attr(onx_node *node, const onx_xattr *attr) {
     case ONX_ATTR_STRING: return onx_node_set_string(node, attr->name, attr->s);
     case ONX_ATTR_INTS: return onx_node_set_ints(node, attr->name, attr->n, attr->ints);
     case ONX_ATTR_FLOATS: return onx_node_set_floats(node, attr->name, attr->n, attr->floats);
+    case ONX_ATTR_STRINGS: return onx_node_set_strings(node, attr->name, attr->n, attr->strings);
     case ONX_ATTR_TENSOR: return onx_node_set_tensor(node, attr->name, attr->t);
     default: return ONX_USAGE;
     }
@@ -110,6 +111,7 @@ static bool fits(onx_export *x, const onx_value *value) {
 static bool is_foldable(onx_export *x, const onx_node *node) {
     const onx_op *op = onx_op_of(node);
     if (!op || op->varies || !node->output.n) return false;
+    if (!strcmp(op->name, "Identity")) return false; /* it is there for another name */
     ONX_EACH (onx_attr, attr, node->attribute)
         if (attr->g || attr->graphs.count) return false;
     for (size_t i = 0; i < node->input.n; i++)

@@ -157,7 +157,7 @@ struct onx_export {
     void *reader;                      /* of interp or pt2 */
 };
 
-enum { ONX_X_BASE = 18, ONX_X_OUTS = 8 };
+enum { ONX_X_BASE = 18, ONX_X_OUTS = 10 };
 
 /* The first failure is kept; always returns NULL. */
 void *onx_x_fail(onx_export *x, onx_status status, const char *fmt, ...) ONX_PRINTF(3, 4);
@@ -205,6 +205,7 @@ typedef struct onx_xattr {
     size_t n;
     const int64_t *ints;
     const float *floats;
+    const char *const *strings;
     const onx_tensor *t;
 } onx_xattr;
 #define ONX_AI(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_INT, .i = (v)})
@@ -212,6 +213,8 @@ typedef struct onx_xattr {
 #define ONX_AS(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_STRING, .s = (v)})
 #define ONX_AL(name_, n_, v)                                                                       \
     ((onx_xattr){.name = name_, .type = ONX_ATTR_INTS, .n = (n_), .ints = (v)})
+#define ONX_ASL(name_, n_, v)                                                                      \
+    ((onx_xattr){.name = name_, .type = ONX_ATTR_STRINGS, .n = (n_), .strings = (v)})
 #define ONX_ATTRS(...) ((const onx_xattr[]){__VA_ARGS__, {.name = NULL}})
 
 /* A node in the current graph, its outputs inferred: false, and x failed, when the node cannot be
