@@ -119,41 +119,20 @@ TEST(versions) {
 }
 
 TEST(arguments) {
+#define ARG(tag, value) "{\"name\":\"\",\"arg\":{\"" tag "\":" value "}}"
+    static const char ins[] = ARG("as_int", "9223372036854775807") "," ARG("as_float", "-Infinity");
+    static const char more[] = ARG("as_float", "\"NaN\"") "," ARG("as_scalar_type", "7") "," //
+        ARG("as_layout", "7") "," ARG("as_memory_format", "4") ","                           //
+        ARG("as_sym_ints", "[{\"as_name\":\"s\"},{\"as_int\":-1}]") ","                      //
+        ARG("as_optional_tensors", "[" T("t") ",{\"as_none\":true}]") "," ARG("as_none", "[]");
+    char text[2000];
     onx_pt2 program;
     onx_diag diag;
-    REQUIRE(
-        read(PROGRAM(
-                 V8,
-                 GRAPH("", "",
-                       NODE("torch.ops.aten.f.default",
-                            IN("a", "{\"as_int\":9223372036854775807}") "," IN(
-                                "b",
-                                "{\"as_float\":-"
-                                "Infinity}") "," IN("c",
-                                                    "{\"as_float\":"
-                                                    "\"NaN\"}") "," IN("d", "{\"as_scalar_type\":"
-                                                                            "7}") "," IN("e",
-                                                                                         "{\"as_"
-                                                                                         "layout\":"
-                                                                                         "7}") "," IN("f",
-                                                                                                      "{\""
-                                                                                                      "as_"
-                                                                                                      "mem"
-                                                                                                      "ory"
-                                                                                                      "_fo"
-                                                                                                      "rma"
-                                                                                                      "t\""
-                                                                                                      ":4"
-                                                                                                      "}") "," IN("g",
-                                                                                                                  "{\"as_sym_ints\":[{\"as_name\":\"s\"},"
-                                                                                                                  "{\"as_int\":-1}]}") "," IN("h",
-                                                                                                                                              "{\"as_optional_tensors\":[" T(
-                                                                                                                                                  "t") ",{\"as_none\":true}]}") "," IN("i",
-                                                                                                                                                                                       "{\"as_none\":[]}"),
-                            ""),
-                       ""),
-                 "", "", "null"),
-             &program, &diag) == ONX_OK);
+    snprintf(text, sizeof text,
+             PROGRAM(V8, GRAPH("", "", NODE("torch.ops.aten.f.default", "%s,%s", ""), ""), "", "",
+                     "null"),
+             ins, more);
+    REQUIRE(read(text, &program, &diag) == ONX_OK);
     const onx_pt2_arg *in = program.graph->nodes[0].in;
     CHECK(in[0].kind == ONX_PT2_INT && in[0].i == INT64_MAX);
     CHECK(in[1].kind == ONX_PT2_FLOAT && in[1].f < -1e308);
