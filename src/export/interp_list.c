@@ -176,7 +176,7 @@ static bool copy(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     else if (is_list(&a[0].v))
         *out = new_list(in, a[0].v.list->n, a[0].v.list->v);
     else
-        return false;
+        return a[0].v.kind == ONX_X_UNKNOWN;
     return true;
 }
 

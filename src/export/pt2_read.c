@@ -220,6 +220,6 @@ static onx_status read_archive(onx_pt2 *program, onx_diag *diag) {
 
 onx_status onx_pt2_read(onx_archive *archive, onx_pt2 *out, onx_diag *diag) {
     onx_pt2 program;
-    init(&program, onx_archive_context(archive), archive);
+    init(&program, onx_archive_doc(archive)->ctx, archive);
     return end(&program, read_archive(&program, diag), out, diag);
 }
