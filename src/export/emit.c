@@ -111,7 +111,7 @@ static bool fits(onx_export *x, const onx_value *value) {
 static bool is_foldable(onx_export *x, const onx_node *node) {
     const onx_op *op = onx_op_of(node);
     if (!op || op->varies || !node->output.n) return false;
-    if (strcmp(op->name, "Identity") == 0) return false; /* a constant becomes an output */
+    if (!strcmp(op->name, "Identity")) return false; /* it is there for another name */
     ONX_EACH (onx_attr, attr, node->attribute)
         if (attr->g || attr->graphs.count) return false;
     for (size_t i = 0; i < node->input.n; i++)
