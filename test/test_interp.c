@@ -149,6 +149,10 @@ TEST(lists) {
     CHECK(gives("l = [3, 1, 2]\ntorch.sort(l)\nreturn l\n", "output_0=1 output_1=2 output_2=3"));
     CHECK(gives("return torch.slice([0, 1, 2, 3, 4], 1, 9223372036854775807, 2)\n",
                 "output_0=1 output_1=3"));
+    CHECK(gives("return torch.slice([0, 1, 2], None, None, -1)\n",
+                "output_0=2 output_1=1 output_2=0"));
+    CHECK(gives("return torch.slice([0, 1, 2], -1, -9, -2)\n", "output_0=2 output_1=0"));
+    CHECK(gives("return sorted([2, 1])\n", "output_0=1 output_1=2"));
     CHECK(gives("l = [1, 2]\ntorch.insert(l, 0, 5)\nreturn (torch.pop(l), l[0])\n",
                 "output_0=2 output_1=5"));
     CHECK(gives("return torch.__contains__([1, 2], 2)\n", "output=True"));
@@ -294,9 +298,39 @@ TEST(branches_of_the_model) {
 TEST(loops_of_the_model) {
     CHECK(gives("y = x\nfor i in range(torch.len(x)):\n  y = torch.neg(y)\nreturn y\n",
                 "output=float[b,4]"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, torch.neg(x))\n"
+                "return (torch.len(l), torch.stack(l, 1), torch.cat(l, -1), l[0])\n",
+                "output_0=b + 1 output_1=float[b,b + 1,4] output_2=float[b,4*b + 4] "
+                "output_3=float[b,4]"));
+    CHECK(gives("l = [1, 2]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, i)\n"
+                "return (torch.tensor(l), l[1])\n",
+                "output_0=int64[b + 2] output_1=?"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
+                "  _0 = torch.append(l, l[0])\nreturn l\n",
+                "! a loop that depends on data looks at the list it fills"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, x)\nreturn l\n",
+                "! forward gives a list whose length depends on data"));
     CHECK(gives(DATA "y = x\nk = 0\nwhile c:\n  y = torch.neg(y)\n  k = torch.add(k, 1)\n"
                      "  c = torch.lt(k, 3)\nreturn (y, k)\n",
                 "output_0=float[b,4] output_1=?"));
+}
+
+/* Which element of a list only the model knows. */
+TEST(elements_by_data) {
+    CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
+    CHECK(gives("i = int(torch.sum(x))\nreturn [5, 6][i]\n", "output=?"));
+    CHECK(gives("i = int(torch.sum(x))\nreturn [5, \"a\"][i]\n", "! which element of a list"));
+}
+
+/* Sizes are taken not to be 0 where a program asks. */
+TEST(sizes_are_not_zero) {
+    CHECK(gives("if torch.gt(torch.len(x), 0):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=1"));
+    CHECK(gives("if torch.eq(torch.len(x), 0):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=2"));
+    CHECK(gives("if torch.lt(0, torch.len(x)):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=1"));
+    CHECK(gives("if torch.__not__(torch.gt(torch.len(x), 0)):\n  y = 1\nelse:\n  y = 2\n"
+                "return y\n",
+                "output=2"));
+    CHECK(gives("if torch.gt(torch.len(x), 1):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=?"));
 }
 
 TEST(unsupported) {
@@ -309,4 +343,4 @@ TEST(unsupported) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(unsupported))
+                  E(elements_by_data) E(sizes_are_not_zero) E(unsupported))

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 static onx_map *map_of(onx_interp *in, size_t i) {
-    onx_map *maps[] = {&in->values, &in->paths, &in->enums, &in->fresh, &in->builtins};
+    onx_map *maps[] = {&in->values, &in->paths,   &in->enums,   &in->fresh,
+                       &in->stacks, &in->guesses, &in->builtins};
     return i < ONX_COUNT(maps) ? maps[i] : NULL;
 }
 
@@ -184,7 +185,10 @@ static void add_output(onx_interp *in, onx_str name, const onx_xv *v) {
     size_t n = 0;
     if (!onx_py_enter(in)) return;
     const onx_xv *items = onx_py_items(v, &n);
-    if (items)
+    if (onx_py_is_stack(in, v)) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives a list whose length depends on data");
+        onx_x_hint(in->x, "give a tensor: torch.stack(list)");
+    } else if (items)
         add_items(in, name, v, n, items);
     else if (v->kind == ONX_X_DICT)
         add_entries(in, name, v->dict);

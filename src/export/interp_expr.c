@@ -127,9 +127,12 @@ onx_xv onx_py_item(onx_interp *in, const onx_xv *v, const onx_xv *index) {
         if (!found) onx_x_fail(in->x, ONX_INVALID, "a key that the dict does not have");
         return found ? *found : onx_py_none();
     }
-    if (!onx_xv_known_int(index, &i)) {
-        onx_x_fail(in->x, ONX_UNSUPPORTED, "which element of a list is taken depends on data");
-        onx_x_hint(in->x, "make the list a tensor (torch.stack), and index that");
+    bool known = onx_xv_known_int(index, &i);
+    if (v->kind == ONX_X_LIST && (!known || onx_py_is_stack(in, v)))
+        return onx_py_stack_item(in, v, *index);
+    if (!known) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "which element of %s is taken depends on data",
+                   onx_py_kind(v));
         return onx_py_none();
     }
     if (v->kind == ONX_X_STR) return item_of_str(in, v->str, i);

@@ -8,6 +8,7 @@
  *                       dicts and strings
  *     interp_upgrade.c  operators that once meant something else
  *     interp_stmt.c     statements
+ *     interp_stack.c    lists that a loop of the model's fills
  *     interp_control.c  branches and loops that the model decides
  *
  * All of it recurses as the program does: expressions in statements in calls, no deeper than
@@ -52,6 +53,8 @@ struct onx_interp {
     onx_map paths;    /* pickled objects and tensors to where they are in the tree of modules */
     onx_map enums;    /* (class, member) to its object */
     onx_map fresh;    /* lists, dicts and objects to the branch that they were made in */
+    onx_map stacks;   /* lists that loops of the model's fill: interp_stack.c */
+    onx_map guesses;  /* conditions of the model's to what they are taken to be */
     onx_map builtins; /* (table, name) to its row */
     uint64_t version; /* of the file: how old the oldest operator in it is */
     onx_xv root;
@@ -116,6 +119,8 @@ onx_xv onx_py_fresh(onx_interp *in, onx_xv v); /* it was just made */
 bool onx_py_builtin(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out);
 bool onx_interp_add_builtins(onx_interp *in);
 onx_xv onx_py_equal(onx_interp *in, const onx_xv *a, const onx_xv *b); /* a BOOL, or UNKNOWN */
+/* A condition that only the model knows, but that is taken to hold, or not to: a size is not 0. */
+bool onx_py_guess(onx_interp *in, const onx_xv *cond, bool *holds);
 onx_xv onx_py_not(onx_interp *in, onx_xv v);
 onx_xv onx_py_truth(onx_interp *in, onx_xv v); /* bool(v): a BOOL, or UNKNOWN */
 onx_xv onx_py_number(onx_interp *in, onx_xv v, onx_script_type_kind type); /* int(v), float(v) … */
@@ -124,6 +129,17 @@ onx_xv *onx_py_find_key(onx_interp *in, const onx_xdict *dict, const onx_xv *key
 
 /* interp_stmt.c */
 void onx_py_exec(onx_interp *in, onx_frame *frame, const onx_script_block *block);
+
+/* interp_stack.c */
+bool onx_py_is_stack(const onx_interp *in, const onx_xv *v);
+onx_xv onx_py_stack_open(onx_interp *in);                     /* a list for one turn of a loop, */
+onx_xv onx_py_stack_turn(onx_interp *in, const onx_xv *list); /* what was appended, as a tensor, */
+/* and `list`, when `filled` was filled in the turns: `all` are what was appended. */
+void onx_py_stack_close(onx_interp *in, const onx_xv *list, const onx_xv *filled, onx_xv all);
+onx_xv onx_py_stack_length(onx_interp *in, const onx_xv *v);
+/* Of any list: the element that only the model knows. */
+onx_xv onx_py_stack_item(onx_interp *in, const onx_xv *v, onx_xv index);
+bool onx_py_stack_call(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out);
 
 /* interp_control.c */
 void onx_py_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, onx_xv cond);

@@ -273,21 +273,26 @@ static bool count(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return true;
 }
 
-/* list[start:end:step] */
+/* list[start:end:step], as Python has it. */
 static bool slice(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)row;
     if (!is_list(&a[0].v)) return false;
     int64_t size = (int64_t)a[0].v.list->n, at[3] = {0, size, 1};
-    for (size_t i = 1; i < n; i++)
-        if (a[i].v.kind != ONX_X_NONE && !onx_xv_known_int(&a[i].v, &at[i - 1]))
+    if (n > 3 && !onx_xv_known_int(&a[3].v, &at[2]) && a[3].v.kind != ONX_X_NONE) at[2] = 0;
+    bool back = at[2] < 0;
+    if (at[2] == 0) return onx_x_fail(in->x, ONX_UNSUPPORTED, "a slice by steps of 0, or of data");
+    if (back) at[0] = size - 1, at[1] = -1;
+    for (size_t i = 1; i < n && i < 3; i++) {
+        if (a[i].v.kind == ONX_X_NONE) continue;
+        if (!onx_xv_known_int(&a[i].v, &at[i - 1]))
             return onx_x_fail(in->x, ONX_UNSUPPORTED, "a slice of a list depends on data");
-    for (size_t i = 0; i < 2; i++) {
-        at[i] += at[i] < 0 ? size : 0;
-        at[i] = at[i] < 0 ? 0 : at[i] > size ? size : at[i];
+        at[i - 1] += at[i - 1] < 0 ? size : 0;
+        if (at[i - 1] < -back) at[i - 1] = -back;
+        if (at[i - 1] > size - back) at[i - 1] = size - back;
     }
-    if (at[2] < 1) return onx_x_fail(in->x, ONX_INVALID, "a slice by steps of %d", (int)at[2]);
+    int64_t step = at[2] > size ? size + 1 : at[2] < -size ? -size - 1 : at[2];
     *out = new_list(in, 0, NULL);
-    for (int64_t i = at[0]; i < at[1] && onx_x_ok(in->x); i += at[2] < size ? at[2] : size)
+    for (int64_t i = at[0]; (back ? i > at[1] : i < at[1]) && onx_x_ok(in->x); i += step)
         onx_xlist_add(in->x, out->list, a[0].v.list->v[i]);
     return true;
 }
