@@ -1,6 +1,7 @@
 /* interp_internal.h: what the files of the interpreter share.
  *
  *     interp.c          from the archive to the outputs
+ *     interp_input.c    arguments of forward, taken apart and put together
  *     interp_module.c   objects and constants, from the archive's pickles
  *     interp_expr.c     expressions
  *     interp_call.c     calls: methods, functions, operators, forms (annotate, isinstance …)
@@ -61,6 +62,7 @@ struct onx_interp {
     const onx_script_func *forward;
     size_t depth, calls, steps;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
+    size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
     onx_interp_arg *inputs;
     onx_interp_result *outputs;
     size_t input_count, input_cap, output_count, output_cap;
@@ -79,6 +81,12 @@ static inline bool onx_py_is_other(const onx_xv *v, const char *type) {
     return v->kind == ONX_X_OTHER && v->type == type;
 }
 const char *onx_py_kind(const onx_xv *v); /* "a list", for messages */
+
+/* interp_input.c */
+void onx_interp_find_inputs(onx_interp *in);
+onx_xv onx_interp_arguments(onx_interp *in, const onx_xv *values);                 /* a tuple */
+onx_str onx_interp_part(onx_interp *in, onx_str base, const char *mark, size_t i); /* "base.1" */
+onx_str onx_interp_join(onx_interp *in, onx_str outer, onx_str name); /* "outer.name", "name" */
 
 /* interp_module.c */
 bool onx_interp_name(onx_interp *in, const onx_pk *root); /* fills in->paths */
