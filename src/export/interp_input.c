@@ -151,13 +151,14 @@ void onx_interp_find_inputs(onx_interp *in) {
 }
 
 void onx_interp_expect(onx_interp *in, size_t n) {
-    size_t lists = 0;
+    size_t lists = 0, others = 0;
     if (!in || !onx_x_ok(in->x)) return;
     for (size_t i = 0; i < in->input_count; i++) {
-        const onx_script_expr *type = in->inputs[i].type;
-        lists += type && onx_script_type_of(type).kind == ONX_PY_LIST;
+        const onx_interp_arg *arg = &in->inputs[i];
+        bool list = arg->type && onx_script_type_of(arg->type).kind == ONX_PY_LIST;
+        lists += list;
+        others += !list && !arg->optional;
     }
-    size_t others = in->input_count - lists;
     if (!lists || n <= others || (n - others) % lists) return;
     in->list_length = (n - others) / lists;
     onx_interp_find_inputs(in);
