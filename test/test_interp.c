@@ -224,7 +224,7 @@ TEST(flow) {
                 "output=2"));
     CHECK(gives("ops.prim.RaiseException(\"no\")\nreturn 1\n",
                 "! with these inputs the model raises: no"));
-    CHECK(gives("while True:\n  pass\nreturn 1\n", "! more than"));
+    CHECK(gives("while True:\n  pass\nreturn 1\n", "! the program takes more than"));
     CHECK(gives("def __forked_function():\n  return torch.add(self.k, 1)\n"
                 "f = fork(__forked_function)\nreturn torch.wait(f)\n",
                 "output=4"));

@@ -112,7 +112,7 @@ static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
 
 static void add_output(onx_interp *in, onx_str name, const onx_xv *v) {
     size_t n = 0;
-    if (!onx_py_enter(in)) return;
+    if (!onx_py_enter(in) || !onx_py_spend(in, 16)) return;
     const onx_xv *items = onx_py_items(v, &n);
     if (onx_py_is_stack(in, v)) {
         onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives a list whose length depends on data");

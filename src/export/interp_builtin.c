@@ -78,6 +78,7 @@ onx_xv onx_py_not(onx_interp *in, onx_xv v) {
 
 static onx_xv equal_lists(onx_interp *in, const onx_xv *a, size_t na, const onx_xv *b, size_t nb) {
     onx_xv all = onx_xv_bool(in->x, na == nb);
+    if (!onx_py_spend(in, na)) return all;
     for (size_t i = 0; na == nb && i < na && onx_x_ok(in->x); i++) {
         onx_xv same = onx_py_equal(in, &a[i], &b[i]);
         if (same.kind == ONX_X_UNKNOWN) return same;

@@ -123,6 +123,11 @@ onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *a
     if (!onx_x_ok(in->x)) return onx_py_none();
     if (onx_py_stack_call(in, name, n, args, &result)) return result;
     if (onx_py_builtin(in, name, n, args, &result)) return result;
+    if (++in->operators > ONX_INTERP_OPERATORS) {
+        onx_x_fail(in->x, ONX_LIMIT, "more than %d operators are called", ONX_INTERP_OPERATORS);
+        onx_x_hint(in->x, "long loops are unrolled unless their length depends on an input's size");
+        return onx_py_none();
+    }
     onx_py_upgrade(in, name, &n, &args);
     if (!onx_aten_call(in->x, name, (onx_str){NULL, 0}, n, args, out, &count)) return onx_py_none();
     if (count == 1) return out[0];
@@ -163,6 +168,7 @@ void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at) {
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool all_are(onx_interp *in, const onx_xlist *list, const onx_script_expr *type) {
+    if (!onx_py_spend(in, list->n)) return false;
     for (size_t i = 0; i < list->n; i++)
         if (!onx_py_is_a(in, &list->v[i], type)) return false;
     return true;

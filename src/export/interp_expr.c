@@ -14,6 +14,13 @@ const char *onx_py_kind(const onx_xv *v) {
     return kinds[v->kind];
 }
 
+bool onx_py_spend(onx_interp *in, size_t steps) {
+    in->steps += steps < ONX_INTERP_STEPS ? steps : ONX_INTERP_STEPS;
+    if (in->steps <= ONX_INTERP_STEPS) return onx_x_ok(in->x);
+    onx_x_fail(in->x, ONX_LIMIT, "the program takes more than %d steps", ONX_INTERP_STEPS);
+    return false;
+}
+
 bool onx_py_enter(onx_interp *in) {
     if (++in->depth <= ONX_INTERP_DEPTH) return onx_x_ok(in->x);
     onx_x_fail(in->x, ONX_LIMIT, "the program is nested more than %d levels deep",

@@ -13,14 +13,20 @@
  *     interp_control.c  branches and loops that the model decides
  *
  * All of it recurses as the program does: expressions in statements in calls, no deeper than
- * ONX_INTERP_DEPTH together; and it goes through no more than ONX_INTERP_STEPS statements. */
+ * ONX_INTERP_DEPTH together; and it takes no more than ONX_INTERP_STEPS steps: statements, and
+ * elements of lists that are looked at (onx_py_spend). */
 #ifndef ONX_INTERP_INTERNAL_H
 #define ONX_INTERP_INTERNAL_H
 
 #include "export/interp.h"
 #include "export/pickle.h"
 
-enum { ONX_INTERP_DEPTH = 2000, ONX_INTERP_CALLS = 100, ONX_INTERP_STEPS = 1 << 20 };
+enum {
+    ONX_INTERP_DEPTH = 2000,
+    ONX_INTERP_CALLS = 100,
+    ONX_INTERP_STEPS = 1 << 20,
+    ONX_INTERP_OPERATORS = 1 << 17, /* calls of operators of tensors */
+};
 
 /* What `object` of an OTHER is; its `type` is one of these. */
 extern const char onx_py_unset[]; /* a local without a value yet, an attribute not yet loaded */
@@ -60,7 +66,7 @@ struct onx_interp {
     uint64_t version; /* of the file: how old the oldest operator in it is */
     onx_xv root;
     const onx_script_func *forward;
-    size_t depth, calls, steps;
+    size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
     size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
     onx_interp_arg *inputs;
@@ -102,7 +108,8 @@ onx_xv onx_py_eval(onx_interp *in, onx_frame *frame, const onx_script_expr *e);
 onx_xv onx_py_item(onx_interp *in, const onx_xv *v, const onx_xv *index);
 /* Elements of a list, tuple or named tuple; NULL: it is another thing. */
 const onx_xv *onx_py_items(const onx_xv *v, size_t *n);
-bool onx_py_enter(onx_interp *in); /* one level deeper; false: x failed */
+bool onx_py_spend(onx_interp *in, size_t steps); /* false: too many, x failed */
+bool onx_py_enter(onx_interp *in);               /* one level deeper; false: x failed */
 void onx_py_leave(onx_interp *in);
 
 /* interp_call.c */

@@ -28,6 +28,7 @@ onx_xv onx_py_fresh(onx_interp *in, onx_xv v) {
 }
 
 static onx_xv new_list(onx_interp *in, size_t n, const onx_xv *v) {
+    if (!onx_py_spend(in, n)) return onx_py_none();
     return onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, n, v));
 }
 
@@ -57,6 +58,7 @@ static bool list_insert(onx_interp *in, onx_xlist *list, size_t i, onx_xv v) {
 
 /* The element equal to `v`; n: none. */
 static size_t position(onx_interp *in, const onx_xlist *list, const onx_xv *v) {
+    if (!onx_py_spend(in, list->n)) return list->n;
     for (size_t i = 0; i < list->n && onx_x_ok(in->x); i++) {
         bool equal = false;
         onx_xv same = onx_py_equal(in, &list->v[i], v);
@@ -162,6 +164,7 @@ static bool clear(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
 
 static onx_xv copy_dict(onx_interp *in, const onx_xdict *dict) {
     onx_xv v = onx_py_fresh(in, onx_xv_dict(in->x));
+    if (!onx_py_spend(in, dict->keys.n)) return v;
     for (size_t i = 0; i < dict->keys.n && onx_x_ok(in->x); i++) {
         onx_xlist_add(in->x, &v.dict->keys, dict->keys.v[i]);
         onx_xlist_add(in->x, &v.dict->values, dict->values.v[i]);
@@ -197,7 +200,7 @@ static bool extend(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     *out = a[0].v;
     if (a[0].v.kind != ONX_X_LIST || !is_list(&a[1].v)) return a[0].v.kind == ONX_X_UNKNOWN;
     size_t count = a[1].v.list->n;
-    if (!onx_py_may_change(in, &a[0].v)) return true;
+    if (!onx_py_may_change(in, &a[0].v) || !onx_py_spend(in, count)) return true;
     for (size_t i = 0; i < count && onx_x_ok(in->x); i++)
         onx_xlist_add(in->x, a[0].v.list, a[1].v.list->v[i]);
     return true;
@@ -302,6 +305,7 @@ static bool concat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (!is_list(&a[0].v) || !is_list(&a[1].v)) return false;
     if (row->word[0] == '_') return extend(in, row, n, a, out);
     onx_xlist *x = a[0].v.list, *y = a[1].v.list;
+    if (!onx_py_spend(in, y->n)) return true;
     *out = new_list(in, x->n, x->v);
     for (size_t i = 0; i < y->n && onx_x_ok(in->x); i++) onx_xlist_add(in->x, out->list, y->v[i]);
     return true;
@@ -318,7 +322,7 @@ static bool repeat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (times > 0 && (uint64_t)times > MOST / (list->list->n + 1))
         return onx_x_fail(in->x, ONX_LIMIT, "a list of more than %d elements", MOST);
     *out = new_list(in, 0, NULL);
-    for (int64_t k = 0; k < times; k++)
+    for (int64_t k = 0; k < times && onx_py_spend(in, list->list->n + 1); k++)
         for (size_t i = 0; i < list->list->n && onx_x_ok(in->x); i++)
             onx_xlist_add(in->x, out->list, list->list->v[i]);
     return true;

@@ -182,10 +182,7 @@ void onx_py_exec(onx_interp *in, onx_frame *frame, const onx_script_block *block
     };
     if (onx_py_enter(in))
         for (size_t i = 0; i < block->n && onx_x_ok(in->x) && !frame->returned; i++) {
-            if (++in->steps > ONX_INTERP_STEPS)
-                onx_x_fail(in->x, ONX_LIMIT, "more than %d statements are run", ONX_INTERP_STEPS);
-            else
-                execs[block->stmts[i]->kind](in, frame, block->stmts[i]);
+            if (onx_py_spend(in, 1)) execs[block->stmts[i]->kind](in, frame, block->stmts[i]);
         }
     onx_py_leave(in);
 }
