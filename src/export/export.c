@@ -49,6 +49,26 @@ static onx_value *add_input(onx_export *x, const char *name, const char *type) {
     return value;
 }
 
+/* A size in a type: a number, or an expression in quotes. */
+static void put_size(onx_export *x, const onx_sym *dim, onx_buf *type) {
+    int64_t number;
+    onx_buf text;
+    if (onx_sym_is_int(dim, &number)) {
+        onx_buf_printf(type, "%lld", (long long)number);
+        return;
+    }
+    onx_buf_init(&text, x->ctx);
+    onx_sym_print(dim, &text);
+    onx_buf_putc(type, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '"' || text.data[i] == '\\') onx_buf_putc(type, '\\');
+        onx_buf_putc(type, text.data[i]);
+    }
+    onx_buf_putc(type, '"');
+    type->failed |= text.failed;
+    onx_buf_fini(&text);
+}
+
 onx_xv onx_x_input(onx_export *x, const char *name, onx_dtype dtype, size_t rank,
                    const onx_sym *const *dims) {
     onx_buf type;
@@ -59,7 +79,7 @@ onx_xv onx_x_input(onx_export *x, const char *name, onx_dtype dtype, size_t rank
     onx_buf_puts(&type, onx_dtype_name(real));
     for (size_t i = 0; i < rank; i++) {
         onx_buf_putc(&type, i ? ',' : '[');
-        onx_sym_print(dims[i], &type);
+        put_size(x, dims[i], &type);
     }
     onx_buf_puts(&type, complex ? rank ? ",2]" : "[2]" : rank ? "]" : "");
     onx_buf_putc(&type, '\0');

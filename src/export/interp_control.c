@@ -4,7 +4,7 @@
  * loop carries those that are assigned in it and had a value before (names are assigned once in a
  * function, but for what branches join and loops carry). Objects, lists and dicts from outside must
  * not change in there. */
-#include "export/control.h"
+#include "export/if_loop.h"
 #include "export/interp_internal.h"
 
 /* ─ Which locals ─────────────────────────────────────────────────────────────────────────────── */
