@@ -19,13 +19,13 @@ static onx_status push(onx_pk_machine *m, onx_pk *value) {
 }
 
 /* Take the last `n` values, which must be above the last mark. They stay in place until something
- * is pushed. */
+ * is pushed. Of none, `out` is not set: there may be no stack yet. */
 static onx_status take(onx_pk_machine *m, size_t n, onx_pk ***out) {
     size_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     if (m->depth - floor < n)
         return ONX_PK_FAIL(m, MALFORMED, "the pickle takes more values than it made");
     m->depth -= n;
-    *out = m->stack + m->depth;
+    if (n) *out = m->stack + m->depth;
     return ONX_OK;
 }
 
