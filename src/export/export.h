@@ -157,7 +157,7 @@ struct onx_export {
     void *reader;                      /* of interp or pt2 */
 };
 
-enum { ONX_X_BASE = 18, ONX_X_OUTS = 8 };
+enum { ONX_X_BASE = 18, ONX_X_OUTS = 10 };
 
 /* The first failure is kept; always returns NULL. */
 void *onx_x_fail(onx_export *x, onx_status status, const char *fmt, ...) ONX_PRINTF(3, 4);
@@ -205,6 +205,7 @@ typedef struct onx_xattr {
     size_t n;
     const int64_t *ints;
     const float *floats;
+    const char *const *strings;
     const onx_tensor *t;
 } onx_xattr;
 #define ONX_AI(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_INT, .i = (v)})
@@ -212,6 +213,8 @@ typedef struct onx_xattr {
 #define ONX_AS(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_STRING, .s = (v)})
 #define ONX_AL(name_, n_, v)                                                                       \
     ((onx_xattr){.name = name_, .type = ONX_ATTR_INTS, .n = (n_), .ints = (v)})
+#define ONX_ASL(name_, n_, v)                                                                      \
+    ((onx_xattr){.name = name_, .type = ONX_ATTR_STRINGS, .n = (n_), .strings = (v)})
 #define ONX_ATTRS(...) ((const onx_xattr[]){__VA_ARGS__, {.name = NULL}})
 
 /* A node in the current graph, its outputs inferred: false, and x failed, when the node cannot be
@@ -225,6 +228,11 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
     onx_emit_array(x, op, attrs, sizeof((onx_value *[]){__VA_ARGS__}) / sizeof(onx_value *),       \
                    (onx_value *[]){__VA_ARGS__})
 #define onx_emit(x, op, ...) onx_emit_with(x, op, NULL, __VA_ARGS__)
+
+/* A node in two steps, for those with graphs inside: first without outputs; then, when its graphs
+ * are filled, with n_out of them, and inferred. It is never computed at once. */
+onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in);
+bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out);
 
 /* An initializer that was just added is known from now on; NULL: memory ran out. */
 onx_value *onx_x_added(onx_export *x, onx_value *value);
@@ -334,7 +342,7 @@ onx_value *onx_x_floating(onx_export *x, const onx_xv *v);
 /* Lower one call: `a` are the arguments in the order of the schema, defaults filled in; `out` gets
  * the results. */
 typedef void onx_lower_fn(onx_export *x, const onx_xv *a, onx_xv *out);
-/* Of a view operator: `base` as it is when the part that the call `a` shows is `part`. `index`: which
+/* Of a view operator: `base` as it is when what the call `a` shows of it is `part`. `index`: which
  * of the tensors that the call gives, where it gives a list. */
 typedef onx_value *onx_unview_fn(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
                                  onx_value *part);
