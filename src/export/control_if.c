@@ -4,7 +4,7 @@
  * values are taken apart while they are there. Then the leaves are compared, the outputs of both
  * graphs are added, and what the node gives takes their place. */
 #include "export/aten.h"
-#include "export/control.h"
+#include "export/if_loop.h"
 #include "export/leaves.h"
 #include "ir/edit.h"
 

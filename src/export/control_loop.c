@@ -8,7 +8,7 @@
  *     Loop (trips, go, slots …, storages …) <body = (turn, go, slots …, storages …) =>
  *                                                   (go, slots …, storages …, stacked …)> */
 #include "export/aten.h"
-#include "export/control.h"
+#include "export/if_loop.h"
 #include "export/leaves.h"
 #include "ir/edit.h"
 

@@ -6,7 +6,7 @@
  *     scan(combine, init, xs, additional)                    Loop over the first axis of xs
  *     map_impl(body, xs, additional)                         the same, with nothing carried
  *     wrap…(…, graph, operands…), invoke_subgraph(…) …       as if its nodes stood here */
-#include "export/control.h"
+#include "export/if_loop.h"
 #include "export/pt2_walk.h"
 #include "export/told.h"
 

@@ -241,6 +241,10 @@ static const onx_sym *parse_sum(parser *p) {
 const onx_sym *onx_pt2_expr(onx_syms *syms, onx_str text, onx_pt2_symbol_fn *name, void *user) {
     parser p = {.syms = syms, .text = text, .name = name, .user = user};
     const onx_sym *result = parse_sum(&p);
+    const onx_sym *num, *den;
     (void)peek(&p);
-    return p.wrong || p.at < p.text.size ? NULL : result;
+    if (p.wrong || p.at < p.text.size || !result) return NULL;
+    if (onx_sym_is_whole(result)) return result;
+    /* A size is whole, so what is divided can be: (1/2)*(2*s0). */
+    return onx_sym_fraction(syms, result, &num, &den) ? onx_sym_floordiv(syms, num, den) : NULL;
 }

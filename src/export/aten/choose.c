@@ -1,5 +1,5 @@
 /* choose.c: one value or another: where, clamp, masked_fill, and filling. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 /* ─ Bounds ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -53,18 +53,6 @@ static void lower_where(onx_export *x, const onx_xv *a, onx_xv *out) {
                         onx_x_as(x, &a[2], dtype)));
 }
 
-/* where(condition): the places of what is not 0, a tensor for each dimension. */
-static void lower_where_places(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_xv_value(x, a);
-    size_t rank = onx_x_rank(x, v);
-    onx_xv lists[ONX_RANK_MAX];
-    if (!onx_x_ok(x)) return;
-    onx_value *places = onx_emit(x, "NonZero", v);
-    for (size_t i = 0; i < rank; i++)
-        lists[i] = onx_xv_tensor(x, onx_x_pick(x, places, 0, (int64_t)i));
-    *out = onx_xv_list(x, ONX_X_LIST, rank, lists);
-}
-
 static void lower_masked_fill(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = onx_xv_type(x, &a[0]);
     onx_x_give(x, out,
@@ -101,7 +89,6 @@ const onx_aten onx_aten_choose[] = {
     {"clamp_min(Tensor self, Any min)", lower_clamp_min, NULL},
     {"clamp_max(Tensor self, Any max)", lower_clamp_max, NULL},
     {"where.self(Tensor condition, Any self, Any other)", lower_where, NULL},
-    {"where(Tensor condition) -> Tensor[]", lower_where_places, NULL},
     {"masked_fill(Tensor self, Tensor mask, Any value)", lower_masked_fill, NULL},
     {"fill(Tensor self, Any value)", lower_fill, NULL},
     {"zero(Tensor self)", lower_zero, NULL},

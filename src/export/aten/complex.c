@@ -1,5 +1,5 @@
 /* complex.c: complex numbers: a complex tensor is a real value with a last axis of 2. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 onx_dtype onx_complex_part(onx_dtype dtype) {
     return dtype == ONX_DTYPE_C128 || dtype == ONX_DTYPE_F64 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
@@ -214,19 +214,12 @@ static void lower_polar(onx_export *x, const onx_xv *a, onx_xv *out) {
         *out = onx_xv_complex(x, turned(x, size, angle));
 }
 
-static void lower_same(onx_export *x, const onx_xv *a, onx_xv *out) {
-    (void)x;
-    *out = a[0];
-}
-
 const onx_aten onx_aten_complex[] = {
     {"angle(Tensor self)", lower_angle, NULL},
     {"conj(Tensor self)", lower_conj, NULL},
     {"_conj(Tensor self)", lower_conj, NULL},
     {"conj_physical(Tensor self)", lower_conj, NULL},
     {"_conj_physical(Tensor self)", lower_conj, NULL},
-    {"resolve_conj(Tensor self)", lower_same, NULL},
-    {"resolve_neg(Tensor self)", lower_same, NULL},
     {"real(Tensor self)", lower_real, NULL},
     {"imag(Tensor self)", lower_imag, NULL},
     {"view_as_real(Tensor self)", lower_as_real, unview_whole},

@@ -1,4 +1,4 @@
-/* control.h: branches and loops that only the model can decide: If and Loop.
+/* if_loop.h: branches and loops that only the model can decide: If and Loop.
  *
  * A reader says how its code runs; the code becomes the graphs of a node. What the two sides of a
  * branch give is joined, and so is what they wrote to tensors that were there before; what a loop
@@ -15,8 +15,8 @@
  * that change from one turn to the next get a new name. For that the body is run until nothing is
  * found any more that it changes: more than once, so it must give the same each time. Lists must
  * keep their length; what else the reader has that can change it must put back itself. */
-#ifndef ONX_CONTROL_H
-#define ONX_CONTROL_H
+#ifndef ONX_IF_LOOP_H
+#define ONX_IF_LOOP_H
 
 #include "export/export.h"
 
