@@ -1,17 +1,11 @@
 /* test_interp.c: TorchScript programs run on types and sizes: what Python computes is known, what
  * depends on data is in the model, what cannot be is refused with its reason. */
-#include "base/zip.h"
 #include "export/interp.h"
 #include "export/told.h"
-#include "support.h"
 #include "test.h"
+#include "torch_files.h"
 
 /* ── Archives made of text ── */
-
-static onx_status add(onx_zip_writer *zip, const char *name, const void *data, size_t size) {
-    onx_str part = {data, size};
-    return onx_zip_writer_add(zip, onx_str_of(name), &part, 1, NULL);
-}
 
 /* A module M: `training` is True, `k` is 3, `t` is a pair of names; `code` is the rest of its file. */
 static onx_buf make_archive(const char *code) {
@@ -30,19 +24,15 @@ static onx_buf make_archive(const char *code) {
                                "X\x05\0\0\0names](X\x01\0\0\0aX\x01\0\0\0beu"
                                "b.";
     onx_buf bytes, source;
-    onx_buf_init(&bytes, onx_context_or_default(NULL));
     onx_buf_init(&source, onx_context_or_default(NULL));
     onx_buf_printf(&source, "%s%s", head, code);
-    onx_writer writer = onx_buf_writer(&bytes);
-    onx_zip_writer zip;
-    onx_zip_writer_init(&zip, bytes.ctx, &writer);
-    bool ok = !add(&zip, "m/data.pkl", data, sizeof data - 1) &&
-              !add(&zip, "m/constants.pkl", "\x80\x02).", 4) && !add(&zip, "m/version", "10", 2) &&
-              !add(&zip, "m/code/__torch__.py", source.data, source.size) &&
-              !onx_zip_writer_finish(&zip, NULL);
-    onx_zip_writer_fini(&zip);
+    torch_record records[] = {{"m/data.pkl", {data, sizeof data - 1}},
+                              {"m/constants.pkl", {"\x80\x02).", 4}},
+                              {"m/version", {"10", 2}},
+                              {"m/code/__torch__.py", {source.data, source.size}},
+                              {NULL, {NULL, 0}}};
+    torch_zip(source.ctx, records, &bytes);
     onx_buf_fini(&source);
-    CHECK(ok && !bytes.failed);
     return bytes;
 }
 
