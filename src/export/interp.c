@@ -172,6 +172,7 @@ static onx_xv run_root(onx_interp *in, onx_xv args) {
 
 bool onx_interp_run(onx_interp *in, const onx_xv *values) {
     if (!in || !onx_x_ok(in->x)) return false;
+    onx_interp_find_traced(in, values);
     onx_xv args = onx_interp_arguments(in, values);
     onx_xv result = onx_x_ok(in->x) ? run_root(in, args) : onx_py_none();
     if (onx_x_ok(in->x)) add_output(in, ONX_LIT(""), &result);

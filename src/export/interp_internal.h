@@ -44,6 +44,11 @@ typedef struct onx_py_object {
     size_t which;
 } onx_py_object;
 
+typedef struct onx_traced_size {
+    int64_t size;
+    const onx_sym *sym; /* what it is now */
+} onx_traced_size;
+
 typedef struct onx_frame {
     const onx_script_func *func;
     onx_xv *locals;
@@ -68,6 +73,8 @@ struct onx_interp {
     const onx_script_func *forward;
     size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
+    onx_traced_size *traced; /* sizes that are open now, and were fixed in the trace */
+    size_t traced_count, traced_cap;
     size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
     onx_interp_arg *inputs;
     onx_interp_result *outputs;
@@ -90,6 +97,9 @@ const char *onx_py_kind(const onx_xv *v); /* "a list", for messages */
 
 /* interp_input.c */
 void onx_interp_find_inputs(onx_interp *in);
+/* Sizes of `values` that differ from those of the trace; whether a call has one of the latter. */
+void onx_interp_find_traced(onx_interp *in, const onx_xv *values);
+void onx_interp_warn_traced(onx_interp *in, onx_str name, size_t n, const onx_xarg *args);
 onx_xv onx_interp_arguments(onx_interp *in, const onx_xv *values);                 /* a tuple */
 onx_str onx_interp_part(onx_interp *in, onx_str base, const char *mark, size_t i); /* "base.1" */
 onx_str onx_interp_join(onx_interp *in, onx_str outer, onx_str name); /* "outer.name", "name" */
