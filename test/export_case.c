@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_TENSORS = 16, MAX_ELEMENTS = 4096, MAX_DEPTH = 4 };
+enum { MAX_TENSORS = 24, MAX_ELEMENTS = 4096, MAX_DEPTH = 4 };
 
 typedef struct input {
     onx_dtype dtype; /* of the model: of complex numbers, that of their parts */

@@ -214,6 +214,7 @@ TEST(refusals) {
         "def f() -> int:\n  return [\n",
         "def f() -> int:\n  x = -y\n",
         "def f() -> int:\n  x = \"\\q\"\n",
+        "class A:\n  __buffers__ = [][:]\n",
         "class A:\n  x\n",
         "class A:\n  \x01\n",
         "def f() -> int:\n  a[] = 1\n",

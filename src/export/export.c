@@ -112,10 +112,27 @@ static bool keep_weight(onx_export *x, const onx_torch_tensor *tensor, onx_value
     return onx_map_put(&x->weights, tensor->storage, (onx_str){NULL, 0}, w) || onx_x_nomem(x);
 }
 
+/* In the place of a weight without its data: an input of that type. */
+static onx_value *add_open_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
+    const onx_torch_dtype_info *info = onx_torch_dtype_of(tensor->dtype);
+    onx_buf type;
+    if (!info) return onx_x_fail(x, ONX_UNSUPPORTED, "the type of '%s'", name);
+    onx_buf_init(&type, x->ctx);
+    onx_buf_puts(&type, onx_dtype_name(info->onx));
+    for (size_t i = 0; i < tensor->rank; i++)
+        onx_buf_printf(&type, "%c%lld", i ? ',' : '[', (long long)tensor->dims[i]);
+    onx_buf_puts(&type, tensor->rank ? "]" : "");
+    onx_buf_putc(&type, '\0');
+    onx_value *value = type.failed ? onx_x_nomem(x) : add_input(x, name, type.data);
+    onx_buf_fini(&type);
+    return value && keep_weight(x, tensor, value) ? value : NULL;
+}
+
 static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
     onx_torch_tensor real;
     onx_value *value = known_weight(x, tensor);
     if (value) return value;
+    if (x->no_params && tensor->is_parameter) return add_open_weight(x, name, tensor);
     const char *fresh = onx_graph_new_name(x->model->graph, name);
     onx_status status = fresh ? onx_torch_tensor_real(&x->arena, tensor, &real, &x->diag)
                               : onx_fail_nomem(&x->diag);

@@ -138,6 +138,7 @@ struct onx_export {
     struct onx_cpu *cpu; /* for small constants */
     uint32_t clock;      /* versions of storages */
     int64_t opset;       /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
+    bool no_params;      /* weights are inputs */
     bool training;       /* keep dropout and batch statistics */
     onx_status status;   /* of the first failure */
     onx_diag diag;
@@ -154,6 +155,7 @@ struct onx_export {
     onx_map made;    /* (graph, sym) to the value that holds it */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
+    struct onx_xnote *lowered, *fixed; /* operators that were lowered; inputs of fixed sizes */
     void *reader;                      /* of interp or pt2 */
 };
 
@@ -169,6 +171,8 @@ static inline bool onx_x_ok(const onx_export *x) {
 }
 /* Something was assumed that the user must hear of: one sentence (told.c). Repeats count. */
 void onx_x_note(onx_export *x, const char *fmt, ...) ONX_PRINTF(2, 3);
+void onx_x_fix(onx_export *x,
+               const char *text);              /* "x is float[2,3]": of what is reported as fixed */
 void *onx_x_alloc(onx_export *x, size_t size); /* zeroed; NULL: failed */
 void *onx_x_array(onx_export *x, size_t n, size_t elem_size);
 

@@ -3,10 +3,9 @@
 
 #include "export/told.h"
 
-#include <stdio.h>
-
 static onx_map *map_of(onx_interp *in, size_t i) {
-    onx_map *maps[] = {&in->values, &in->paths, &in->enums, &in->fresh, &in->builtins};
+    onx_map *maps[] = {&in->values, &in->paths,   &in->enums,   &in->fresh,
+                       &in->stacks, &in->guesses, &in->builtins};
     return i < ONX_COUNT(maps) ? maps[i] : NULL;
 }
 
@@ -14,62 +13,6 @@ static onx_status read_code(void *user, onx_str path, onx_str *text, bool *found
     onx_archive *archive = user;
     *found = onx_archive_has(archive, path);
     return *found ? onx_archive_read(archive, path, text, diag) : ONX_OK;
-}
-
-/* ─ Inputs ───────────────────────────────────────────────────────────────────────────────────── */
-
-static onx_str name_of(onx_interp *in, onx_str base, const char *mark, size_t i) {
-    char *text = onx_x_alloc(in->x, base.size + 24);
-    if (!text) return base;
-    int n = snprintf(text, base.size + 24, "%.*s%s%zu", (int)base.size, base.data, mark, i);
-    return (onx_str){text, (size_t)n};
-}
-
-/* Types have only so many levels. */
-static void add_inputs(onx_interp *in, onx_str name, const onx_script_expr *type, bool optional,
-                       const onx_pk *sample) {
-    onx_script_type t = type ? onx_script_type_of(type) : (onx_script_type){.kind = ONX_PY_TENSOR};
-    bool apart = t.kind == ONX_PY_TUPLE;
-    if (apart) {
-        bool given = sample && sample->kind == ONX_PK_TUPLE && sample->items.n == t.n;
-        for (size_t i = 0; i < t.n && onx_x_ok(in->x); i++)
-            add_inputs(in, name_of(in, name, ".", i), t.items[i], optional,
-                       given ? sample->items.v[i] : NULL);
-        return;
-    }
-    if (!onx_arena_grow(&in->x->arena, &in->inputs, &in->input_cap, in->input_count,
-                        sizeof *in->inputs)) {
-        onx_x_nomem(in->x);
-        return;
-    }
-    in->inputs[in->input_count++] =
-        (onx_interp_arg){.name = name,
-                         .type = type,
-                         .optional = optional || t.kind == ONX_PY_OPTIONAL,
-                         .sample = sample && sample->kind == ONX_PK_TENSOR ? sample->tensor : NULL};
-}
-
-static void find_inputs(onx_interp *in) {
-    const onx_pk *samples =
-        in->samples.root ? onx_pk_get(in->samples.root, ONX_LIT("forward")) : NULL;
-    bool given =
-        samples && samples->kind == ONX_PK_LIST && samples->items.n == in->forward->arg_count - 1;
-    for (size_t i = 1; i < in->forward->arg_count && onx_x_ok(in->x); i++) {
-        const onx_script_arg *arg = &in->forward->args[i];
-        add_inputs(in, arg->name, arg->type, arg->value != NULL,
-                   given ? samples->items.v[i - 1] : NULL);
-    }
-}
-
-/* The value of an argument: inputs put together again. */
-static onx_xv take_input(onx_interp *in, const onx_script_expr *type, const onx_xv *values,
-                         size_t *next) {
-    onx_script_type t = type ? onx_script_type_of(type) : (onx_script_type){.kind = ONX_PY_TENSOR};
-    if (t.kind != ONX_PY_TUPLE) return values[(*next)++];
-    onx_xv v = onx_xv_list(in->x, ONX_X_TUPLE, 0, NULL);
-    for (size_t i = 0; i < t.n && onx_x_ok(in->x); i++)
-        onx_xlist_add(in->x, v.list, take_input(in, t.items[i], values, next));
-    return v;
 }
 
 /* ─ Opening ──────────────────────────────────────────────────────────────────────────────────── */
@@ -109,7 +52,7 @@ onx_interp *onx_interp_open(onx_export *x, onx_archive *archive) {
     if (status) x->status = status;
     if (!status && onx_interp_add_builtins(in) && onx_interp_name(in, in->data.root))
         in->root = onx_py_load(in, in->data.root, ONX_LIT(""));
-    if (onx_x_ok(x)) find_inputs(in);
+    onx_interp_find_inputs(in);
     if (onx_x_ok(x)) return in;
     onx_interp_close(in);
     return NULL;
@@ -128,27 +71,14 @@ void onx_interp_close(onx_interp *in) {
 
 static void add_output(onx_interp *in, onx_str name, const onx_xv *v);
 
-/* A part of an output: "past.0", "logits". */
-static void add_part(onx_interp *in, onx_str outer, onx_str name, const onx_xv *v) {
-    onx_str whole = name;
-    if (outer.size) {
-        char *text = onx_x_alloc(in->x, outer.size + name.size + 2);
-        if (!text) return;
-        int n = snprintf(text, outer.size + name.size + 2, "%.*s.%.*s", (int)outer.size, outer.data,
-                         (int)name.size, name.data);
-        whole = (onx_str){text, (size_t)n};
-    }
-    add_output(in, whole, v);
-}
-
 static void add_items(onx_interp *in, onx_str name, const onx_xv *v, size_t n,
                       const onx_xv *items) {
     const onx_py_object *object = v->kind == ONX_X_OBJECT ? v->object : NULL;
     for (size_t i = 0; i < n && onx_x_ok(in->x); i++) {
-        onx_str number =
-            name.size ? name_of(in, name, ".", i) : name_of(in, ONX_LIT("output"), "_", i);
+        onx_str number = name.size ? onx_interp_part(in, name, ".", i)
+                                   : onx_interp_part(in, ONX_LIT("output"), "_", i);
         if (object)
-            add_part(in, name, object->cls->attrs[i].name, &items[i]);
+            add_output(in, onx_interp_join(in, name, object->cls->attrs[i].name), &items[i]);
         else
             add_output(in, number, &items[i]);
     }
@@ -158,10 +88,10 @@ static void add_entries(onx_interp *in, onx_str name, const onx_xdict *dict) {
     for (size_t i = 0; i < dict->keys.n && onx_x_ok(in->x); i++) {
         const onx_xv *key = &dict->keys.v[i];
         int64_t number;
-        onx_str text = key->kind == ONX_X_STR ? key->str : name_of(in, ONX_LIT(""), "", i);
+        onx_str text = key->kind == ONX_X_STR ? key->str : onx_interp_part(in, ONX_LIT(""), "", i);
         if (onx_xv_known_int(key, &number) && number >= 0)
-            text = name_of(in, ONX_LIT(""), "", (size_t)number);
-        add_part(in, name, text, &dict->values.v[i]);
+            text = onx_interp_part(in, ONX_LIT(""), "", (size_t)number);
+        add_output(in, onx_interp_join(in, name, text), &dict->values.v[i]);
     }
 }
 
@@ -182,9 +112,12 @@ static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
 
 static void add_output(onx_interp *in, onx_str name, const onx_xv *v) {
     size_t n = 0;
-    if (!onx_py_enter(in)) return;
+    if (!onx_py_enter(in) || !onx_py_spend(in, 16)) return;
     const onx_xv *items = onx_py_items(v, &n);
-    if (items)
+    if (onx_py_is_stack(in, v)) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives a list whose length depends on data");
+        onx_x_hint(in->x, "give a tensor: torch.stack(list)");
+    } else if (items)
         add_items(in, name, v, n, items);
     else if (v->kind == ONX_X_DICT)
         add_entries(in, name, v->dict);
@@ -239,13 +172,7 @@ static onx_xv run_root(onx_interp *in, onx_xv args) {
 
 bool onx_interp_run(onx_interp *in, const onx_xv *values) {
     if (!in || !onx_x_ok(in->x)) return false;
-    size_t next = 0;
-    onx_xv args = onx_xv_list(in->x, ONX_X_TUPLE, 0, NULL);
-    for (size_t i = 1; i < in->forward->arg_count && onx_x_ok(in->x); i++) {
-        onx_xv v = take_input(in, in->forward->args[i].type, values, &next);
-        if (v.kind == ONX_X_OTHER) v = onx_py_other(onx_py_unset, NULL);
-        if (onx_x_ok(in->x)) onx_xlist_add(in->x, args.list, v);
-    }
+    onx_xv args = onx_interp_arguments(in, values);
     onx_xv result = onx_x_ok(in->x) ? run_root(in, args) : onx_py_none();
     if (onx_x_ok(in->x)) add_output(in, ONX_LIT(""), &result);
     if (onx_x_ok(in->x)) note_writes(in);
@@ -253,12 +180,6 @@ bool onx_interp_run(onx_interp *in, const onx_xv *values) {
     return onx_x_check_missing(in->x) == ONX_OK;
 }
 
-size_t onx_interp_input_count(const onx_interp *in) {
-    return in ? in->input_count : 0;
-}
-const onx_interp_arg *onx_interp_input(const onx_interp *in, size_t i) {
-    return &in->inputs[i];
-}
 size_t onx_interp_output_count(const onx_interp *in) {
     return in ? in->output_count : 0;
 }

@@ -2,7 +2,7 @@
  *
  *     onx_interp *in = onx_interp_open(x, archive);
  *     for (size_t i = 0; i < onx_interp_input_count(in); i++) values[i] = …onx_interp_input(in, i)…
- *     onx_xv result = onx_interp_run(in, values);
+ *     onx_interp_run(in, values);
  *     for (size_t i = 0; i < onx_interp_output_count(in); i++) … onx_interp_output(in, i) …
  *     onx_interp_close(in);
  *
@@ -22,15 +22,18 @@ typedef struct onx_interp onx_interp;
 onx_interp *onx_interp_open(onx_export *x, onx_archive *archive); /* NULL: x failed */
 void onx_interp_close(onx_interp *in);
 
-/* What forward takes, in its order; tuples are taken apart ("hx.0", "hx.1"). */
+/* What forward takes, in its order; tuples, lists and dicts are taken apart ("hx.0", "x.key"). */
 typedef struct onx_interp_arg {
     onx_str name;
     const onx_script_expr *type; /* Tensor, Optional[Tensor], int, List[Tensor] … */
-    bool optional;               /* it may be None, or has a default: NULL data may be given */
+    bool optional;               /* it may be None, or has a default: it may be left out */
     const struct onx_torch_tensor
         *sample; /* that it was traced with: its type and sizes; or NULL */
 } onx_interp_arg;
 size_t onx_interp_input_count(const onx_interp *in);
+/* There will be n: where forward takes a list and nothing else tells its length, that does. To be
+ * called before the inputs are looked at. */
+void onx_interp_expect(onx_interp *in, size_t n);
 const onx_interp_arg *onx_interp_input(const onx_interp *in, size_t i);
 
 /* Run forward. `values` are one for each input; OTHER where an optional one is left out. */

@@ -29,10 +29,40 @@ onx_xv onx_py_truth(onx_interp *in, onx_xv v) {
     if (v.kind == ONX_X_TENSOR) v = onx_x_item(in->x, v.tensor);
     if (v.kind == ONX_X_BOOL) return v;
     if (onx_xv_is_number(&v)) return onx_x_arith(in->x, "ne", v, onx_xv_int(in->x, 0));
+    if (onx_py_is_stack(in, &v))
+        return onx_x_arith(in->x, "gt", onx_py_stack_length(in, &v), onx_xv_int(in->x, 0));
     if (v.kind == ONX_X_STR) return onx_xv_bool(in->x, v.str.size > 0);
     if (v.kind == ONX_X_DICT) return onx_xv_bool(in->x, v.dict->keys.n > 0);
     if (onx_py_items(&v, &n)) return onx_xv_bool(in->x, n > 0);
     return onx_xv_bool(in->x, v.kind != ONX_X_NONE);
+}
+
+/* ─ Guesses ──────────────────────────────────────────────────────────────────────────────────── */
+
+static void guess(onx_interp *in, const onx_xv *cond, bool holds) {
+    static char no[] = "no", yes[] = "yes";
+    if (onx_x_ok(in->x) && cond->kind == ONX_X_BOOL && cond->value &&
+        !onx_map_put(&in->guesses, cond->value, (onx_str){NULL, 0}, holds ? yes : no))
+        onx_x_nomem(in->x);
+}
+
+bool onx_py_guess(onx_interp *in, const onx_xv *cond, bool *holds) {
+    const char *is = onx_map_get(&in->guesses, cond->value, (onx_str){NULL, 0});
+    if (is) *holds = is[0] == 'y';
+    return is != NULL;
+}
+
+/* Programs ask whether there is anything at all (`if n > 0`): there is, or they would not be run.
+ * `word` compares a with b, of which one is 0 and the other a size. */
+static void guess_size(onx_interp *in, const char *word, const onx_xv *a, const onx_xv *b,
+                       const onx_xv *cond) {
+    int64_t ia, ib;
+    bool ka = onx_xv_known_int(a, &ia), kb = onx_xv_known_int(b, &ib);
+    const onx_xv *size = ka ? b : a;
+    if (ka == kb || !size->sym || size->kind != ONX_X_INT || (ka ? ia : ib) != 0) return;
+    bool greater = word[0] == 'g', less = word[0] == 'l';
+    if (word[1] == 'e' && (greater || less)) greater = less = false;
+    guess(in, cond, ka ? less || word[0] == 'n' : greater || word[0] == 'n');
 }
 
 onx_xv onx_py_not(onx_interp *in, onx_xv v) {
@@ -41,11 +71,14 @@ onx_xv onx_py_not(onx_interp *in, onx_xv v) {
     if (v.kind == ONX_X_UNKNOWN || !onx_x_ok(in->x)) return v;
     if (onx_xv_known_bool(&v, &known)) return onx_xv_bool(in->x, !known);
     onx_value *value = onx_x_scalar(in->x, &v, ONX_DTYPE_BOOL);
-    return onx_xv_run(ONX_X_BOOL, value ? onx_emit(in->x, "Not", value) : NULL);
+    onx_xv inverse = onx_xv_run(ONX_X_BOOL, value ? onx_emit(in->x, "Not", value) : NULL);
+    if (onx_py_guess(in, &v, &known)) guess(in, &inverse, !known);
+    return inverse;
 }
 
 static onx_xv equal_lists(onx_interp *in, const onx_xv *a, size_t na, const onx_xv *b, size_t nb) {
     onx_xv all = onx_xv_bool(in->x, na == nb);
+    if (!onx_py_spend(in, na)) return all;
     for (size_t i = 0; na == nb && i < na && onx_x_ok(in->x); i++) {
         onx_xv same = onx_py_equal(in, &a[i], &b[i]);
         if (same.kind == ONX_X_UNKNOWN) return same;
@@ -86,6 +119,12 @@ static bool arith(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return true;
 }
 
+static bool order(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    if (!arith(in, row, n, a, out)) return false;
+    guess_size(in, row->word, &a[0].v, &a[1].v, out);
+    return true;
+}
+
 static bool power(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     if (!arith(in, row, n, a, out)) return false;
     *out = onx_x_to_float(in->x, *out);
@@ -97,6 +136,8 @@ static bool is_equal(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     (void)n;
     if (a[0].v.kind == ONX_X_TENSOR || a[1].v.kind == ONX_X_TENSOR) return false;
     *out = onx_py_equal(in, &a[0].v, &a[1].v);
+    if (onx_xv_is_number(&a[0].v) && onx_xv_is_number(&a[1].v))
+        guess_size(in, "eq", &a[0].v, &a[1].v, out);
     if (row->word[0] == 'n') *out = onx_py_not(in, *out);
     return true;
 }
@@ -314,10 +355,10 @@ const onx_py_row onx_py_numbers[] = {
     {"floordiv", 2, 2, arith, "floordiv"},
     {"remainder", 2, 2, arith, "mod"},
     {"pow", 2, 2, power, "pow"},
-    {"lt", 2, 2, arith, "lt"},
-    {"le", 2, 2, arith, "le"},
-    {"gt", 2, 2, arith, "gt"},
-    {"ge", 2, 2, arith, "ge"},
+    {"lt", 2, 2, order, "lt"},
+    {"le", 2, 2, order, "le"},
+    {"gt", 2, 2, order, "gt"},
+    {"ge", 2, 2, order, "ge"},
     {"eq", 2, 2, is_equal, "eq"},
     {"ne", 2, 2, is_equal, "ne"},
     {"__and__", 2, 2, bitwise, "and"},

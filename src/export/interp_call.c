@@ -121,7 +121,13 @@ onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *a
     onx_xv out[ONX_X_OUTS], result;
     size_t count = 0;
     if (!onx_x_ok(in->x)) return onx_py_none();
+    if (onx_py_stack_call(in, name, n, args, &result)) return result;
     if (onx_py_builtin(in, name, n, args, &result)) return result;
+    if (++in->operators > ONX_INTERP_OPERATORS) {
+        onx_x_fail(in->x, ONX_LIMIT, "more than %d operators are called", ONX_INTERP_OPERATORS);
+        onx_x_hint(in->x, "long loops are unrolled unless their length depends on an input's size");
+        return onx_py_none();
+    }
     onx_py_upgrade(in, name, &n, &args);
     if (!onx_aten_call(in->x, name, (onx_str){NULL, 0}, n, args, out, &count)) return onx_py_none();
     if (count == 1) return out[0];
@@ -162,6 +168,7 @@ void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at) {
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool all_are(onx_interp *in, const onx_xlist *list, const onx_script_expr *type) {
+    if (!onx_py_spend(in, list->n)) return false;
     for (size_t i = 0; i < list->n; i++)
         if (!onx_py_is_a(in, &list->v[i], type)) return false;
     return true;
@@ -262,6 +269,11 @@ static onx_xv form_number(onx_interp *in, onx_frame *frame, const onx_script_exp
     return onx_py_number(in, v, onx_script_type_of(e->items[0]).kind);
 }
 
+static onx_xv form_sorted(onx_interp *in, onx_frame *frame, const onx_script_expr *e) {
+    onx_xarg *args = eval_args(in, frame, e);
+    return args ? onx_py_operator(in, ONX_LIT("sorted"), e->n - 1, args + 1) : onx_py_none();
+}
+
 static onx_xv form_print(onx_interp *in, onx_frame *frame, const onx_script_expr *e) {
     for (size_t i = 1; i < e->n; i++) (void)onx_py_eval(in, frame, e->items[i]);
     return onx_py_none();
@@ -295,7 +307,7 @@ static form_fn *find_form(onx_str name) {
         {"bool", form_number},       {"complex", form_number},
         {"str", form_number},        {"uninitialized", form_uninitialized},
         {"print", form_print},       {"fork", form_fork},
-        {"awaitable", form_fork},
+        {"awaitable", form_fork},    {"sorted", form_sorted},
     };
     for (size_t i = 0; i < ONX_COUNT(forms); i++)
         if (onx_str_is(name, forms[i].name)) return forms[i].fn;

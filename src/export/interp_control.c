@@ -50,10 +50,15 @@ static onx_frame inside(onx_interp *in, const onx_frame *frame) {
     return inner;
 }
 
-/* Run a block in a branch of its own. */
-static bool run_inside(onx_interp *in, onx_frame *inner, const onx_script_block *block) {
+/* Run a block in a branch of its own, which begin_branch began. */
+static size_t begin_branch(onx_interp *in) {
     size_t outer = in->branch;
     in->branch = ++in->branches;
+    return outer;
+}
+
+static bool run_inside(onx_interp *in, onx_frame *inner, const onx_script_block *block,
+                       size_t outer) {
     onx_py_exec(in, inner, block);
     in->branch = outer;
     if (inner->returned)
@@ -124,8 +129,8 @@ typedef struct branch {
 static bool run_side(onx_export *x, void *user, bool then, onx_xv *out) {
     const branch *b = user;
     onx_frame inner = inside(b->in, b->frame);
-    if (!onx_x_ok(x) || !run_inside(b->in, &inner, then ? &b->s->body : &b->s->otherwise))
-        return false;
+    const onx_script_block *block = then ? &b->s->body : &b->s->otherwise;
+    if (!onx_x_ok(x) || !run_inside(b->in, &inner, block, begin_branch(b->in))) return false;
     take_locals(&inner, &b->which, out);
     return true;
 }
@@ -142,30 +147,71 @@ void onx_py_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, onx_x
 
 /* ─ Loop ─────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The list that a statement appends to, a local from before the loop; -1: it is no such statement. */
+static int32_t appends_to(const onx_frame *frame, const onx_script_stmt *s) {
+    const onx_script_expr *e = s->value_count == 1 ? s->values[0] : NULL;
+    bool call = e && (s->kind == ONX_STMT_EXPR || s->kind == ONX_STMT_ASSIGN) && e->n == 3 &&
+                e->kind == ONX_EXPR_CALL && e->items[1]->kind == ONX_EXPR_NAME &&
+                onx_str_is(onx_script_dotted(e->items[0]), "torch.append");
+    int32_t slot = call ? e->items[1]->slot : -1;
+    return slot >= 0 && frame->locals[slot].kind == ONX_X_LIST ? slot : -1;
+}
+
+/* The lists that every turn appends one element to. */
+static slots appended(onx_interp *in, const onx_frame *frame, const onx_script_stmt *s) {
+    const onx_script_block *block = &s->body;
+    slots out = {onx_x_array(in->x, block->n + 1, sizeof *out.v), 0};
+    for (size_t i = 0; out.v && i < block->n; i++) {
+        int32_t slot = appends_to(frame, block->stmts[i]);
+        if (slot >= 0) out.v[out.n++] = slot;
+    }
+    return out;
+}
+
+typedef struct turns {
+    branch b;
+    slots lists;
+    onx_xv *filled; /* the lists of the last turn */
+} turns;
+
 static bool run_turn(onx_export *x, void *user, onx_xv turn, onx_xv *carried, onx_xv *stacked,
                      onx_xv *go) {
-    const branch *b = user;
-    onx_frame inner = inside(b->in, b->frame);
-    (void)stacked;
+    const turns *t = user;
+    onx_interp *in = t->b.in;
+    const onx_script_stmt *s = t->b.s;
+    onx_frame inner = inside(in, t->b.frame);
     if (!onx_x_ok(x)) return false;
-    put_locals(&inner, &b->which, carried);
-    if (b->s->kind == ONX_STMT_FOR) inner.locals[b->s->targets[0].slot] = turn;
-    if (!run_inside(b->in, &inner, &b->s->body)) return false;
-    take_locals(&inner, &b->which, carried);
-    if (b->s->kind == ONX_STMT_WHILE)
-        *go = onx_py_truth(b->in, onx_py_eval(b->in, &inner, b->s->values[0]));
+    put_locals(&inner, &t->b.which, carried);
+    if (s->kind == ONX_STMT_FOR) inner.locals[s->targets[0].slot] = turn;
+    size_t outer = begin_branch(in);
+    for (size_t i = 0; i < t->lists.n; i++)
+        inner.locals[t->lists.v[i]] = t->filled[i] = onx_py_stack_open(in);
+    if (!run_inside(in, &inner, &s->body, outer)) return false;
+    take_locals(&inner, &t->b.which, carried);
+    for (size_t i = 0; i < t->lists.n && onx_x_ok(x); i++)
+        stacked[i] = onx_py_stack_turn(in, &t->filled[i]);
+    if (s->kind == ONX_STMT_WHILE) *go = onx_py_truth(in, onx_py_eval(in, &inner, s->values[0]));
     return onx_x_ok(x);
 }
 
 void onx_py_loop(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, const onx_xv *trips,
                  const onx_xv *cond) {
-    branch b = {in, frame, s, assigned(in, frame, s, true)};
-    onx_xv *carried = onx_x_array(in->x, b.which.n + 1, sizeof *carried);
-    if (!onx_x_ok(in->x) || !carried) return;
+    turns t = {{in, frame, s, assigned(in, frame, s, true)}, appended(in, frame, s), NULL};
+    onx_xv *carried = onx_x_array(in->x, t.b.which.n + 1, sizeof *carried);
+    onx_xv *stacked = onx_x_array(in->x, t.lists.n + 1, sizeof *stacked);
+    t.filled = onx_x_array(in->x, t.lists.n + 1, sizeof *t.filled);
+    if (!onx_x_ok(in->x)) return;
     onx_py_place(in, frame, s->at);
-    take_locals(frame, &b.which, carried);
-    onx_xloop loop = {.trips = trips, .go = cond, .n = b.which.n, .carried = carried};
-    loop.body = run_turn;
-    loop.user = &b;
-    if (onx_x_loop(in->x, &loop)) put_locals(frame, &b.which, loop.carried);
+    take_locals(frame, &t.b.which, carried);
+    onx_xloop loop = {.trips = trips, .go = cond, .body = run_turn, .user = &t};
+    loop.n = t.b.which.n;
+    loop.carried = carried;
+    loop.n_stacked = t.lists.n;
+    loop.stacked = stacked;
+    for (size_t i = 0; i < t.lists.n; i++)
+        if (!onx_py_may_change(in, &frame->locals[t.lists.v[i]])) return;
+    if (!onx_x_loop(in->x, &loop)) return;
+    put_locals(frame, &t.b.which, carried);
+    for (size_t i = 0; i < t.lists.n; i++)
+        onx_py_stack_close(in, &frame->locals[t.lists.v[i]], &t.filled[i], stacked[i]);
 }

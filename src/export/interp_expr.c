@@ -14,6 +14,13 @@ const char *onx_py_kind(const onx_xv *v) {
     return kinds[v->kind];
 }
 
+bool onx_py_spend(onx_interp *in, size_t steps) {
+    in->steps += steps < ONX_INTERP_STEPS ? steps : ONX_INTERP_STEPS;
+    if (in->steps <= ONX_INTERP_STEPS) return onx_x_ok(in->x);
+    onx_x_fail(in->x, ONX_LIMIT, "the program takes more than %d steps", ONX_INTERP_STEPS);
+    return false;
+}
+
 bool onx_py_enter(onx_interp *in) {
     if (++in->depth <= ONX_INTERP_DEPTH) return onx_x_ok(in->x);
     onx_x_fail(in->x, ONX_LIMIT, "the program is nested more than %d levels deep",
@@ -127,9 +134,12 @@ onx_xv onx_py_item(onx_interp *in, const onx_xv *v, const onx_xv *index) {
         if (!found) onx_x_fail(in->x, ONX_INVALID, "a key that the dict does not have");
         return found ? *found : onx_py_none();
     }
-    if (!onx_xv_known_int(index, &i)) {
-        onx_x_fail(in->x, ONX_UNSUPPORTED, "which element of a list is taken depends on data");
-        onx_x_hint(in->x, "make the list a tensor (torch.stack), and index that");
+    bool known = onx_xv_known_int(index, &i);
+    if (v->kind == ONX_X_LIST && (!known || onx_py_is_stack(in, v)))
+        return onx_py_stack_item(in, v, *index);
+    if (!known) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "which element of %s is taken depends on data",
+                   onx_py_kind(v));
         return onx_py_none();
     }
     if (v->kind == ONX_X_STR) return item_of_str(in, v->str, i);

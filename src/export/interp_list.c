@@ -28,6 +28,7 @@ onx_xv onx_py_fresh(onx_interp *in, onx_xv v) {
 }
 
 static onx_xv new_list(onx_interp *in, size_t n, const onx_xv *v) {
+    if (!onx_py_spend(in, n)) return onx_py_none();
     return onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, n, v));
 }
 
@@ -57,6 +58,7 @@ static bool list_insert(onx_interp *in, onx_xlist *list, size_t i, onx_xv v) {
 
 /* The element equal to `v`; n: none. */
 static size_t position(onx_interp *in, const onx_xlist *list, const onx_xv *v) {
+    if (!onx_py_spend(in, list->n)) return list->n;
     for (size_t i = 0; i < list->n && onx_x_ok(in->x); i++) {
         bool equal = false;
         onx_xv same = onx_py_equal(in, &list->v[i], v);
@@ -162,6 +164,7 @@ static bool clear(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
 
 static onx_xv copy_dict(onx_interp *in, const onx_xdict *dict) {
     onx_xv v = onx_py_fresh(in, onx_xv_dict(in->x));
+    if (!onx_py_spend(in, dict->keys.n)) return v;
     for (size_t i = 0; i < dict->keys.n && onx_x_ok(in->x); i++) {
         onx_xlist_add(in->x, &v.dict->keys, dict->keys.v[i]);
         onx_xlist_add(in->x, &v.dict->values, dict->values.v[i]);
@@ -176,7 +179,7 @@ static bool copy(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     else if (is_list(&a[0].v))
         *out = new_list(in, a[0].v.list->n, a[0].v.list->v);
     else
-        return false;
+        return a[0].v.kind == ONX_X_UNKNOWN;
     return true;
 }
 
@@ -197,7 +200,7 @@ static bool extend(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     *out = a[0].v;
     if (a[0].v.kind != ONX_X_LIST || !is_list(&a[1].v)) return a[0].v.kind == ONX_X_UNKNOWN;
     size_t count = a[1].v.list->n;
-    if (!onx_py_may_change(in, &a[0].v)) return true;
+    if (!onx_py_may_change(in, &a[0].v) || !onx_py_spend(in, count)) return true;
     for (size_t i = 0; i < count && onx_x_ok(in->x); i++)
         onx_xlist_add(in->x, a[0].v.list, a[1].v.list->v[i]);
     return true;
@@ -273,21 +276,26 @@ static bool count(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return true;
 }
 
-/* list[start:end:step] */
+/* list[start:end:step], as Python has it. */
 static bool slice(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)row;
     if (!is_list(&a[0].v)) return false;
     int64_t size = (int64_t)a[0].v.list->n, at[3] = {0, size, 1};
-    for (size_t i = 1; i < n; i++)
-        if (a[i].v.kind != ONX_X_NONE && !onx_xv_known_int(&a[i].v, &at[i - 1]))
+    if (n > 3 && !onx_xv_known_int(&a[3].v, &at[2]) && a[3].v.kind != ONX_X_NONE) at[2] = 0;
+    bool back = at[2] < 0;
+    if (at[2] == 0) return onx_x_fail(in->x, ONX_UNSUPPORTED, "a slice by steps of 0, or of data");
+    if (back) at[0] = size - 1, at[1] = -1;
+    for (size_t i = 1; i < n && i < 3; i++) {
+        if (a[i].v.kind == ONX_X_NONE) continue;
+        if (!onx_xv_known_int(&a[i].v, &at[i - 1]))
             return onx_x_fail(in->x, ONX_UNSUPPORTED, "a slice of a list depends on data");
-    for (size_t i = 0; i < 2; i++) {
-        at[i] += at[i] < 0 ? size : 0;
-        at[i] = at[i] < 0 ? 0 : at[i] > size ? size : at[i];
+        at[i - 1] += at[i - 1] < 0 ? size : 0;
+        if (at[i - 1] < -back) at[i - 1] = -back;
+        if (at[i - 1] > size - back) at[i - 1] = size - back;
     }
-    if (at[2] < 1) return onx_x_fail(in->x, ONX_INVALID, "a slice by steps of %d", (int)at[2]);
+    int64_t step = at[2] > size ? size + 1 : at[2] < -size ? -size - 1 : at[2];
     *out = new_list(in, 0, NULL);
-    for (int64_t i = at[0]; i < at[1] && onx_x_ok(in->x); i += at[2] < size ? at[2] : size)
+    for (int64_t i = at[0]; (back ? i > at[1] : i < at[1]) && onx_x_ok(in->x); i += step)
         onx_xlist_add(in->x, out->list, a[0].v.list->v[i]);
     return true;
 }
@@ -297,6 +305,7 @@ static bool concat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (!is_list(&a[0].v) || !is_list(&a[1].v)) return false;
     if (row->word[0] == '_') return extend(in, row, n, a, out);
     onx_xlist *x = a[0].v.list, *y = a[1].v.list;
+    if (!onx_py_spend(in, y->n)) return true;
     *out = new_list(in, x->n, x->v);
     for (size_t i = 0; i < y->n && onx_x_ok(in->x); i++) onx_xlist_add(in->x, out->list, y->v[i]);
     return true;
@@ -313,7 +322,7 @@ static bool repeat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (times > 0 && (uint64_t)times > MOST / (list->list->n + 1))
         return onx_x_fail(in->x, ONX_LIMIT, "a list of more than %d elements", MOST);
     *out = new_list(in, 0, NULL);
-    for (int64_t k = 0; k < times; k++)
+    for (int64_t k = 0; k < times && onx_py_spend(in, list->list->n + 1); k++)
         for (size_t i = 0; i < list->list->n && onx_x_ok(in->x); i++)
             onx_xlist_add(in->x, out->list, list->list->v[i]);
     return true;

@@ -23,16 +23,6 @@ typedef struct weight_name {
     onx_str path;
 } weight_name;
 
-static onx_str join_path(onx_interp *in, onx_str path, onx_str name) {
-    if (!path.size) return name;
-    char *text = onx_x_alloc(in->x, path.size + name.size + 2);
-    if (!text) return no_name;
-    memcpy(text, path.data, path.size);
-    text[path.size] = '.';
-    memcpy(text + path.size + 1, name.data, name.size);
-    return (onx_str){text, path.size + 1 + name.size};
-}
-
 static const weight_name *find_name(onx_interp *in, const onx_torch_tensor *tensor) {
     const weight_name *w = onx_map_get(&in->paths, tensor->storage, no_name);
     while (w && !onx_torch_tensor_same(w->tensor, tensor)) w = w->next;
@@ -59,7 +49,7 @@ static bool name_object(onx_interp *in, const onx_pk *pk, onx_str path) {
     for (size_t i = 0; i + 1 < state->items.n; i += 2) {
         const onx_pk *key = state->items.v[i], *value = state->items.v[i + 1];
         if (key->kind != ONX_PK_STR) continue;
-        onx_str name = join_path(in, path, key->s);
+        onx_str name = onx_interp_join(in, path, key->s);
         if (value->kind == ONX_PK_TENSOR && !name_tensor(in, value->tensor, name)) return false;
         if (value->kind == ONX_PK_OBJECT && !name_object(in, value, name)) return false;
     }
@@ -90,7 +80,7 @@ static onx_xv load_items(onx_interp *in, const onx_pk *pk, onx_str path, onx_xli
         onx_str copy = no_name, name = onx_str_of(number);
         if (keys && !key && pk->items.v[i - 1]->kind == ONX_PK_STR) name = pk->items.v[i - 1]->s;
         if (!onx_arena_str(&in->x->arena, name, &copy)) onx_x_nomem(in->x);
-        onx_xv v = onx_py_load(in, item, join_path(in, path, copy));
+        onx_xv v = onx_py_load(in, item, onx_interp_join(in, path, copy));
         onx_xlist_add(in->x, key ? keys : values, v);
     }
     return onx_py_none();
@@ -243,7 +233,7 @@ static onx_xv load_attr(onx_interp *in, const onx_py_object *object, const onx_s
     bool mode = object->cls->kind == ONX_CLASS_MODULE && onx_str_is(attr->name, "training");
     if (mode && !in->x->training) return onx_xv_bool(in->x, false);
     if (attr->value) return onx_py_eval(in, NULL, attr->value);
-    if (pk) return onx_py_load(in, pk, join_path(in, object->path, attr->name));
+    if (pk) return onx_py_load(in, pk, onx_interp_join(in, object->path, attr->name));
     onx_x_fail(in->x, ONX_MALFORMED, "attribute '%.*s' of '%.*s' has no value", ONX_FMT(attr->name),
                ONX_FMT(object->cls->name));
     return onx_py_none();

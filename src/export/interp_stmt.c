@@ -87,6 +87,13 @@ static void assume(onx_interp *in, onx_frame *frame, const onx_script_stmt *s,
     onx_py_exec(in, frame, raise_of(&s->body) ? &s->otherwise : &s->body);
 }
 
+static void take_guess(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, bool yes) {
+    onx_py_place(in, frame, s->at);
+    onx_x_note(in->x, "%.*s: something is taken to be there: sizes that depend on data are not 0",
+               ONX_FMT(in->x->where));
+    onx_py_exec(in, frame, yes ? &s->body : &s->otherwise);
+}
+
 static void exec_both(onx_interp *in, onx_frame *frame, const onx_script_stmt *s) {
     if (!in->x->survey)
         onx_x_fail(in->x, ONX_UNSUPPORTED, "a branch depends on a value that was never set");
@@ -103,6 +110,8 @@ static void exec_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s) 
         exec_both(in, frame, s);
     else if (onx_xv_known_bool(&cond, &yes))
         onx_py_exec(in, frame, yes ? &s->body : &s->otherwise);
+    else if (onx_py_guess(in, &cond, &yes))
+        take_guess(in, frame, s, yes);
     else if (!raises[0] != !raises[1])
         assume(in, frame, s, raises[0] ? raises[0] : raises[1]);
     else
@@ -173,10 +182,7 @@ void onx_py_exec(onx_interp *in, onx_frame *frame, const onx_script_block *block
     };
     if (onx_py_enter(in))
         for (size_t i = 0; i < block->n && onx_x_ok(in->x) && !frame->returned; i++) {
-            if (++in->steps > ONX_INTERP_STEPS)
-                onx_x_fail(in->x, ONX_LIMIT, "more than %d statements are run", ONX_INTERP_STEPS);
-            else
-                execs[block->stmts[i]->kind](in, frame, block->stmts[i]);
+            if (onx_py_spend(in, 1)) execs[block->stmts[i]->kind](in, frame, block->stmts[i]);
         }
     onx_py_leave(in);
 }

@@ -5,6 +5,7 @@
 
 static onx_xv keep(onx_interp *in, onx_buf *buf) {
     onx_str copy = {0};
+    onx_py_spend(in, buf->size);
     if (buf->failed || !onx_arena_str(&in->x->arena, (onx_str){buf->data, buf->size}, &copy))
         onx_x_nomem(in->x);
     onx_buf_fini(buf);
@@ -105,7 +106,7 @@ static bool join(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     (void)row, (void)n;
     if (a[0].v.kind != ONX_X_STR || !onx_xv_is_list(&a[1].v)) return false;
     onx_buf_init(&buf, in->x->ctx);
-    for (size_t i = 0; i < a[1].v.list->n; i++) {
+    for (size_t i = 0; i < a[1].v.list->n && onx_py_spend(in, a[0].v.str.size + 1); i++) {
         if (i) onx_buf_put(&buf, a[0].v.str.data, a[0].v.str.size);
         put_value(in, &buf, &a[1].v.list->v[i]);
     }

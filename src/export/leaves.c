@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-enum { DEPTH = 32, NESTED = 8 };
+enum { DEPTH = 32, NESTED = 8, LEAVES = 1 << 16 };
 
 /* ─ Leaves ───────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_xleaf *push(onx_export *x, onx_xleaves *all, onx_xv v) {
+    if (all->n == LEAVES) return onx_x_fail(x, ONX_LIMIT, "values of more than %d parts", LEAVES);
     if (!onx_arena_grow(&x->arena, &all->v, &all->cap, all->n, sizeof *all->v))
         return onx_x_nomem(x);
     all->v[all->n] = (onx_xleaf){.v = v};

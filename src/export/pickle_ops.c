@@ -19,13 +19,13 @@ static onx_status push(onx_pk_machine *m, onx_pk *value) {
 }
 
 /* Take the last `n` values, which must be above the last mark. They stay in place until something
- * is pushed. */
+ * is pushed. Of none, `out` is not set: there may be no stack yet. */
 static onx_status take(onx_pk_machine *m, size_t n, onx_pk ***out) {
     size_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
     if (m->depth - floor < n)
         return ONX_PK_FAIL(m, MALFORMED, "the pickle takes more values than it made");
     m->depth -= n;
-    *out = m->stack + m->depth;
+    if (n) *out = m->stack + m->depth;
     return ONX_OK;
 }
 
@@ -272,50 +272,50 @@ static const struct op {
     onx_pk_kind kind;
     int8_t i;
 } ops[256] = {
-    [0x80] = {op_proto, U8},
-    [0x95] = {op_frame, U64},
-    ['N'] = {op_empty, NOTHING, ONX_PK_NONE},
+    [0x80] = {op_proto, U8, ONX_PK_NONE, 0},
+    [0x95] = {op_frame, U64, ONX_PK_NONE, 0},
+    ['N'] = {op_empty, NOTHING, ONX_PK_NONE, 0},
     [0x88] = {op_int, NOTHING, ONX_PK_BOOL, 1},
     [0x89] = {op_int, NOTHING, ONX_PK_BOOL, 0},
-    ['K'] = {op_int, U8, ONX_PK_INT},
-    ['M'] = {op_int, U16, ONX_PK_INT},
-    ['J'] = {op_int, I32, ONX_PK_INT},
-    [0x8a] = {op_long, BYTES8},
-    [0x8b] = {op_long, BYTES32},
-    ['G'] = {op_float, F64},
-    ['X'] = {op_text, BYTES32, ONX_PK_STR},
-    [0x8c] = {op_text, BYTES8, ONX_PK_STR},
-    ['B'] = {op_text, BYTES32, ONX_PK_BYTES},
-    ['C'] = {op_text, BYTES8, ONX_PK_BYTES},
-    ['T'] = {op_old_text, BYTES32},
-    ['U'] = {op_old_text, BYTES8},
-    ['c'] = {op_global, LINES},
-    [0x93] = {op_stack_global, NOTHING},
-    ['('] = {op_mark, NOTHING},
-    ['0'] = {op_pop, NOTHING},
+    ['K'] = {op_int, U8, ONX_PK_INT, 0},
+    ['M'] = {op_int, U16, ONX_PK_INT, 0},
+    ['J'] = {op_int, I32, ONX_PK_INT, 0},
+    [0x8a] = {op_long, BYTES8, ONX_PK_NONE, 0},
+    [0x8b] = {op_long, BYTES32, ONX_PK_NONE, 0},
+    ['G'] = {op_float, F64, ONX_PK_NONE, 0},
+    ['X'] = {op_text, BYTES32, ONX_PK_STR, 0},
+    [0x8c] = {op_text, BYTES8, ONX_PK_STR, 0},
+    ['B'] = {op_text, BYTES32, ONX_PK_BYTES, 0},
+    ['C'] = {op_text, BYTES8, ONX_PK_BYTES, 0},
+    ['T'] = {op_old_text, BYTES32, ONX_PK_NONE, 0},
+    ['U'] = {op_old_text, BYTES8, ONX_PK_NONE, 0},
+    ['c'] = {op_global, LINES, ONX_PK_NONE, 0},
+    [0x93] = {op_stack_global, NOTHING, ONX_PK_NONE, 0},
+    ['('] = {op_mark, NOTHING, ONX_PK_NONE, 0},
+    ['0'] = {op_pop, NOTHING, ONX_PK_NONE, 0},
     [')'] = {op_tuple_of, NOTHING, ONX_PK_TUPLE, 0},
     [0x85] = {op_tuple_of, NOTHING, ONX_PK_TUPLE, 1},
     [0x86] = {op_tuple_of, NOTHING, ONX_PK_TUPLE, 2},
     [0x87] = {op_tuple_of, NOTHING, ONX_PK_TUPLE, 3},
-    ['t'] = {op_marked, NOTHING, ONX_PK_TUPLE},
-    ['l'] = {op_marked, NOTHING, ONX_PK_LIST},
-    ['d'] = {op_marked, NOTHING, ONX_PK_DICT},
-    [']'] = {op_empty, NOTHING, ONX_PK_LIST},
-    ['}'] = {op_empty, NOTHING, ONX_PK_DICT},
-    ['a'] = {op_add, NOTHING, ONX_PK_LIST},
-    ['s'] = {op_add, NOTHING, ONX_PK_DICT},
-    ['e'] = {op_add_marked, NOTHING, ONX_PK_LIST},
-    ['u'] = {op_add_marked, NOTHING, ONX_PK_DICT},
-    ['q'] = {op_put, U8},
-    ['r'] = {op_put, U32},
-    [0x94] = {op_memoize, NOTHING},
-    ['h'] = {op_get, U8},
-    ['j'] = {op_get, U32},
-    [0x81] = {op_call, NOTHING},
-    ['R'] = {op_call, NOTHING},
-    ['b'] = {op_build, NOTHING},
-    ['Q'] = {op_persistent, NOTHING},
-    ['.'] = {op_stop, NOTHING},
+    ['t'] = {op_marked, NOTHING, ONX_PK_TUPLE, 0},
+    ['l'] = {op_marked, NOTHING, ONX_PK_LIST, 0},
+    ['d'] = {op_marked, NOTHING, ONX_PK_DICT, 0},
+    [']'] = {op_empty, NOTHING, ONX_PK_LIST, 0},
+    ['}'] = {op_empty, NOTHING, ONX_PK_DICT, 0},
+    ['a'] = {op_add, NOTHING, ONX_PK_LIST, 0},
+    ['s'] = {op_add, NOTHING, ONX_PK_DICT, 0},
+    ['e'] = {op_add_marked, NOTHING, ONX_PK_LIST, 0},
+    ['u'] = {op_add_marked, NOTHING, ONX_PK_DICT, 0},
+    ['q'] = {op_put, U8, ONX_PK_NONE, 0},
+    ['r'] = {op_put, U32, ONX_PK_NONE, 0},
+    [0x94] = {op_memoize, NOTHING, ONX_PK_NONE, 0},
+    ['h'] = {op_get, U8, ONX_PK_NONE, 0},
+    ['j'] = {op_get, U32, ONX_PK_NONE, 0},
+    [0x81] = {op_call, NOTHING, ONX_PK_NONE, 0},
+    ['R'] = {op_call, NOTHING, ONX_PK_NONE, 0},
+    ['b'] = {op_build, NOTHING, ONX_PK_NONE, 0},
+    ['Q'] = {op_persistent, NOTHING, ONX_PK_NONE, 0},
+    ['.'] = {op_stop, NOTHING, ONX_PK_NONE, 0},
 };
 
 /* ── Running ─────────────────────────────────────────────────────────────────────────────────── */

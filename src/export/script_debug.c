@@ -72,7 +72,9 @@ static const onx_pk *range_at(const onx_script_debug *debug, uint32_t at) {
 static bool is_frame(onx_str line, onx_str *path, uint64_t *n) {
     const char *open = line.size ? memchr(line.data, '(', line.size) : NULL;
     const char *close = open ? memchr(open, ')', line.size - (size_t)(open - line.data)) : NULL;
-    if (!close || !onx_parse_digits((onx_str){open + 1, (size_t)(close - open - 1)}, 10, n))
+    const char *end = line.data + line.size;
+    if (!close || end - close < 3 || memcmp(close, "): ", 3) != 0 ||
+        !onx_parse_digits((onx_str){open + 1, (size_t)(close - open - 1)}, 10, n))
         return false;
     *path = (onx_str){line.data, (size_t)(open - line.data)};
     static const char torch[] = "/site-packages/torch/";

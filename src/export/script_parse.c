@@ -347,6 +347,9 @@ static onx_status add_attr(onx_script_parser *p, onx_script_class *c, class_caps
 
 static onx_status take_strings(onx_script_parser *p, const onx_script_expr *list, onx_str **out,
                                size_t *n) {
+    bool strings = list->kind == ONX_EXPR_LIST;
+    for (size_t i = 0; strings && i < list->n; i++) strings = list->items[i]->kind == ONX_EXPR_STR;
+    if (!strings) return onx_script_refuse(p, ONX_MALFORMED, "what should be a list of names");
     *out = onx_arena_array(p->arena, list->n, sizeof **out);
     if (!*out) return onx_fail_nomem(p->diag);
     for (size_t i = 0; i < list->n; i++) (*out)[i] = list->items[i]->text;

@@ -1,5 +1,5 @@
 /* activate.c: activation functions: one operator where the opset has it, else its formula. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 /* 0.5 x (1 + f(x)). */
 static onx_value *half_of(onx_export *x, onx_value *v, onx_value *f) {

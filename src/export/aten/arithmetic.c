@@ -1,6 +1,7 @@
 /* arithmetic.c: arithmetic of two tensors, or of a tensor and a number, in the type that PyTorch
- * computes in. Rounding is PyTorch's: floor_divide rounds down, remainder has the divisor's sign. */
-#include "export/aten/lower.h"
+ * computes in. Rounding is PyTorch's: floor_divide rounds down, remainder has the sign of the
+ * divisor. */
+#include "export/aten/lowering.h"
 
 typedef enum domain { ANY, REAL } domain; /* REAL: integers are computed with as float32 */
 

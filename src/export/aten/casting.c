@@ -1,6 +1,6 @@
 /* casting.c: tensors of another type, and tensors as numbers. A cast to the type that a tensor has
  * is the tensor itself, unless a copy is asked for. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 

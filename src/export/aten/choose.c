@@ -1,5 +1,5 @@
 /* choose.c: one value or another: where, clamp, masked_fill, and filling. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 /* ─ Bounds ───────────────────────────────────────────────────────────────────────────────────── */
 

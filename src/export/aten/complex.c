@@ -1,5 +1,5 @@
 /* complex.c: complex numbers: a complex tensor is a real value with a last axis of 2. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 onx_dtype onx_complex_part(onx_dtype dtype) {
     return dtype == ONX_DTYPE_C128 || dtype == ONX_DTYPE_F64 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;

@@ -2,7 +2,7 @@
  *
  * ONNX has CumSum, and CumProd from opset 26. The others are reductions of a square: row i of it
  * has the first i + 1 elements, and in the rest what does not change the result. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

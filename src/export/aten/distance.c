@@ -1,5 +1,5 @@
 /* distance.c: distances and angles between vectors. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 static void lower_dist(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v, *w;

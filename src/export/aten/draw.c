@@ -1,6 +1,6 @@
 /* draw.c: random numbers: the operators of ONNX that draw them, and a note, for results differ from
  * run to run, and from PyTorch's. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 static void noted(onx_export *x) {
     onx_x_note(x, "%.*s draws random numbers when the model runs: others than PyTorch's",

@@ -2,7 +2,7 @@
  *
  * What is known becomes a constant where it is small; sizes that are not known make nodes. What
  * PyTorch leaves uninitialised is 0. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

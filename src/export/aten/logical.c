@@ -1,6 +1,6 @@
 /* logical.c: comparisons, logic and bits. Comparisons are made in the type that both sides promote
  * to, and give bools. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef ONX_NN_ARGS_H
 #define ONX_NN_ARGS_H
 
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 enum { ONX_NN_AXES = 3 }; /* at most, along which windows slide and images are resized */
 

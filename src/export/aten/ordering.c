@@ -1,8 +1,6 @@
 /* ordering.c: what depends on the order of elements: sorting, the k largest, medians, quantiles,
  * distinct values, counting into bins, places in sorted lists. */
-#include "export/aten/lower.h"
-
-#include <math.h>
+#include "export/aten/lowering.h"
 
 /* ─ Sorting ──────────────────────────────────────────────────────────────────────────────────── */
 
@@ -122,8 +120,43 @@ static void lower_mode(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* ─ Quantiles ────────────────────────────────────────────────────────────────────────────────── */
 
-/* Places q·(n - 1) of the sorted elements; between two of them as `interpolation` says. A list of q
- * becomes the first dimension of the result. */
+/* Where between two sorted elements the quantile is: from 0, the lower one, to 1. */
+static onx_value *part_of(onx_export *x, onx_value *place, onx_value *low, onx_value *high,
+                          onx_str mode) {
+    if (onx_str_is(mode, "linear")) return onx_emit(x, "Sub", place, low);
+    if (onx_str_is(mode, "nearest"))
+        return onx_emit(x, "Sub", onx_emit_wide(x, "Round", place), low);
+    if (onx_str_is(mode, "midpoint"))
+        return onx_emit_number(x, "Mul", onx_emit(x, "Sub", high, low), 0.5);
+    return place ? onx_x_number(x, onx_x_dtype(x, place), onx_str_is(mode, "higher")) : NULL;
+}
+
+/* Elements q·(n - 1) of sorted ones along an axis, which goes, or becomes that of q. */
+static onx_value *between(onx_export *x, onx_value *v, size_t axis, onx_value *q, onx_str mode) {
+    size_t rank = onx_x_rank(x, v);
+    onx_xattr at[] = {ONX_AI("axis", (int64_t)axis), {.name = NULL}};
+    onx_xv n = onx_x_arith(x, "sub", onx_x_size_of(x, v, axis), onx_xv_int(x, 1));
+    onx_value *place = onx_emit(x, "Mul", q, onx_x_as(x, &n, onx_x_dtype(x, v)));
+    onx_value *low = onx_emit(x, "Floor", place), *high = onx_emit(x, "Ceil", place);
+    onx_value *part = part_of(x, place, low, high, mode);
+    for (size_t i = axis + 1; onx_x_rank(x, q) == 1 && i < rank; i++)
+        part = onx_x_unsqueeze(x, part, -1);
+    onx_value *from = onx_emit_with(x, "Gather", at, v, onx_x_cast(x, low, ONX_DTYPE_I64));
+    onx_value *to = onx_emit_with(x, "Gather", at, v, onx_x_cast(x, high, ONX_DTYPE_I64));
+    return onx_emit(x, "Add", from, onx_emit(x, "Mul", onx_emit(x, "Sub", to, from), part));
+}
+
+static onx_value *axis_to_front(onx_export *x, onx_value *v, size_t axis) {
+    int64_t perm[ONX_RANK_MAX];
+    size_t rank = onx_x_rank(x, v), k = 0;
+    if (rank == SIZE_MAX) return NULL;
+    perm[k++] = (int64_t)axis;
+    for (size_t i = 0; i < rank; i++)
+        if (i != axis) perm[k++] = (int64_t)i;
+    return onx_x_transpose(x, v, rank, perm);
+}
+
+/* A list of q becomes the first dimension of the result. */
 static void lower_quantile(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv rest = onx_xv_int(x, -1);
     bool flat = onx_xv_is(&a[2], ONX_X_NONE);
@@ -133,39 +166,12 @@ static void lower_quantile(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t rank = onx_x_rank(x, v);
     if (rank == SIZE_MAX || !onx_x_axis(x, onx_xv_whole(x, &a[2], 0), rank, &axis)) return;
     if (!sorted(x, v, NULL, (int64_t)axis, false, both)) return;
-    onx_xv n = onx_x_arith(x, "sub", onx_x_size_of(x, v, axis), onx_xv_int(x, 1));
-    onx_dtype dtype = onx_x_dtype(x, v);
-    onx_value *q = onx_x_as(x, &a[1], dtype);
-    onx_value *place = onx_emit(x, "Mul", q, onx_x_as(x, &n, dtype));
-    onx_value *low = onx_emit(x, "Floor", place), *high = onx_emit(x, "Ceil", place), *part;
-    size_t q_rank = onx_x_rank(x, q);
-    if (q_rank == SIZE_MAX) return;
-    onx_str mode = a[4].str;
-    if (onx_str_is(mode, "linear"))
-        part = onx_emit(x, "Sub", place, low);
-    else if (onx_str_is(mode, "midpoint"))
-        part = onx_emit_number(x, "Mul", onx_emit(x, "Sub", high, low), 0.5);
-    else if (onx_str_is(mode, "nearest"))
-        part = onx_emit(x, "Sub", onx_emit_wide(x, "Round", place), low);
-    else
-        part = onx_x_number(x, dtype, onx_str_is(mode, "higher"));
-    if (q_rank)
-        for (size_t i = axis + 1; i < rank; i++) part = onx_x_unsqueeze(x, part, -1);
-    onx_xattr at[] = {ONX_AI("axis", (int64_t)axis), {.name = NULL}};
-    onx_value *from = onx_emit_with(x, "Gather", at, both[0], onx_x_cast(x, low, ONX_DTYPE_I64));
-    onx_value *to = onx_emit_with(x, "Gather", at, both[0], onx_x_cast(x, high, ONX_DTYPE_I64));
-    v = onx_emit(x, "Add", from, onx_emit(x, "Mul", onx_emit(x, "Sub", to, from), part));
-    if (onx_xv_true(&a[3]) && q_rank == 0)
-        for (size_t i = 0; i < (flat ? all : 1); i++) v = onx_x_unsqueeze(x, v, (int64_t)axis);
-    if (q_rank && axis) {
-        int64_t perm[ONX_RANK_MAX], k = 0;
-        perm[k++] = (int64_t)axis;
-        for (size_t i = 0; i < rank; i++)
-            if (i != axis) perm[k++] = (int64_t)i;
-        v = onx_x_transpose(x, v, rank, perm);
-    }
-    if (onx_xv_true(&a[3]) && q_rank)
-        for (size_t i = 0; i < (flat ? all : 1); i++) v = onx_x_unsqueeze(x, v, (int64_t)axis + 1);
+    onx_value *q = onx_x_as(x, &a[1], onx_x_dtype(x, v));
+    bool many = onx_x_rank(x, q) == 1;
+    v = between(x, both[0], axis, q, a[4].str);
+    if (many) v = axis_to_front(x, v, axis);
+    for (size_t i = 0; onx_xv_true(&a[3]) && i < (flat ? all : 1); i++)
+        v = onx_x_unsqueeze(x, v, (int64_t)axis + many);
     onx_x_give(x, out, v);
 }
 

@@ -2,7 +2,7 @@
  *
  * Most are one operator of ONNX: a table of names. What ONNX has no operator for is made of two or
  * three. Integers become float32 where the function is one of real numbers. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

@@ -39,9 +39,10 @@ static onx_dtype dtype_of(onx_export *x, const onx_xv *v) {
     return onx_xv_dtype(x, v);
 }
 
-/* A number or a tensor of one element as rank 0; along an axis as it is. */
+/* A number or a tensor of one element as rank 0; along an axis as it is. NONE: of any type. */
 static onx_value *parameter(onx_export *x, const onx_xv *v, onx_dtype dtype, bool vector) {
-    onx_value *value = onx_xv_is(v, ONX_X_NONE) ? NULL : onx_x_as(x, v, dtype);
+    onx_value *value = onx_nn_tensor(x, v);
+    if (dtype) value = onx_x_cast(x, value, dtype);
     if (!value || vector || onx_x_rank(x, value) == 0) return value;
     return onx_x_reshape(x, value, 0, NULL);
 }
@@ -51,7 +52,7 @@ static bool read_scheme(onx_export *x, scheme *s, const onx_xv *scale, const onx
     const struct range *range = range_of(x, dtype);
     *s = (scheme){.axis = axis, .dtype = dtype};
     s->scale = parameter(x, scale, ONX_DTYPE_F32, axis >= 0);
-    s->zero = parameter(x, zero, onx_dtype_is_float(dtype) ? dtype : ONX_DTYPE_I32, axis >= 0);
+    s->zero = parameter(x, zero, ONX_DTYPE_NONE, axis >= 0);
     s->lo = range ? range->lo : INT32_MIN;
     s->hi = range ? range->hi : INT32_MAX;
     return s->scale && onx_x_ok(x);

@@ -2,7 +2,7 @@
  *
  * Sizes are symbolic where a dimension is. What a model in ONNX has no notion of has the answer of
  * a plain tensor on the CPU. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 #include "export/torch_tensor.h"
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */

@@ -248,20 +248,25 @@ static onx_value *refill(onx_export *x, onx_value *v, onx_value *lengths, const 
     return onx_emit(x, "Where", inside, v, onx_x_scalar(x, number, onx_x_dtype(x, v)));
 }
 
-/* (data, batch_sizes, batch_first, padding_value, total_length): up to the end of the longest. */
+/* (data, batch_sizes, batch_first, padding_value, total_length): up to the end of the longest, or as
+ * long as that. */
 static void lower_pad_packed(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_nn_tensor(x, &a[0]), *lengths = onx_nn_tensor(x, &a[1]);
-    int64_t total = onx_xv_whole(x, &a[4], -1), time;
+    int64_t total = onx_xv_whole(x, &a[4], -1);
     if (!v || !lengths || onx_x_rank(x, v) != 3) return;
     if (!onx_xv_is_one(x, &a[3], 0)) v = refill(x, v, lengths, &a[3]);
     if (total <= 0) {
         onx_value *longest = onx_x_reduce(x, "ReduceMax", lengths, 0, NULL, false);
         v = onx_x_slice(x, v, 0, onx_xv_int(x, 0), onx_xv_run(ONX_X_INT, longest), 1);
-    } else if (!onx_x_known_dim(x, v, 0, &time) || time != total) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "total_length that is not the length of the input");
-        return;
+    } else {
+        onx_xv none = onx_xv_int(x, 0), time = onx_x_size_of(x, v, 0);
+        onx_xv more = onx_x_arith(x, "sub", onx_xv_int(x, total), time);
+        onx_xv pads[] = {none, none, none, more, none, none};
+        if (!onx_xv_is_one(x, &more, 0))
+            v = onx_emit(x, "Pad", v, onx_x_shape(x, 6, pads),
+                         onx_x_scalar(x, &a[3], onx_x_dtype(x, v)));
     }
-    onx_x_give(x, &out[0], onx_xv_true(&a[2]) ? onx_x_swap(x, v, 0, 1) : v);
+    onx_x_give(x, &out[0], v && onx_xv_true(&a[2]) ? onx_x_swap(x, v, 0, 1) : v);
     onx_x_give(x, &out[1], lengths);
 }
 

@@ -2,7 +2,7 @@
  *
  * A dim argument that is None or an empty list means all dimensions. Sums and products of integers
  * and bools are int64. */
-#include "export/aten/lower.h"
+#include "export/aten/lowering.h"
 
 #include <math.h>
 

@@ -75,6 +75,14 @@ static void lower_dropout(onx_export *x, const onx_xv *a, onx_xv *out) {
         *out = a[0];
 }
 
+/* In place; its schema calls the first argument otherwise. */
+static void lower_dropout_inplace(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_dropout(x, a, out);
+    if (x->training && onx_xv_is(&a[0], ONX_X_TENSOR))
+        onx_xt_write(x, a[0].tensor, onx_nn_tensor(x, out));
+    *out = a[0];
+}
+
 static void lower_native_dropout(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *mask = NULL;
     bool train = x->training && (onx_xv_is(&a[2], ONX_X_NONE) || onx_xv_true(&a[2]));
@@ -97,6 +105,7 @@ static void lower_other_dropout(onx_export *x, const onx_xv *a, onx_xv *out) {
 #define SOFTMAX "(Tensor self, int dim, ScalarType? dtype=None)"
 #define HALF "(Tensor self, int dim, bool half_to_float)"
 #define DROPOUT "(Tensor input, float p, bool train)"
+#define INPLACE "_(Tensor self, float p, bool train)"
 
 const onx_aten onx_aten_softmax_dropout[] = {
     {"softmax.int" SOFTMAX, lower_softmax, NULL},
@@ -109,10 +118,14 @@ const onx_aten onx_aten_softmax_dropout[] = {
     {"_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None)",
      lower_masked_softmax, NULL},
     {"dropout" DROPOUT, lower_dropout, NULL},
+    {"dropout" INPLACE, lower_dropout_inplace, NULL},
     {"native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", lower_native_dropout,
      NULL},
     {"feature_dropout" DROPOUT, lower_other_dropout, NULL},
+    {"feature_dropout" INPLACE, lower_other_dropout, NULL},
     {"alpha_dropout" DROPOUT, lower_other_dropout, NULL},
+    {"alpha_dropout" INPLACE, lower_other_dropout, NULL},
     {"feature_alpha_dropout" DROPOUT, lower_other_dropout, NULL},
+    {"feature_alpha_dropout" INPLACE, lower_other_dropout, NULL},
     {.schema = NULL},
 };

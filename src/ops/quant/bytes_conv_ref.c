@@ -79,6 +79,16 @@ static void range_of(const onx_qins *in, int *low, int *high) {
     }
 }
 
+/* Are dense tiles worth it? They take about a sixth of the time of others, but ends take as long,
+ * and so do copies of what windows see: about that of 3200 products a line, and 25 a byte. */
+static bool is_worth(const onx_qstate *st, const onx_operand *w) {
+    const onx_window *window = &st->conv->window;
+    int64_t n = w->dims[0] / st->conv->groups, k = w->count / w->dims[0];
+    bool copies = w->dims[2] * w->dims[3] > 1 || window->stride[0] > 1 || window->stride[1] > 1;
+    if (!st->tier->dense) return true;
+    return copies ? k * (n - 25) > 3200 * w->dims[2] : k > 32;
+}
+
 onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     ONX_TRY(onx_qconv_init(call));
     onx_qstate *st = call->state;
@@ -95,7 +105,8 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     if (is_depthwise(st, w)) {
         range_of(&in, &low, &high);
         if (!tier->depth->fits(low, high)) return ONX_UNSUPPORTED;
-    }
+    } else if (!is_worth(st, w))
+        return ONX_UNSUPPORTED;
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
     call->plan_bytes = bytes;
@@ -412,6 +423,14 @@ static void find_row(const job *j, const window *w, const uint8_t **to, size_t s
         copy_window(j, w, copy), *to = copy;
 }
 
+/* Can the tile be read where it lies? What follows a row, up to a multiple, meets weights of 0. */
+static bool reads_plain(const job *j, size_t first, size_t m, size_t group) {
+    size_t dense = j->st->tier->dense, stride = j->m->groups * j->m->ic;
+    size_t last = (first + m - 1) * stride + group * j->m->ic;
+    return j->plain &&
+           (!dense || (m % dense == 0 && last + onx_qweights_k(&j->w) <= j->rows * stride));
+}
+
 /* The rows of a tile, in the memory of its number in the task. */
 static void find_rows(const job *j, size_t tile, size_t number, size_t group, char *scratch,
                       onx_qtile *t) {
@@ -428,7 +447,7 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .flip = j->flip * 0x01010101u,
                      .is_signed = j->is_signed};
     const onx_images *m = j->m;
-    if (j->plain && !(tier->dense && t->m % tier->dense)) {
+    if (reads_plain(j, first, t->m, group)) {
         for (size_t i = 0; i < t->m; i++)
             rows[i] = j->x + ((first + i) * m->groups + group) * m->ic;
         t->stride = m->groups * m->ic;
@@ -505,7 +524,7 @@ static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     const onx_qgemm *tier = j->st->tier;
     const onx_qplaces places = places_of(j->st, w);
     (void)room_of(tier, j->form, &j->w, &j->room);
-    j->plain = j->m->ic % tier->k == 0 && is_plain(j->m);
+    j->plain = (j->form == TAPS || tier->dense) && is_plain(j->m);
     j->panels = places.places / tier->columns;
     j->all_panels = j->panels * places.groups;
     j->rows = j->m->batch * j->m->out_pixels;

@@ -1,5 +1,5 @@
-/* lower_common.c: what the lowerings of aten/ share: arguments as values, and nodes of any type. */
-#include "export/aten/lower.h"
+/* lowering.c: what the lowerings of aten/ share: arguments as values, and nodes of any type. */
+#include "export/aten/lowering.h"
 
 /* ─ Arguments ────────────────────────────────────────────────────────────────────────────────── */
 

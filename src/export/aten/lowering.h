@@ -1,6 +1,6 @@
-/* lower.h: what the lowerings of aten/ share: arguments as values, and nodes of any type. */
-#ifndef ONX_EXPORT_LOWER_H
-#define ONX_EXPORT_LOWER_H
+/* lowering.h: what the lowerings of aten/ share: arguments as values, and nodes of any type. */
+#ifndef ONX_EXPORT_LOWERING_H
+#define ONX_EXPORT_LOWERING_H
 
 #include "export/export.h"
 
@@ -31,7 +31,8 @@ onx_value *onx_x_floats(onx_export *x, const onx_xv *v, onx_dtype dtype);
 /* The opset that the model is built at. */
 int64_t onx_x_built(const onx_export *x);
 /* As onx_emit, but where the operator does not take the type of its first input, it is computed in
- * the next wider one that it takes, and cast back. All inputs of that type are treated alike; of the outputs only the first is of it. */
+ * the next wider one that it takes, and cast back. All inputs of that type are treated alike; of
+ * the outputs only the first is of it. */
 bool onx_emit_wide_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                         onx_value *const *in, size_t n_out, onx_value **out);
 onx_value *onx_emit_wide_array(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
