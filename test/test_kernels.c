@@ -57,6 +57,8 @@ static const struct {
     {"onx.internal", "GlobalAveragePoolBlocked", "test_conv"},
     {"onx.internal", "Attend", "test_attend"},
     {"onx.internal", "LayerNormalization", "test_softmax_norm_reduce"},
+    {"onx.internal", "Gemm", "test_matmul"},
+    {"onx.internal", "MatMul", "test_matmul"},
     {"onx.internal", "MatMulTile", "test_matmul"},
     {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "Rotate", "test_attend"},

@@ -31,6 +31,10 @@ TEST(blocked) {
     check_file("blocked.txt", 8);
 }
 
+TEST(half) {
+    check_file("half.txt", 5);
+}
+
 TEST(attention) {
     check_file("attention.txt", 5);
 }
@@ -54,4 +58,4 @@ TEST(unknown_rewrite) {
 }
 
 TEST_MAIN(E(attention) E(rotary) E(pairs) E(quantized) E(transposed) E(affine) E(tile) E(epilogue)
-              E(blocked) E(unknown_rewrite))
+              E(blocked) E(half) E(unknown_rewrite))

@@ -272,6 +272,48 @@ TEST(tile) {
     CHECK(r.status == ONX_INVALID);
 }
 
+/* A B of half precision against the same numbers as floats. */
+TEST(by_half) {
+    enum { M = 37, K = 600, N = 301 };
+    static float a[M * K], b[K * N], c[N];
+    static uint16_t half[K * N];
+    kernel_fill(a, M * K, 1, -1, 1);
+    kernel_fill(c, N, 3, -1, 1);
+    static const struct {
+        const char *wide, *by_half;
+        bool turned;
+    } nodes[] = {
+        {"y = MatMul(a, b)", "y = onx.internal.MatMul(a, b)", false},
+        {"y = Gemm<transB = 1, alpha = 2.0, beta = 0.5>(a, b, c)",
+         "y = onx.internal.Gemm<transB = 1, alpha = 2.0, beta = 0.5>(a, b, c)", true},
+        {"y = onx.internal.MatMulTile<code = [3,0,1,0]>(a, b, c)",
+         "y = onx.internal.MatMulTile<code = [3,0,1,0]>(a, b, c)", false},
+    };
+    for (size_t i = 0; i < 2 * ONX_COUNT(nodes); i++) {
+        onx_dtype dtype = i % 2 ? ONX_DTYPE_F16 : ONX_DTYPE_BF16;
+        bool turned = nodes[i / 2].turned, more = i > 1;
+        kernel_fill(b, K * N, 2, -1, 1);
+        (void)onx_dtype_convert(ONX_DTYPE_F32, b, dtype, half, K * N, false);
+        (void)onx_dtype_convert(dtype, half, ONX_DTYPE_F32, b, K * N, false);
+        onx_operand wide = kernel_operand(ONX_DTYPE_F32, turned ? "301,600" : "600,301", b);
+        onx_operand narrow = kernel_operand(dtype, turned ? "301,600" : "600,301", half);
+        onx_operand bias = kernel_operand(ONX_DTYPE_F32, "301", c);
+        for (uint32_t k = 0; k < 4; k++) {
+            onx_operand left = kernel_operand(ONX_DTYPE_F32, k & 1 ? "37,600" : "1,600", a);
+            onx_operand *in[] = {&left, &wide, more ? &bias : NULL};
+            kernel_result want = kernel_run("ref", 13, nodes[i / 2].wide, 2 + more, in, 0);
+            in[1] = &narrow;
+            EACH_TIER(t) {
+                kernel_result got = kernel_run(*t, 13, nodes[i / 2].by_half, 2 + more, in, k & 2);
+                if (!CHECK(!got.status && kernel_distance(&got.out[0], &want.out[0]) < 2e-4))
+                    fprintf(stderr, "    %s: %s\n", *t, nodes[i / 2].by_half);
+                kernel_free(&got);
+            }
+            kernel_free(&want);
+        }
+    }
+}
+
 /* The type of y in a model of one node. */
 static void check_infer(const char *inputs, const char *node, const char *want) {
     char text[1000];
@@ -319,4 +361,5 @@ TEST(inference) {
     check_infer("float[2,3] a, float[3,5] b, float[4] c", gemm, "broadcasts to the product");
 }
 
-TEST_MAIN(E(backend) E(matmul) E(gemm) E(beta_zero) E(types) E(refused) E(tile) E(inference))
+TEST_MAIN(E(backend) E(matmul) E(gemm) E(beta_zero) E(types) E(refused) E(tile) E(by_half)
+              E(inference))

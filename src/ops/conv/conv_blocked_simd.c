@@ -56,20 +56,39 @@ static bool merge_groups(const onx_call *call, onx_conv *c) {
            ONX_TIER(onx_conv_of_weights)(call, c);
 }
 
-onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
-    onx_conv c;
+/* All but the algorithm. */
+static onx_status init_blocked(onx_call *call, onx_conv *c) {
     ONX_TRY(onx_conv_init(call));
     onx_conv_state *s = call->state;
     s->lo = onx_call_float(call, "lo");
     s->hi = onx_call_float(call, "hi");
     s->blocked = call->in[0]->layout;
     if (s->blocked && call->in[0]->layout != VF) return ONX_UNSUPPORTED;
-    if (!ONX_TIER(onx_conv_of_weights)(call, &c) || !merge_groups(call, &c)) return ONX_UNSUPPORTED;
+    if (!ONX_TIER(onx_conv_of_weights)(call, c) || !merge_groups(call, c)) return ONX_UNSUPPORTED;
     ONX_TRY(ONX_TIER(onx_conv_init_plan)(call));
     if (call->out[0]) call->out[0]->layout = VF;
-    init_staged(call, &c);
-    call->pack_format = call->pack_format * 3 + (s->staged != NULL) + s->alone;
     return init_program(call);
+}
+
+onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) {
+    onx_conv c;
+    ONX_TRY(init_blocked(call, &c));
+    init_staged(call, &c);
+    const onx_conv_state *s = call->state;
+    call->pack_format = call->pack_format * 3 + (s->staged != NULL) + s->alone;
+    return ONX_OK;
+}
+
+onx_status ONX_TIER(onx_conv_blocked_init_staged)(onx_call *call, const onx_conv_staged *staged) {
+    const onx_operand *x = call->in[0], *w = call->in[1];
+    onx_conv c;
+    if (!w->constant || !w->data || !x->layout || w->rank != 4) return ONX_UNSUPPORTED;
+    ONX_TRY(init_blocked(call, &c));
+    onx_conv_state *s = call->state;
+    if (s->merged || !staged->fits(&c)) return ONX_UNSUPPORTED;
+    s->staged = staged;
+    s->alone = true;
+    return ONX_OK;
 }
 
 /* Floats for the weights of one block of outputs, as they come and packed. */

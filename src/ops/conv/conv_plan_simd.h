@@ -52,6 +52,9 @@ onx_conv_args ONX_TIER(onx_conv_task_args)(const onx_call *call, const onx_conv_
 
 /* conv_blocked_simd.c */
 onx_status ONX_TIER(onx_conv_blocked_init)(onx_call *call) ONX_MUST_CHECK;
+/* init: with that algorithm, whatever the sizes; UNSUPPORTED where it does not fit. */
+onx_status ONX_TIER(onx_conv_blocked_init_staged)(onx_call *call, const onx_conv_staged *staged)
+    ONX_MUST_CHECK;
 onx_status ONX_TIER(onx_conv_blocked_bind)(onx_call *call) ONX_MUST_CHECK;
 onx_status ONX_TIER(onx_conv_blocked_run)(onx_call *call) ONX_MUST_CHECK;
 onx_status ONX_TIER(onx_to_blocked_init)(onx_call *call) ONX_MUST_CHECK;

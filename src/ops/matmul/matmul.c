@@ -1,6 +1,7 @@
-/* matmul.c: MatMul, Gemm and Det: meaning. MatMulTile of onx.internal is a MatMul whose result goes
- * through a program of elementwise operations (ops/tile/tile.h): input 0 of the program is the
- * product, further inputs are those of the node after A and B. */
+/* matmul.c: MatMul, Gemm and Det: meaning. Those of onx.internal multiply floats with a B of half
+ * precision. MatMulTile is a MatMul whose result goes through a program of elementwise operations
+ * (ops/tile/tile.h): input 0 of the program is the product, further inputs are those of the node
+ * after A and B. */
 #include "ops/matmul/matmul.h"
 
 static bool differ(const onx_sym *a, const onx_sym *b) {
@@ -108,8 +109,13 @@ onx_op_rows onx_ops_matmul = {
     {"Gemm", 13, GEMM("C?", "", "f|w"), .infer = infer_gemm},
     {"Det", 11, "(X:T) -> (Y:T) [T:f0]", .infer = infer_det},
     {"Det", 22, "(X:T) -> (Y:T) [T:f]", .infer = infer_det},
+    {"MatMul", 1, "(A:float, B:H) -> (Y:float) [H:float16|bfloat16]", .infer = infer_matmul,
+     .domain = "onx.internal"},
+    {"Gemm", 1, "(A:float, B:H, C?:float) -> (Y:float) {" GEMM_ATTRS "} [H:float16|bfloat16]",
+     .infer = infer_gemm, .domain = "onx.internal"},
     {"MatMulTile", 1,
-     "(A:float, B:float, more?**:T) -> (Y:float) {code:ints, consts?:floats} [T:float|bool]",
+     "(A:float, B:H, more?**:T) -> (Y:float) {code:ints, consts?:floats}"
+     " [H:float|float16|bfloat16, T:float|bool]",
      .infer = infer_matmul, .domain = "onx.internal"},
     {0},
 };

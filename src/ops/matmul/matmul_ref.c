@@ -1,7 +1,8 @@
 /* matmul_ref.c: MatMul and Gemm: plain loops for every type.
  *
  * Sums are made in double; of integers modulo 2^64, of which the type keeps the low bits. The small
- * floats are widened to float first. Each task makes some rows of Y. */
+ * floats are widened to float first, also where B alone has them. Each task makes some rows of Y.
+ */
 #include "ops/matmul/matmul_ref.h"
 #include "ops/matmul/det_ref.h"
 
@@ -80,7 +81,7 @@ static const struct kind {
 };
 static const struct kind *kind_of(const onx_call *call) { /* the row's types allow no other */
     const struct kind *kind = kinds;
-    while (kind->dtype != call->in[0]->dtype) kind++;
+    while (kind->dtype != call->in[1]->dtype) kind++;
     return kind;
 }
 
@@ -111,10 +112,15 @@ static onx_status run_rows(void *user, onx_call *call, size_t index, void *scrat
     return ONX_OK;
 }
 
+/* A, B, and C if it is one. */
+static size_t n_operands(const onx_call *call) {
+    return ((const onx_matmul_plan *)call->plan)->has_c ? 3 : 2;
+}
+
 /* Operands of a small float type, widened into scratch one after the other, Y last. */
 static onx_status widen(const onx_call *call, job *j) {
     char *to = call->scratch;
-    for (size_t i = 0; i < 3 && i < call->n_in; i++) {
+    for (size_t i = 0; i < n_operands(call); i++) {
         const onx_operand *in = call->in[i];
         if (!in || !in->count) continue;
         ONX_TRY(onx_dtype_convert((onx_dtype)in->dtype, in->data, ONX_DTYPE_F32, to,
@@ -143,6 +149,17 @@ onx_status onx_matmul_run_ref(onx_call *call) {
                              (uint64_t)out->count, false);
 }
 
+/* Scratch for operands that are widened. */
+static onx_status bind_scratch(onx_call *call) {
+    size_t count = call->n_out && call->out[0] ? (size_t)call->out[0]->count : 0;
+    for (size_t i = 0; i < n_operands(call); i++)
+        if (!onx_add_size(count, (size_t)call->in[i]->count, &count))
+            return onx_fail_nomem(call->diag);
+    if (!kind_of(call)->widen) return ONX_OK;
+    return onx_mul_size(count, sizeof(float), &call->scratch_bytes) ? ONX_OK
+                                                                    : onx_fail_nomem(call->diag);
+}
+
 /* MatMulTile: the program over the product, element by element. */
 typedef struct tile_plan {
     onx_matmul_plan shape; /* first: the product reads it */
@@ -152,6 +169,7 @@ typedef struct tile_plan {
 static onx_status bind_tile(onx_call *call) {
     tile_plan *plan = call->plan;
     ONX_TRY(onx_matmul_bind(call, &plan->shape));
+    ONX_TRY(bind_scratch(call));
     return onx_matmul_bind_program(call, &plan->program);
 }
 
@@ -168,16 +186,6 @@ static onx_status run_tile(onx_call *call) {
     return ONX_OK;
 }
 
-/* Scratch for operands that are widened. */
-static onx_status bind_scratch(onx_call *call) {
-    size_t count = call->n_out && call->out[0] ? (size_t)call->out[0]->count : 0;
-    for (size_t i = 0; i < 3 && i < call->n_in; i++)
-        if (call->in[i] && !onx_add_size(count, (size_t)call->in[i]->count, &count))
-            return onx_fail_nomem(call->diag);
-    if (!kind_of(call)->widen) return ONX_OK;
-    return onx_mul_size(count, sizeof(float), &call->scratch_bytes) ? ONX_OK
-                                                                    : onx_fail_nomem(call->diag);
-}
 static onx_status bind_matmul(onx_call *call) {
     ONX_TRY(onx_matmul_bind(call, call->plan));
     return bind_scratch(call);
@@ -189,20 +197,22 @@ onx_status onx_matmul_bind_ref_gemm(onx_call *call) {
 
 #define TYPES (ONX_T_FLOATS | ONX_T(I32) | ONX_T(I64) | ONX_T(U32) | ONX_T(U64))
 #define MORE (ONX_T(F32) | ONX_T(BOOL))
-#define ROW(op_, name_, init_, bind_)                                                              \
+#define ROW(op_, domain_, name_, init_, bind_)                                                     \
     {                                                                                              \
         .op = op_, .first = 1, .types = {TYPES, TYPES, TYPES}, .name = name_,                      \
-        .plan_bytes = sizeof(onx_matmul_plan), .init = init_, .bind = bind_,                       \
+        .plan_bytes = sizeof(onx_matmul_plan), .domain = domain_, .init = init_, .bind = bind_,    \
         .run = onx_matmul_run_ref                                                                  \
     }
 
 extern onx_kernel_rows onx_kernels_matmul_ref;
 onx_kernel_rows onx_kernels_matmul_ref = {
-    ROW("MatMul", "matmul", onx_matmul_init, bind_matmul),
-    ROW("Gemm", "gemm", onx_matmul_init_gemm, onx_matmul_bind_ref_gemm),
+    ROW("MatMul", NULL, "matmul", onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm", onx_matmul_init_gemm, onx_matmul_bind_ref_gemm),
+    ROW("MatMul", "onx.internal", "matmul_by_half", onx_matmul_init, bind_matmul),
+    ROW("Gemm", "onx.internal", "gemm_by_half", onx_matmul_init_gemm, onx_matmul_bind_ref_gemm),
     {.op = "MatMulTile",
      .first = 1,
-     .types = {ONX_T(F32), ONX_T(F32), MORE, MORE, MORE, MORE},
+     .types = {ONX_T(F32), ONX_T(F32) | ONX_T(F16) | ONX_T(BF16), MORE, MORE, MORE, MORE},
      .name = "matmul_tile",
      .plan_bytes = sizeof(tile_plan),
      .domain = "onx.internal",

@@ -34,11 +34,11 @@ typedef struct simd_plan {
     size_t b_floats;    /* in one of them, packed */
     size_t pack_panels; /* of a task of packing */
     size_t pack_groups;
-    size_t a_count;     /* matrices in A that are packed for all tasks; 0: they are not */
-    size_t a_at;        /* in the shared scratch: A, packed */
-    size_t tile_at;     /* in a worker's scratch: its own panels of B */
-    size_t program_at;  /* in a worker's scratch: for the program; or its tile of Y, in floats */
-    onx_gemm_type type; /* of all operands */
+    size_t a_count;    /* matrices in A that are packed for all tasks; 0: they are not */
+    size_t a_at;       /* in the shared scratch: A, packed */
+    size_t tile_at;    /* in a worker's scratch: its own panels of B */
+    size_t program_at; /* in a worker's scratch: for the program; or its tile of Y, in floats */
+    onx_gemm_type type, b_type; /* of all operands but B; of B */
     onx_tile_plan program;
 } simd_plan;
 
@@ -85,7 +85,7 @@ static bool constant_b(const onx_call *call, onx_matmul_plan *p) {
 static bool may_stay(const onx_call *call) {
     const onx_matmul_state *state = call->state;
     const onx_operand *a = call->in[0];
-    return state->turn_b && !state->turn_a && a->dtype == ONX_DTYPE_F32 && a->rank == 2 &&
+    return state->turn_b && !state->turn_a && call->in[1]->dtype == ONX_DTYPE_F32 && a->rank == 2 &&
            a->dims[0] <= IN_PLACE_ROWS && call->in[1]->count >= TURNED_FLOATS;
 }
 
@@ -140,9 +140,10 @@ static onx_status pack(onx_call *call, void *out) {
 static void pack_panels(const simd_plan *plan, const void *b, size_t index, size_t first,
                         size_t count, float *to) {
     const onx_matmul_plan *p = &plan->shape;
-    const void *from = element(b, plan->type, index * p->k * p->n);
-    if (plan->type)
-        gemm->pack_half(plan->type, false, p->k, p->n, from, p->b_row, p->b_col, first, count, to);
+    const void *from = element(b, plan->b_type, index * p->k * p->n);
+    if (plan->b_type)
+        gemm->pack_half(plan->b_type, false, p->k, p->n, from, p->b_row, p->b_col, first, count,
+                        to);
     else
         gemm->pack_b(p->k, p->n, from, p->b_row, p->b_col, first, count, to);
 }
@@ -181,7 +182,7 @@ static onx_status pack_a_task(void *user, onx_call *call, size_t index, void *sc
 
 static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t tile_floats) {
     if (call->packed) return B_PACKED;
-    bool few = !plan->type && plan->shape.m <= IN_PLACE_ROWS;
+    bool few = !plan->b_type && plan->shape.m <= IN_PLACE_ROWS;
     if (few && plan->shape.b_row == 1 && plan->shape.a_col == 1) return B_TURNED;
     if (few && plan->shape.b_col == 1) return B_IN_PLACE;
     return plan->tiling.n_down == 1 && tile_floats <= TILE_FLOATS_MAX ? B_PACK_TILE : B_PACK_ALL;
@@ -213,6 +214,7 @@ static onx_status bind_product(onx_call *call) {
     size_t matrix = p->k * p->n, tile_floats;
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK; /* nothing will run */
     plan->type = type_of(call->out[0]);
+    plan->b_type = type_of(call->in[1]);
     plan->tiling = onx_gemm_tile(gemm, p->m, p->n, p->k, p->batches);
     double tile_products =
         (double)(plan->tiling.rows * plan->tiling.panels * gemm->nr) * ((double)p->k + 1);
@@ -226,7 +228,7 @@ static onx_status bind_product(onx_call *call) {
     share_a(call, plan);
     onx_gemm_args args = {.m = p->m, .k = p->k, .a_packed = plan->a_count != 0};
     args.ldb = plan->b == B_IN_PLACE;
-    args.b_type = plan->b == B_PACKED ? plan->type : ONX_GEMM_F32;
+    args.b_type = plan->b == B_PACKED ? plan->b_type : ONX_GEMM_F32;
     plan->tile_at = align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
     plan->program_at = plan->tile_at;
     if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
@@ -290,14 +292,14 @@ static void set_b(const onx_call *call, const void *b, onx_gemm_args *args, onx_
     const simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     if (plan->b == B_IN_PLACE || plan->b == B_TURNED) {
-        args->b = element(b, plan->type, index * p->k * p->n);
+        args->b = element(b, plan->b_type, index * p->k * p->n);
         args->ldb = p->n;
     } else if (plan->b == B_PACK_TILE) {
         pack_panels(plan, b, index, part.panel, part.panel_end - part.panel, own);
         args->b = own;
         args->b_first = part.panel;
     } else {
-        args->b_type = plan->b == B_PACKED ? plan->type : ONX_GEMM_F32;
+        args->b_type = plan->b == B_PACKED ? plan->b_type : ONX_GEMM_F32;
         args->b = element(plan->b == B_PACKED ? call->packed : call->scratch, args->b_type,
                           index * plan->b_floats);
     }
@@ -392,20 +394,23 @@ static onx_status run(onx_call *call) {
 #define F32 ONX_T(F32)
 #define SMALL (ONX_T(F16) | ONX_T(BF16))
 #define MORE (ONX_T(F32) | ONX_T(BOOL))
-#define ROW(op_, domain_, name_, type_, more_, init_, bind_)                                       \
+#define INTERNAL "onx.internal"
+#define ROW(op_, domain_, name_, a_, b_, more_, init_, bind_)                                      \
     {                                                                                              \
-        .op = op_, .first = 1, .types = {type_, type_, more_, more_, more_, more_}, .name = name_, \
+        .op = op_, .first = 1, .types = {a_, b_, more_, more_, more_, more_}, .name = name_,       \
         .packs = 2, .plan_bytes = sizeof(simd_plan), .domain = domain_, .init = init_,             \
         .pack_bytes = pack_bytes, .pack = pack, .bind = bind_, .run = run                          \
     }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
-    ROW("MatMul", NULL, "matmul_f32", F32, F32, onx_matmul_init, bind_matmul),
-    ROW("Gemm", NULL, "gemm_f32", F32, F32, onx_matmul_init_gemm, bind_gemm),
-    ROW("MatMul", NULL, "matmul_half", SMALL, SMALL, onx_matmul_init, bind_matmul),
-    ROW("Gemm", NULL, "gemm_half", SMALL, SMALL, onx_matmul_init_gemm, bind_gemm),
-    ROW("MatMulTile", "onx.internal", "matmul_tile_f32", F32, MORE, onx_matmul_init_tile,
+    ROW("MatMul", NULL, "matmul_f32", F32, F32, F32, onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm_f32", F32, F32, F32, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMul", INTERNAL, "matmul_by_half", F32, SMALL, F32, onx_matmul_init, bind_matmul),
+    ROW("Gemm", INTERNAL, "gemm_by_half", F32, SMALL, F32, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMul", NULL, "matmul_half", SMALL, SMALL, SMALL, onx_matmul_init, bind_matmul),
+    ROW("Gemm", NULL, "gemm_half", SMALL, SMALL, SMALL, onx_matmul_init_gemm, bind_gemm),
+    ROW("MatMulTile", INTERNAL, "matmul_tile_f32", F32, F32 | SMALL, MORE, onx_matmul_init_tile,
         bind_tile),
     {0},
 };

@@ -6,12 +6,6 @@
  *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x': the blocked twin of x, from the
  *                         y  = FromBlocked(y')             node that made x, or from a ToBlocked
  *
- * Blocked values are float, also where the model's are of half precision: those are rounded where
- * they leave the blocks, not in between.
- *
- *     y = Conv(x, W)      y' = ConvBlocked(x', W)      x' = ToBlocked(Cast(x))
- *                         y  = Cast(FromBlocked(y'))
- *
  * In the end what nobody wants is removed: ways back that nobody takes, twins that nobody reads. */
 #include "rt/lower/blocked.h"
 
@@ -23,9 +17,7 @@ onx_value *onx_blocked_twin(const onx_blocked *b, const onx_value *value) {
 
 onx_status onx_blocked_set_twin(onx_blocked *b, const onx_value *value, onx_value *twin) {
     if (!onx_map_put(&b->twins, value, (onx_str){0}, twin)) return onx_fail_nomem(b->ctx->diag);
-    if (!onx_blocked_half(b->ctx, value)) return onx_pass_inherit(b->ctx, twin, value);
-    b->widened = true;
-    return ONX_OK;
+    return onx_pass_inherit(b->ctx, twin, value);
 }
 
 onx_status onx_blocked_take_name(onx_blocked *b, onx_node *node, const onx_node *from) {
@@ -49,64 +41,16 @@ onx_status onx_blocked_add_twin(onx_blocked *b, const onx_value *value, const ch
 }
 
 onx_status onx_blocked_need(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out) {
-    onx_value *wide = NULL;
-    if (!onx_blocked_twin(b, value)) {
-        ONX_TRY(onx_blocked_float(b, value, before, &wide));
+    if (!onx_blocked_twin(b, value))
         ONX_TRY(
-            onx_blocked_add_twin(b, value, ONX_INTERNAL "::ToBlocked", 1, &wide, before, false));
-    }
+            onx_blocked_add_twin(b, value, ONX_INTERNAL "::ToBlocked", 1, &value, before, false));
     *out = onx_blocked_twin(b, value);
     return ONX_OK;
 }
 
-static onx_status float_constant(onx_blocked *b, const onx_tensor *constant, onx_graph *graph,
-                                 onx_value **out) {
-    int64_t dims[ONX_RANK_MAX];
-    uint64_t count;
-    size_t rank = onx_tensor_rank(constant);
-    if (rank > ONX_RANK_MAX || onx_tensor_count(constant, &count, NULL)) return ONX_OK;
-    size_t bytes = (size_t)count * sizeof(float);
-    float *data = onx_arena_alloc(&b->ctx->arena, bytes + 1);
-    if (!data) return onx_fail_nomem(b->ctx->diag);
-    for (size_t i = 0; i < rank; i++) dims[i] = onx_tensor_dim(constant, i);
-    ONX_TRY(onx_tensor_read_as(constant, ONX_DTYPE_F32, data, bytes, b->ctx->diag));
-    return onx_pass_add_floats(b->ctx, graph, "wide", rank, dims, data, out);
-}
-
-/* A node before `before` that makes one value of another. */
-static onx_status add_node(onx_blocked *b, const char *op, onx_value *in, onx_node *before,
-                           onx_node **out) {
-    const char *name = onx_graph_new_name(before->graph, "wide");
-    *out = name ? onx_graph_add_node(before->graph, op, 1, &in, 1, &name) : NULL;
-    return *out && !onx_node_move(*out, before) ? ONX_OK : onx_fail_nomem(b->ctx->diag);
-}
-
-static onx_status set_type(onx_blocked *b, onx_node *cast, onx_dtype to) {
-    return onx_node_set_int(cast, "to", to) ? onx_fail_nomem(b->ctx->diag) : ONX_OK;
-}
-
-onx_status onx_blocked_float(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out) {
-    const onx_tensor *constant = onx_pass_constant(b->ctx, value);
-    onx_node *cast;
-    *out = value;
-    if (!onx_blocked_half(b->ctx, value)) return ONX_OK;
-    if (constant) return float_constant(b, constant, before->graph, out);
-    ONX_TRY(add_node(b, "Cast", value, before, &cast));
-    *out = onx_node_output(cast, 0);
-    return set_type(b, cast, ONX_DTYPE_F32);
-}
-
 onx_status onx_blocked_back(onx_blocked *b, onx_node *node, onx_value *twin) {
-    const onx_value *out = onx_node_output(node, 0);
-    onx_dtype dtype = (onx_dtype)onx_pass_fact(b->ctx, out)->dtype;
-    onx_node *back;
-    ONX_TRY(onx_blocked_set_twin(b, out, twin));
-    if (!onx_blocked_half(b->ctx, out))
-        return onx_pass_remake(b->ctx, node, ONX_INTERNAL "::FromBlocked", 1, &twin);
-    ONX_TRY(add_node(b, ONX_INTERNAL "::FromBlocked", twin, node, &back));
-    onx_value *plain = onx_node_output(back, 0);
-    ONX_TRY(onx_pass_remake(b->ctx, node, "Cast", 1, &plain));
-    return set_type(b, node, dtype);
+    ONX_TRY(onx_blocked_set_twin(b, onx_node_output(node, 0), twin));
+    return onx_pass_remake(b->ctx, node, ONX_INTERNAL "::FromBlocked", 1, &twin);
 }
 
 onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, size_t n_in,
@@ -119,13 +63,7 @@ onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, s
 bool onx_blocked_image(const onx_pass_ctx *ctx, const onx_value *value) {
     const onx_fact *fact = onx_pass_fact(ctx, value);
     return value && fact->kind == ONX_TYPE_TENSOR && fact->ranked && fact->rank == 4 &&
-           (fact->dtype == ONX_DTYPE_F32 || onx_blocked_half(ctx, value));
-}
-
-bool onx_blocked_half(const onx_pass_ctx *ctx, const onx_value *value) {
-    const onx_fact *fact = onx_pass_fact(ctx, value);
-    return value && fact->kind == ONX_TYPE_TENSOR &&
-           (fact->dtype == ONX_DTYPE_F16 || fact->dtype == ONX_DTYPE_BF16);
+           fact->dtype == ONX_DTYPE_F32;
 }
 
 int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t index) {
@@ -154,27 +92,12 @@ static onx_status visit(onx_blocked *b, onx_node *node) {
     return ONX_OK;
 }
 
-static bool is_wanted(const onx_blocked *b, const onx_node *node) {
-    bool ours = onx_str_is(node->domain, ONX_INTERNAL);
-    if (!ours && !onx_pass_pure(onx_pass_op(b->ctx, node), node)) return true;
-    for (size_t i = 0; i < node->output.n; i++) {
-        const onx_value *out = onx_node_output(node, i);
-        if (out && (out->n_uses || onx_pass_held(b->ctx, out))) return true;
-    }
-    return false;
-}
-
 static onx_status walk(onx_blocked *b, onx_graph *graph) {
     for (onx_node *node = onx_graph_node_first(graph), *next; node; node = next) {
         next = onx_node_next(node);
         ONX_TRY(visit(b, node));
     }
-    if (!b->ctx->changes) return ONX_OK;
-    for (onx_node *node = onx_graph_node_last(graph), *prev; node; node = prev) {
-        prev = onx_node_prev(node);
-        if (!is_wanted(b, node)) ONX_TRY(onx_pass_remove(b->ctx, node));
-    }
-    return ONX_OK;
+    return b->ctx->changes ? onx_lower_sweep(b->ctx, graph) : ONX_OK;
 }
 
 extern onx_pass_fn onx_lower_blocked;
@@ -186,11 +109,8 @@ onx_status onx_lower_blocked(onx_pass_ctx *ctx, onx_graph *graph) {
     onx_blocked *b = onx_arena_alloc(&ctx->arena, sizeof *b);
     if (!b) return onx_fail_nomem(ctx->diag);
     b->ctx = ctx;
-    b->widened = false;
     onx_map_init(&b->twins, ctx->arena.ctx);
     onx_status status = walk(b, graph);
     onx_map_fini(&b->twins);
-    if (status || !b->widened) return status;
-    if (onx_model_set_opset(ctx->model, ONX_INTERNAL, 1)) return onx_fail_nomem(ctx->diag);
-    return onx_pass_refresh(ctx);
+    return status;
 }

@@ -8,7 +8,6 @@ typedef struct onx_blocked {
     onx_pass_ctx *ctx;
     onx_map twins; /* value to its blocked twin */
     onx_tile_group group;
-    bool widened; /* there are twins of half precision, whose facts are not known */
 } onx_blocked;
 
 /* One kind of node; `*done`: it was of that kind, and is dealt with. */
@@ -38,12 +37,8 @@ onx_status onx_blocked_replace(onx_blocked *b, onx_node *node, const char *op, s
 onx_status onx_blocked_take_name(onx_blocked *b, onx_node *node, const onx_node *from)
     ONX_MUST_CHECK;
 
-/* Is it of rank 4, and float or of half precision? */
+/* Is it float, and of rank 4? */
 bool onx_blocked_image(const onx_pass_ctx *ctx, const onx_value *value);
-bool onx_blocked_half(const onx_pass_ctx *ctx, const onx_value *value);
-/* A value as float: itself, or a constant or a Cast before `before`. */
-onx_status onx_blocked_float(onx_blocked *b, onx_value *value, onx_node *before, onx_value **out)
-    ONX_MUST_CHECK;
 /* Size `index` of a value, counted from the last one: -1: not known; 1 in front of the first. */
 int64_t onx_blocked_size(const onx_pass_ctx *ctx, const onx_value *value, size_t index);
 

@@ -111,33 +111,10 @@ static onx_status operand_for(onx_blocked *b, onx_value *value, onx_node *node, 
     return onx_blocked_need(b, *out, node, out);
 }
 
-/* Of half precision: operators that mean the same of floats, where all operands are in blocks. */
-static bool half_fits(const onx_blocked *b, const onx_node *node, const onx_op *op,
-                      onx_value **in) {
-    static const char *const names[] = {"Add",       "Div",       "Elu",   "Gelu", "HardSigmoid",
-                                        "HardSwish", "LeakyRelu", "Mish",  "Mul",  "Relu",
-                                        "Sigmoid",   "Sub",       "Swish", "Tanh"};
-    const onx_value *out = onx_node_output(node, 0);
-    size_t i = 0;
-    while (i < ONX_COUNT(names) && !onx_pass_is(op, names[i])) i++;
-    if (i == ONX_COUNT(names)) return false;
-    for (i = 0; i < node->input.n && i < ONX_TILE_INPUTS; i++) {
-        const onx_value *value = onx_node_input(node, i);
-        bool same = onx_pass_same_shape(onx_pass_fact(b->ctx, value), onx_pass_fact(b->ctx, out));
-        if (!(in[i] = onx_blocked_twin(b, value)) || (!same && !has_channels(b, value)))
-            return false;
-    }
-    return i == node->input.n;
-}
-
 onx_status onx_blocked_elementwise(onx_blocked *b, onx_node *node, const onx_op *op, bool *done) {
     onx_value *in[ONX_TILE_INPUTS];
     const onx_fact *out = onx_pass_fact(b->ctx, onx_node_output(node, 0));
     if (onx_pass_is(op, "Identity") || onx_pass_is(op, "Cast")) return ONX_OK; /* plain alone */
-    if (onx_blocked_half(b->ctx, onx_node_output(node, 0))) {
-        *done = half_fits(b, node, op, in);
-        return *done ? onx_blocked_replace(b, node, op->name, node->input.n, in, true) : ONX_OK;
-    }
     if (out->dtype != ONX_DTYPE_F32 || !onx_tile_group_init(&b->group, b->ctx, node) ||
         !operands_fit(b, out))
         return ONX_OK;

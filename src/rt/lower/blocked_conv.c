@@ -20,23 +20,27 @@ static bool groups_fit(int64_t block, int64_t groups, int64_t in, int64_t out, b
     return m * in % block == 0 && m * out % block == 0 && groups % m == 0;
 }
 
+/* The weights, if they are constant: of half precision they stay as they are. */
+static const onx_tensor *weights_of(const onx_pass_ctx *ctx, const onx_node *node) {
+    return onx_pass_constant(ctx, onx_lower_uncast(ctx, onx_node_input(node, 1)));
+}
+
 static bool conv_fits(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
     const onx_value *x = onx_node_input(node, 0), *bias = onx_node_input(node, 2);
-    const onx_tensor *w = onx_pass_constant(ctx, onx_node_input(node, 1));
+    const onx_tensor *w = weights_of(ctx, node);
     if (!w || onx_tensor_rank(w) != 4) return false;
-    if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32 && !onx_blocked_half(ctx, bias))
-        return false;
+    if (bias && onx_pass_fact(ctx, bias)->dtype != ONX_DTYPE_F32) return false;
     int64_t groups = onx_op_int(op, node, "group"), out = onx_tensor_dim(w, 0);
     int64_t channels = onx_tensor_dim(w, 1);
     if (groups < 1 || out < 1 || channels < 1 || out % groups) return false;
     return onx_blocked_image(ctx, x) && onx_blocked_image(ctx, onx_node_output(node, 0)) &&
            groups_fit((int64_t)ctx->block, groups, channels, out / groups,
-                      !onx_node_input(node, 1)->def);
+                      !onx_lower_uncast(ctx, onx_node_input(node, 1))->def);
 }
 
 /* Has the input few channels, and is it plain? Then it is read as it is. */
 static bool reads_plain(const onx_blocked *b, const onx_node *node, const onx_op *op) {
-    const onx_tensor *w = onx_pass_constant(b->ctx, onx_node_input(node, 1));
+    const onx_tensor *w = weights_of(b->ctx, node);
     return !onx_blocked_twin(b, onx_node_input(node, 0)) && onx_op_int(op, node, "group") == 1 &&
            onx_tensor_dim(w, 1) < (int64_t)b->ctx->block;
 }
@@ -46,11 +50,8 @@ onx_status onx_blocked_conv(onx_blocked *b, onx_node *node, const onx_op *op, bo
     if (!onx_pass_is(op, "Conv") || node->input.n > 3 || !conv_fits(b->ctx, node, op))
         return ONX_OK;
     for (size_t i = 0; i < node->input.n; i++) in[i] = onx_node_input(node, i);
-    if (reads_plain(b, node, op))
-        ONX_TRY(onx_blocked_float(b, in[0], node, &in[0]));
-    else
-        ONX_TRY(onx_blocked_need(b, in[0], node, &in[0]));
-    if (node->input.n > 2 && in[2]) ONX_TRY(onx_blocked_float(b, in[2], node, &in[2]));
+    in[1] = onx_lower_uncast(b->ctx, in[1]);
+    if (!reads_plain(b, node, op)) ONX_TRY(onx_blocked_need(b, in[0], node, &in[0]));
     *done = true;
     return onx_blocked_replace(b, node, ONX_INTERNAL "::ConvBlocked", node->input.n, in, true);
 }
@@ -68,11 +69,10 @@ static onx_node *open_conv(const onx_blocked *b, const onx_value *value, const o
 
 /* What `node` makes of `value` is now done by the convolution. */
 static onx_status join(onx_blocked *b, onx_node *node, onx_node *conv, const onx_value *value) {
-    onx_node *back = value->def, *before = onx_node_input(back, 0)->def;
+    onx_node *back = value->def;
     ONX_TRY(onx_blocked_back(b, node, onx_node_output(conv, 0)));
     ONX_TRY(onx_blocked_take_name(b, conv, node));
-    ONX_TRY(onx_pass_remove(b->ctx, back));
-    return before == conv ? ONX_OK : onx_pass_remove(b->ctx, before); /* of half precision */
+    return onx_pass_remove(b->ctx, back);
 }
 
 static bool clamp_of(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op, float *lo,

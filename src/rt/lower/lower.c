@@ -77,3 +77,21 @@ bool onx_lower_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const
     size_t first, second;
     return onx_axis(axes[0], 4, &first) && onx_axis(axes[1], 4, &second) && first + second == 2 + 3;
 }
+
+static bool is_wanted(const onx_pass_ctx *ctx, const onx_node *node) {
+    bool ours = onx_str_is(node->domain, ONX_INTERNAL);
+    if (!ours && !onx_pass_pure(onx_pass_op(ctx, node), node)) return true;
+    for (size_t i = 0; i < node->output.n; i++) {
+        const onx_value *out = onx_node_output(node, i);
+        if (out && (out->n_uses || onx_pass_held(ctx, out))) return true;
+    }
+    return false;
+}
+
+onx_status onx_lower_sweep(onx_pass_ctx *ctx, onx_graph *graph) {
+    for (onx_node *node = onx_graph_node_last(graph), *prev; node; node = prev) {
+        prev = onx_node_prev(node);
+        if (!is_wanted(ctx, node)) ONX_TRY(onx_pass_remove(ctx, node));
+    }
+    return ONX_OK;
+}

@@ -33,6 +33,11 @@ bool onx_lower_scalar(const onx_pass_ctx *ctx, const onx_value *value, float *ou
  * dimensions, that is, a GlobalAveragePool? */
 bool onx_lower_spatial_mean(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op);
 
+/* Nodes whose outputs nobody wants go: of onx.internal, and those that do nothing else. */
+onx_status onx_lower_sweep(onx_pass_ctx *ctx, onx_graph *graph) ONX_MUST_CHECK;
+/* lower_half.c: the constant of half precision that the value is as float; or the value itself. */
+onx_value *onx_lower_uncast(const onx_pass_ctx *ctx, onx_value *value);
+
 /* fold_eval.c: for onx_pass_ctx.eval: the node computed by the kernels of a provider. */
 onx_status onx_lower_eval(onx_context *ctx, const onx_provider *provider, const onx_node *node,
                           size_t n_in, const onx_tensor *const *in, size_t n_out, onx_tensor **out)

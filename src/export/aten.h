@@ -1,0 +1,41 @@
+/* aten.h: how rows of operators are found, and views remembered; for aten.c and alias.c. */
+#ifndef ONX_ATEN_H
+#define ONX_ATEN_H
+
+#include "export/export.h"
+
+struct onx_xview {
+    const onx_xview *before; /* what it is a view of; NULL: the whole storage */
+    const onx_aten *row;
+    onx_xv *args;    /* of the call; args[0] is filled in when it is looked at again */
+    size_t index;    /* of a list of views */
+    onx_dtype dtype; /* of what is before it */
+};
+
+/* The storage is another value from now on. */
+void onx_xstorage_write(onx_export *x, onx_xstorage *storage, onx_value *value);
+
+/* A parameter of a schema. */
+typedef struct onx_xparam {
+    onx_str name;
+    onx_str type;   /* without ? and [] */
+    bool optional;  /* may be None */
+    bool named;     /* after `*` */
+    bool list;      /* [] */
+    size_t n;       /* int[2]: 2; else 0 */
+    onx_str preset; /* the default as written; no data: there is none */
+} onx_xparam;
+
+typedef struct onx_xschema {
+    const onx_aten *row;
+    onx_str name, overload;
+    size_t n_params, n_outs;
+    onx_xparam *params;
+    struct onx_xschema *next; /* of the same name */
+    bool parsed;
+} onx_xschema;
+
+/* aten_schema.c: the rows of a name, the first one, all parsed; NULL: there are none, or x failed. */
+onx_xschema *onx_xschema_find(onx_export *x, onx_str name);
+
+#endif
