@@ -14,11 +14,15 @@ static bool save_options(const cli_args *args, onx_save_options *how) {
 }
 
 int edit_check(const cli_args *args) {
-    onx_save_options how = ONX_INIT(onx_save_options);
     onx_format from = ONX_FORMAT_AUTO;
+    return cli_get_format(args, EDIT_FROM, &from) ? edit_check_out(args) : CLI_USAGE;
+}
+
+int edit_check_out(const cli_args *args) {
+    onx_save_options how = ONX_INIT(onx_save_options);
     const char *out = args->values[EDIT_OUT];
     if (!out) return cli_usage(args->command, "where should the model go? -o FILE");
-    if (!cli_get_format(args, EDIT_FROM, &from) || !save_options(args, &how)) return CLI_USAGE;
+    if (!save_options(args, &how)) return CLI_USAGE;
     if (how.format != ONX_FORMAT_AUTO) return CLI_OK;
     return cli_is_stdio(out)
                ? cli_usage(args->command, "standard output needs a format: --to FORMAT")

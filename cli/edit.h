@@ -5,16 +5,22 @@
 
 #include "cli.h"
 
-/* The options that such a command begins with, and the place of its first own one. */
-enum { EDIT_OUT, EDIT_FROM, EDIT_TO, EDIT_EXTERNAL, EDIT_OWN };
-#define EDIT_OPTIONS                                                                               \
+/* The options that such a command begins with, and the place of its first own one. Commands that
+ * read something else than models leave out the last of them: EDIT_WRITE_OPTIONS. */
+enum { EDIT_OUT, EDIT_TO, EDIT_EXTERNAL, EDIT_FROM, EDIT_OWN };
+#define EDIT_WRITE_OPTIONS                                                                         \
     {"output", 'o', "FILE", "where to write the model; - for standard output, with --to"},         \
-        {"from", 0, "FORMAT", "format of the model read, if its name does not tell"},              \
         {"to", 0, "FORMAT", "format of the model written, if its name does not tell"}, {           \
         "external", 0, "[FILE]", "move tensor data into one file beside the model written"         \
     }
+#define EDIT_OPTIONS                                                                               \
+    EDIT_WRITE_OPTIONS, {                                                                          \
+        "from", 0, "FORMAT", "format of the model read, if its name does not tell"                 \
+    }
 
-/* Is it told where to write, and how? CLI_USAGE, after saying so, if not. */
+/* Is it told where to write, and how? CLI_USAGE, after saying so, if not. edit_check also looks at
+ * EDIT_FROM. */
+int edit_check_out(const cli_args *args);
 int edit_check(const cli_args *args);
 int edit_load(const cli_args *args, const char *path, onx_model **out);
 int edit_save(const cli_args *args, onx_model *model);

@@ -20,6 +20,7 @@ static const cli_command *const commands[] = {
     &cli_strip,
     &cli_optimize,
     &cli_constants,
+    &cli_export,
     &cli_code,
     &cli_tensor,
     &cli_run,

@@ -6,6 +6,7 @@
  * Small files only: they are what a fuzzer is fast with. OUT/fuzz_json.dict and the like hold the
  * words of each language, for -dict. */
 #include "case_file.h"
+#include "export/archive.h"
 #include "support.h"
 #include "text/text.h"
 
@@ -129,6 +130,36 @@ static void seed_cases(const char *folder) {
     test_files_free(&files);
 }
 
+/* ── PyTorch's files: their pickles, and small archives of them ── */
+
+/* A record as fuzz_archive takes it: the number of a name, two bytes of size, the content. */
+static void put_record(test_bytes *b, unsigned name, onx_str content) {
+    test_put_byte(b, name);
+    test_put_byte(b, content.size & 0xff);
+    test_put_byte(b, content.size >> 8 & 0xff);
+    test_put(b, content.data, content.size);
+}
+
+static void seed_torch(const char *path) {
+    onx_archive *archive = NULL;
+    if (onx_archive_open(NULL, path, &archive, NULL)) return;
+    for (size_t i = 0; i < onx_archive_record_count(archive); i++) {
+        onx_str name = onx_archive_record_name(archive, i), content;
+        test_bytes b = {NULL, 0, 0};
+        if (!onx_str_ends(name, ONX_LIT("pkl")) ||
+            onx_archive_read(archive, name, &content, NULL) || content.size > MOST)
+            continue;
+        write_seed("fuzz_pickle", "", 0, content);
+        put_record(&b, 0, content);
+        put_record(&b, 1, ONX_LIT("\x80\2)."));
+        put_record(&b, 2, ONX_LIT("0123456789abcdef"));
+        put_record(&b, 6, ONX_LIT("3\n"));
+        write_seed("fuzz_archive", "\1", 1, (onx_str){b.data, b.size});
+        test_bytes_free(&b);
+    }
+    onx_archive_close(archive);
+}
+
 /* ── Words ── */
 
 static FILE *open_words(const char *target) {
@@ -247,6 +278,9 @@ int main(int argc, char **argv) {
         }
         test_files_free(&files);
     }
+    test_files archives = test_files_find(argv[1], ".pt");
+    for (size_t i = 0; i < archives.count; i++) seed_torch(archives.paths[i]);
+    test_files_free(&archives);
     seed_cases("types");
     seed_cases("kernels");
     write_words();

@@ -1371,6 +1371,66 @@ typedef struct onx_optimized { /* in the main graph and those inside it */
 ONX_API onx_status onx_model_optimize(const onx_model *model, const onx_optimize_options *options,
                                       onx_model **out, onx_optimized *counts, onx_diag *diag);
 
+/* ─ PyTorch models ───────────────────────────────────────────────────────────────────────────── */
+
+/* An argument of the program. */
+typedef struct onx_export_input {
+    const char *name; /* its own, or its new one; NULL: the one at this place */
+    const char
+        *type; /* "float[batch,3,224,224]": a name is a dynamic dimension; of an argument that
+                         is no tensor its value: "3", "0.5", "true", "none". NULL: as the archive
+                         has it */
+} onx_export_input;
+
+typedef struct onx_export_axis {
+    const char *name; /* of an input or output of the model */
+    int64_t axis;
+    const char *size; /* what the dimension is called: equal names are equal sizes */
+} onx_export_axis;
+
+typedef enum onx_export_note {
+    ONX_EXPORT_OPERATOR,   /* an operator of PyTorch that was lowered: "conv2d" */
+    ONX_EXPORT_MISSING,    /* one that cannot be, with where it stands */
+    ONX_EXPORT_DIMENSION,  /* an input with dimensions that are fixed */
+    ONX_EXPORT_ASSUMPTION, /* what was taken to be so */
+} onx_export_note;
+
+typedef struct onx_export_options {
+    size_t size;
+    int64_t opset;   /* 7 to 28 (18) */
+    size_t n_inputs; /* those that the archive knows too little about */
+    const onx_export_input *inputs;
+    size_t n_input_names, n_output_names; /* in order; NULL, and those beyond: their own */
+    const char *const *input_names, *const *output_names;
+    size_t n_axes;
+    const onx_export_axis *axes;
+    bool training;               /* keep dropout and batch statistics */
+    bool no_params;              /* weights are inputs, without data */
+    bool initializers_as_inputs; /* weights are inputs, too */
+    bool no_folding;             /* what is done to weights stays in the model */
+    bool functions;              /* modules become functions */
+    bool mutations;              /* buffers that the program changes are further outputs */
+    size_t n_opsets;             /* of domains of the lowerings */
+    const onx_opset_target *opsets;
+    /* Operators that onx does not know: functions of this model, called "ns::op" or "op" of the
+     * namespace that is their domain; their inputs and attributes are the arguments, by name. */
+    const onx_model *lowerings;
+    void (*progress)(void *user, size_t done, size_t total, const char *what); /* may be NULL */
+    /* Hears of what was done and assumed, and how often; may be NULL. */
+    void (*report)(void *user, onx_export_note kind, const char *text, size_t count);
+    void *user;
+} onx_export_options;
+
+/* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights are
+ * not copied: the model keeps the file mapped. UNSUPPORTED, with all of them: operators that cannot
+ * be exported, or a file that holds no program; then the hint says what to do in Python. */
+ONX_API onx_status onx_model_export(onx_context *ctx, const char *path,
+                                    const onx_export_options *options, onx_model **out,
+                                    onx_diag *diag);
+ONX_API onx_status onx_model_export_memory(onx_context *ctx, const void *data, size_t bytes,
+                                           const onx_export_options *options, onx_model **out,
+                                           onx_diag *diag);
+
 /* ─ Models as programs ───────────────────────────────────────────────────────────────────────── */
 
 typedef enum onx_language {

@@ -391,6 +391,28 @@ TEST(large) {
     free(x);
 }
 
+TEST(byte_squares) {
+    static const struct {
+        const char *dims;
+        size_t rows, cols;
+    } shapes[] = {{"3,1003", 3, 1003}, {"1003,3", 1003, 3}, {"70,85", 70, 85}, {"32,16", 32, 16}};
+    static uint8_t x[70 * 85];
+    kernel_fill_bytes(x, sizeof x, 1);
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t k = 0; k < ONX_COUNT(shapes); k++) {
+            onx_operand in = kernel_operand(ONX_DTYPE_U8, shapes[k].dims, x);
+            kernel_result r =
+                kernel_run(*tier, 13, "y = Transpose(x)", 1, (onx_operand *[]){&in}, 0);
+            size_t rows = shapes[k].rows, cols = shapes[k].cols, wrong = 0;
+            REQUIRE(r.status == ONX_OK && r.out[0].bytes == rows * cols);
+            for (size_t i = 0; i < rows; i++)
+                for (size_t j = 0; j < cols; j++)
+                    wrong += ((uint8_t *)r.out[0].data)[j * rows + i] != x[i * cols + j];
+            CHECK_EQ(wrong, 0);
+            kernel_free(&r);
+        }
+}
+
 /* ── Numbers ─────────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_floats(const onx_operand *a, size_t n, const float *want) {
@@ -675,4 +697,5 @@ TEST(backend) {
 }
 
 TEST_MAIN(E(transposes) E(slices) E(reversals) E(pads) E(tiles_and_expands) E(round_trips) E(large)
-              E(top_k) E(sums_and_scatters) E(scalars) E(refusals) E(sessions) E(backend))
+              E(byte_squares) E(top_k) E(sums_and_scatters) E(scalars) E(refusals) E(sessions)
+                  E(backend))

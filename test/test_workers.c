@@ -29,7 +29,7 @@ static onx_status count_task(void *user, size_t task, size_t worker) {
 static bool run(tally *t, size_t tasks) {
     memset(t->done, 0, sizeof t->done);
     t->fails = t->fails_too = TASKS;
-    bool ok = onx_workers_run(t->crew, t->threads, tasks, count_task, t) == ONX_OK;
+    bool ok = onx_workers_run(t->crew, t->threads, tasks, tasks % 2, count_task, t) == ONX_OK;
     for (size_t i = 0; i < TASKS; i++) ok = ok && t->done[i] == (i < tasks);
     return ok && !t->bad;
 }
@@ -52,7 +52,7 @@ TEST(lowest_failure) {
         memset(t.done, 0, sizeof t.done);
         t.fails = TASKS - 1 - i / 2;
         t.fails_too = i / 2;
-        CHECK_EQ(onx_workers_run(t.crew, t.threads, TASKS, count_task, &t), ONX_LIMIT);
+        CHECK_EQ(onx_workers_run(t.crew, t.threads, TASKS, false, count_task, &t), ONX_LIMIT);
         for (size_t k = 0; k <= t.fails_too; k++) CHECK_EQ(t.done[k], 1);
     }
     onx_workers_release(t.crew);

@@ -36,6 +36,7 @@ typedef struct onx_json_reader {
     onx_json_token token; /* the current one */
     onx_str span; /* of a key or string: what is between the quotes; of a number: its digits */
     bool escaped; /* `span` has escapes: see onx_json_unescape */
+    bool python;  /* take NaN, Infinity and -Infinity for numbers, as Python writes them */
     uint8_t expect;
     uint32_t depth; /* how many objects and arrays may be open */
     onx_buf open;   /* one '{' or '[' each */

@@ -173,14 +173,26 @@ static onx_status scan_number(onx_json_reader *r) {
     return ONX_OK;
 }
 
+static bool scan_text(onx_json_reader *r, onx_str word) {
+    if (r->text.size - r->at < word.size) return false;
+    if (!onx_str_eq((onx_str){r->text.data + r->at, word.size}, word)) return false;
+    r->at += word.size;
+    return true;
+}
+
+static bool scan_python(onx_json_reader *r) {
+    if (!r->python) return false;
+    if (!scan_text(r, ONX_LIT("NaN")) && !scan_text(r, ONX_LIT("Infinity")) &&
+        !scan_text(r, ONX_LIT("-Infinity")))
+        return false;
+    r->span = (onx_str){r->text.data + r->start, r->at - r->start};
+    r->token = ONX_JSON_NUMBER;
+    return true;
+}
+
 static onx_status scan_word(onx_json_reader *r) {
-    for (r->token = ONX_JSON_TRUE; r->token <= ONX_JSON_NULL; r->token++) {
-        onx_str word = onx_str_of(onx_json_token_name(r->token));
-        if (r->text.size - r->at < word.size) continue;
-        if (!onx_str_eq((onx_str){r->text.data + r->at, word.size}, word)) continue;
-        r->at += word.size;
-        return ONX_OK;
-    }
+    for (r->token = ONX_JSON_TRUE; r->token <= ONX_JSON_NULL; r->token++)
+        if (scan_text(r, onx_str_of(onx_json_token_name(r->token)))) return ONX_OK;
     return fail(r, r->at, "a value is expected here");
 }
 
@@ -216,8 +228,8 @@ static onx_status scan_value(onx_json_reader *r) {
         r->token = ONX_JSON_STRING;
         ONX_TRY(scan_string(r));
     } else if (c == '-' || (c >= '0' && c <= '9')) {
-        ONX_TRY(scan_number(r));
-    } else {
+        if (!scan_python(r)) ONX_TRY(scan_number(r));
+    } else if (!scan_python(r)) {
         ONX_TRY(scan_word(r));
     }
     after_value(r);

@@ -6,33 +6,6 @@
 #include <zlib.h>
 #endif
 
-void onx_crc32_init(onx_crc32 *crc) {
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t sum = i;
-        for (int bit = 0; bit < 8; bit++) sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
-        crc->table[0][i] = sum;
-    }
-    /* table[k][i]: the byte i, with k zero bytes after it. */
-    for (size_t k = 1; k < 8; k++)
-        for (size_t i = 0; i < 256; i++) {
-            uint32_t before = crc->table[k - 1][i];
-            crc->table[k][i] = before >> 8 ^ crc->table[0][before & 0xff];
-        }
-}
-
-uint32_t onx_crc32_add(const onx_crc32 *crc, uint32_t sum, onx_str bytes) {
-    const unsigned char *p = (const unsigned char *)bytes.data;
-    size_t n = bytes.size;
-    sum = ~sum;
-    for (; n >= 8; n -= 8, p += 8) {
-        uint64_t v = onx_load_u64(p) ^ sum;
-        sum = 0;
-        for (size_t k = 0; k < 8; k++) sum ^= crc->table[7 - k][v >> 8 * k & 0xff];
-    }
-    for (; n > 0; n--, p++) sum = sum >> 8 ^ crc->table[0][(sum ^ *p) & 0xff];
-    return ~sum;
-}
-
 #ifdef ONX_HAVE_ZLIB
 
 /* zlib does not say how large the memory is that it frees: a block of 16 bytes before it does. */

@@ -67,16 +67,37 @@ static size_t plain_scratch(const onx_conv *c) {
     return s.taps * sizeof(size_t) + c->ic * s.in_rows * s.decks * s.columns * sizeof(float);
 }
 
+/* The lanes of a and b that are even. */
+#if defined(__AVX512F__)
+#define EVEN(a, b)                                                                                 \
+    __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#elif defined(__AVX2__)
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#else
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#endif
+
+/* Every `step`-th of the floats at x, n of them. */
+static void pick(const float *x, size_t step, size_t n, float *out) {
+    size_t i = 0;
+    if (step == 1) {
+        memcpy(out, x, n * sizeof *out);
+        return;
+    }
+    for (; step == 2 && i + VF < n; i += VF) /* the last of 2 * VF floats is not picked */
+        vf_store(out + i, EVEN(vf_load(x + 2 * i), vf_load(x + 2 * i + VF)));
+    for (; i < n; i++) out[i] = load_any(x + i * step);
+}
+
 /* Deal one row of the input, or NULL for one in the padding, out to the decks. */
 static void deal_row(const onx_conv *c, const split *s, const float *row, float *out) {
     for (size_t d = 0; d < s->decks; d++, out += s->columns) {
         size_t left = c->left > d ? c->left - d : 0; /* columns i with i*sw + d < left are zeros */
-        size_t i = smaller(ceil_div(left, c->sw), s->columns);
+        size_t i = smaller(ceil_div(left, c->sw), s->columns), x = i * c->sw + d - c->left;
+        size_t n = row && x < c->iw ? smaller(ceil_div(c->iw - x, c->sw), s->columns - i) : 0;
         memset(out, 0, i * sizeof *out);
-        if (row)
-            for (size_t x = i * c->sw + d - c->left; i < s->columns && x < c->iw; x += c->sw)
-                out[i++] = load_any(row + x);
-        memset(out + i, 0, (s->columns - i) * sizeof *out);
+        if (n) pick(row + x, c->sw, n, out + i);
+        memset(out + i + n, 0, (s->columns - i - n) * sizeof *out);
     }
 }
 

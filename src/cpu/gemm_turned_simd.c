@@ -1,10 +1,10 @@
 /* gemm_turned_simd.c: see gemm_turned.h. Blocks of ROWS × COLS dot products go through A and B
- * together: memory gives B no faster than that. */
+ * together: memory gives B no faster than that, when it is asked for many rows ahead of time. */
 #include "cpu/gemm_turned.h"
 
 #include "cpu/vec.h"
 
-enum { ROWS = 2, COLS = 4, DEPTH = 256 * VF };
+enum { ROWS = 2, COLS = VF_REGISTERS > 16 ? 8 : 4, DEPTH = 256 * VF, AHEAD = 128 };
 
 #define FLAT static inline __attribute__((always_inline))
 
@@ -21,6 +21,7 @@ FLAT void add_block(const float *a, size_t a_row, const float *b, size_t b_row, 
             x[i] = some == VF ? vf_load(a + i * a_row + l) : vf_load_n(a + i * a_row + l, some);
         for (size_t j = 0; j < cols; j++) {
             const float *at = b + j * b_row + l;
+            vf_prefetch(at + AHEAD);
             vf y = some == VF ? vf_load(at) : vf_load_n(at, some);
             for (size_t i = 0; i < rows; i++) sum[i][j] = vf_fma(x[i], y, sum[i][j]);
         }

@@ -1,6 +1,7 @@
 /* qgemm_amx.c: products of bytes with the tiles of AMX-INT8: 32 rows by 32 columns, 64 bytes of
  * each row at a time. Depthwise convolutions are those of VNNI. */
 #include "cpu/amx.h"
+#include "cpu/qend.h"
 #include "cpu/qgemm.h"
 
 enum { SIDE = 16, ROWS = 2 * SIDE, COLUMNS = 2 * SIDE, DEPTH = 64 };
@@ -41,6 +42,26 @@ static void tile(const onx_qtile *t) {
     onx_amx_fence();
 }
 
+/* Row m of an odd number is no row of the tile, but memory of its sums. */
+static void bytes(const onx_qtile *t, const onx_qend *end, size_t col, uint8_t *y, size_t stride) {
+    const onx_qbytes q = onx_qbytes_of(end);
+    const __mmask32 some = t->n < COLUMNS ? (1u << t->n) - 1 : ~0u;
+    tile(t);
+    for (size_t i = 0; i < t->m; i += 2, y += 2 * stride) {
+        __m512i rows[2][2];
+        for (size_t j = 0; j < 4; j++) {
+            size_t at = col + j % 2 * SIDE;
+            __m512i sum = _mm512_loadu_si512(t->sums + i * COLUMNS + j * SIDE);
+            sum = _mm512_add_epi32(sum, _mm512_loadu_si512(end->offsets + at));
+            rows[j / 2][j % 2] = onx_qend_round(sum, _mm512_loadu_ps(end->factors + at));
+        }
+        __m512i two = onx_qbytes_rows(&q, rows[0], rows[1]);
+        _mm256_mask_storeu_epi8(y, some, _mm512_castsi512_si256(two));
+        if (i + 1 < t->m)
+            _mm256_mask_storeu_epi8(y + stride, some, _mm512_extracti64x4_epi64(two, 1));
+    }
+}
+
 const onx_qgemm onx_qgemm_amx = {
     .dynamic = &onx_dynamic_avx512,
     .rows = ROWS,
@@ -53,5 +74,6 @@ const onx_qgemm onx_qgemm_amx = {
     .leave = onx_amx_end,
     .tile = tile,
     .end = onx_qgemm_end_avx512,
+    .bytes = bytes,
     .depth = &onx_qdepth_vnni,
 };

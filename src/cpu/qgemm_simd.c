@@ -129,6 +129,11 @@ static void depth_pack(const int16_t *w, size_t channels, size_t kh, size_t kw, 
         for (size_t c = 0; c < all; c++) to[t * all + c] = c < channels ? w[c * taps + t] : 0;
 }
 
+static size_t lines(size_t kh) {
+    (void)kh;
+    return 1;
+}
+
 static size_t depth_scratch(const onx_qdepth_row *r) {
     return (r->channels + VF) * sizeof(int32_t);
 }
@@ -209,6 +214,7 @@ static const onx_qdepth depth_fns = {
     .block = VF,
     .bytes = depth_bytes,
     .pack = depth_pack,
+    .lines = lines,
     .scratch = depth_scratch,
     .run = depth,
     .channel_at = channel_at,

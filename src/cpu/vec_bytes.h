@@ -1,5 +1,6 @@
 /* vec_bytes.h: as many bytes as a vector has lanes, as int32: what compilers make of
- * __builtin_convertvector is slow. For *_simd.c and *_vnni.c files, after vec.h. */
+ * __builtin_convertvector is slow; and bytes in vectors of their own. For *_simd.c and *_vnni.c
+ * files, after vec.h. */
 #ifndef ONX_VEC_BYTES_H
 #define ONX_VEC_BYTES_H
 
@@ -48,6 +49,25 @@ static inline void vi_store_bytes(uint8_t *p, vi x, size_t n) {
         _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), (__m128i)v);
 #else
         memcpy(p, &v, n);
+#endif
+}
+
+/* As many bytes as fit into a vector. */
+typedef uint8_t vo __attribute__((vector_size(VF_BYTES)));
+
+static inline vo vo_load(const uint8_t *p) {
+    vo v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline vo vo_max(vo a, vo b) {
+#if defined(__AVX512BW__)
+    return (vo)_mm512_max_epu8((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (vo)_mm256_max_epu8((__m256i)a, (__m256i)b);
+#else
+    vo is = (vo)(a > b);
+    return (a & is) | (b & ~is);
 #endif
 }
 

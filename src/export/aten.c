@@ -127,6 +127,7 @@ bool onx_aten_call(onx_export *x, onx_str name, onx_str overload, size_t n, cons
         return give_unknown(out, n_out, first ? first->n_outs : 1) && onx_x_ok(x);
     }
     *n_out = s->n_outs;
+    onx_x_lowered(x, name);
     if (!lower(x, s, bound, out)) return false;
     if (back && bound[0].kind == ONX_X_TENSOR && out[0].kind == ONX_X_TENSOR) {
         onx_xt_write(x, bound[0].tensor, onx_xt_value(x, out[0].tensor));

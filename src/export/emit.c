@@ -56,6 +56,7 @@ static onx_status set_attr(onx_node *node, const onx_xattr *attr) {
     case ONX_ATTR_STRING: return onx_node_set_string(node, attr->name, attr->s);
     case ONX_ATTR_INTS: return onx_node_set_ints(node, attr->name, attr->n, attr->ints);
     case ONX_ATTR_FLOATS: return onx_node_set_floats(node, attr->name, attr->n, attr->floats);
+    case ONX_ATTR_STRINGS: return onx_node_set_strings(node, attr->name, attr->n, attr->strings);
     case ONX_ATTR_TENSOR: return onx_node_set_tensor(node, attr->name, attr->t);
     default: return ONX_USAGE;
     }
@@ -110,6 +111,7 @@ static bool fits(onx_export *x, const onx_value *value) {
 static bool is_foldable(onx_export *x, const onx_node *node) {
     const onx_op *op = onx_op_of(node);
     if (!op || op->varies || !node->output.n) return false;
+    if (!strcmp(op->name, "Identity")) return false; /* it is there for another name */
     ONX_EACH (onx_attr, attr, node->attribute)
         if (attr->g || attr->graphs.count) return false;
     for (size_t i = 0; i < node->input.n; i++)
@@ -145,18 +147,21 @@ static bool fold(onx_export *x, onx_node *node, size_t n_out, onx_value **out) {
     return true;
 }
 
+static bool infer(onx_export *x, const onx_node *node) {
+    onx_diag diag = ONX_INIT(onx_diag);
+    if (!onx_facts_update(x->facts, node, &diag)) return true;
+    onx_x_fail(x, diag.status, "%s cannot be made: %s", onx_node_op(node), diag.message);
+    if (diag.hint[0]) onx_x_hint(x, "%s", diag.hint);
+    return false;
+}
+
 bool onx_emit_node(onx_export *x, const char *op, const onx_xattr *attrs, size_t n_in,
                    onx_value *const *in, size_t n_out, onx_value **out) {
     memset(out, 0, n_out * sizeof *out);
     if (!onx_x_ok(x)) return false;
     onx_node *node = add_node(x, op, attrs, n_in, in, n_out);
     if (!node) return false;
-    onx_diag diag = ONX_INIT(onx_diag);
-    if (onx_facts_update(x->facts, node, &diag)) {
-        onx_x_fail(x, diag.status, "%s cannot be made: %s", op, diag.message);
-        if (diag.hint[0]) onx_x_hint(x, "%s", diag.hint);
-        return false;
-    }
+    if (!infer(x, node)) return false;
     if (is_foldable(x, node) && fold(x, node, n_out, out)) return onx_x_ok(x);
     for (size_t i = 0; i < n_out; i++)
         if (!own_sizes(x, out[i] = onx_node_output(node, i))) return false;
@@ -167,6 +172,22 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
                           onx_value *const *in) {
     onx_value *out;
     return onx_emit_node(x, op, attrs, n_in, in, 1, &out) ? out : NULL;
+}
+
+onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in) {
+    return onx_x_ok(x) ? add_node(x, op, NULL, n_in, in, 0) : NULL;
+}
+
+bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out) {
+    for (size_t i = 0; i < n_out && onx_x_ok(x); i++) {
+        const char *name = node_name(x, onx_node_op(node));
+        if (!name || !onx_node_add_output(node, name)) return onx_x_nomem(x);
+        if (i == 0 && onx_node_set_name(node, name)) return onx_x_nomem(x);
+    }
+    if (!onx_x_ok(x) || !infer(x, node)) return false;
+    for (size_t i = 0; i < n_out; i++)
+        if (!own_sizes(x, out[i] = onx_node_output(node, i))) return false;
+    return onx_x_ok(x);
 }
 
 /* ─ Constants ────────────────────────────────────────────────────────────────────────────────── */

@@ -49,6 +49,26 @@ static onx_value *add_input(onx_export *x, const char *name, const char *type) {
     return value;
 }
 
+/* A size in a type: a number, or an expression in quotes. */
+static void put_size(onx_export *x, const onx_sym *dim, onx_buf *type) {
+    int64_t number;
+    onx_buf text;
+    if (onx_sym_is_int(dim, &number)) {
+        onx_buf_printf(type, "%lld", (long long)number);
+        return;
+    }
+    onx_buf_init(&text, x->ctx);
+    onx_sym_print(dim, &text);
+    onx_buf_putc(type, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '"' || text.data[i] == '\\') onx_buf_putc(type, '\\');
+        onx_buf_putc(type, text.data[i]);
+    }
+    onx_buf_putc(type, '"');
+    type->failed |= text.failed;
+    onx_buf_fini(&text);
+}
+
 onx_xv onx_x_input(onx_export *x, const char *name, onx_dtype dtype, size_t rank,
                    const onx_sym *const *dims) {
     onx_buf type;
@@ -59,7 +79,7 @@ onx_xv onx_x_input(onx_export *x, const char *name, onx_dtype dtype, size_t rank
     onx_buf_puts(&type, onx_dtype_name(real));
     for (size_t i = 0; i < rank; i++) {
         onx_buf_putc(&type, i ? ',' : '[');
-        onx_sym_print(dims[i], &type);
+        put_size(x, dims[i], &type);
     }
     onx_buf_puts(&type, complex ? rank ? ",2]" : "[2]" : rank ? "]" : "");
     onx_buf_putc(&type, '\0');
@@ -92,10 +112,27 @@ static bool keep_weight(onx_export *x, const onx_torch_tensor *tensor, onx_value
     return onx_map_put(&x->weights, tensor->storage, (onx_str){NULL, 0}, w) || onx_x_nomem(x);
 }
 
+/* In the place of a weight without its data: an input of that type. */
+static onx_value *add_open_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
+    const onx_torch_dtype_info *info = onx_torch_dtype_of(tensor->dtype);
+    onx_buf type;
+    if (!info) return onx_x_fail(x, ONX_UNSUPPORTED, "the type of '%s'", name);
+    onx_buf_init(&type, x->ctx);
+    onx_buf_puts(&type, onx_dtype_name(info->onx));
+    for (size_t i = 0; i < tensor->rank; i++)
+        onx_buf_printf(&type, "%c%lld", i ? ',' : '[', (long long)tensor->dims[i]);
+    onx_buf_puts(&type, tensor->rank ? "]" : "");
+    onx_buf_putc(&type, '\0');
+    onx_value *value = type.failed ? onx_x_nomem(x) : add_input(x, name, type.data);
+    onx_buf_fini(&type);
+    return value && keep_weight(x, tensor, value) ? value : NULL;
+}
+
 static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
     onx_torch_tensor real;
     onx_value *value = known_weight(x, tensor);
     if (value) return value;
+    if (x->no_params && tensor->is_parameter) return add_open_weight(x, name, tensor);
     const char *fresh = onx_graph_new_name(x->model->graph, name);
     onx_status status = fresh ? onx_torch_tensor_real(&x->arena, tensor, &real, &x->diag)
                               : onx_fail_nomem(&x->diag);

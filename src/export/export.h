@@ -138,6 +138,7 @@ struct onx_export {
     struct onx_cpu *cpu; /* for small constants */
     uint32_t clock;      /* versions of storages */
     int64_t opset;       /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
+    bool no_params;      /* weights are inputs */
     bool training;       /* keep dropout and batch statistics */
     onx_status status;   /* of the first failure */
     onx_diag diag;
@@ -154,10 +155,11 @@ struct onx_export {
     onx_map made;    /* (graph, sym) to the value that holds it */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
+    struct onx_xnote *lowered, *fixed; /* operators that were lowered; inputs of fixed sizes */
     void *reader;                      /* of interp or pt2 */
 };
 
-enum { ONX_X_BASE = 18, ONX_X_OUTS = 8 };
+enum { ONX_X_BASE = 18, ONX_X_OUTS = 10 };
 
 /* The first failure is kept; always returns NULL. */
 void *onx_x_fail(onx_export *x, onx_status status, const char *fmt, ...) ONX_PRINTF(3, 4);
@@ -169,6 +171,8 @@ static inline bool onx_x_ok(const onx_export *x) {
 }
 /* Something was assumed that the user must hear of: one sentence (told.c). Repeats count. */
 void onx_x_note(onx_export *x, const char *fmt, ...) ONX_PRINTF(2, 3);
+void onx_x_fix(onx_export *x,
+               const char *text);              /* "x is float[2,3]": of what is reported as fixed */
 void *onx_x_alloc(onx_export *x, size_t size); /* zeroed; NULL: failed */
 void *onx_x_array(onx_export *x, size_t n, size_t elem_size);
 
@@ -205,6 +209,7 @@ typedef struct onx_xattr {
     size_t n;
     const int64_t *ints;
     const float *floats;
+    const char *const *strings;
     const onx_tensor *t;
 } onx_xattr;
 #define ONX_AI(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_INT, .i = (v)})
@@ -212,6 +217,8 @@ typedef struct onx_xattr {
 #define ONX_AS(name_, v) ((onx_xattr){.name = name_, .type = ONX_ATTR_STRING, .s = (v)})
 #define ONX_AL(name_, n_, v)                                                                       \
     ((onx_xattr){.name = name_, .type = ONX_ATTR_INTS, .n = (n_), .ints = (v)})
+#define ONX_ASL(name_, n_, v)                                                                      \
+    ((onx_xattr){.name = name_, .type = ONX_ATTR_STRINGS, .n = (n_), .strings = (v)})
 #define ONX_ATTRS(...) ((const onx_xattr[]){__VA_ARGS__, {.name = NULL}})
 
 /* A node in the current graph, its outputs inferred: false, and x failed, when the node cannot be
@@ -225,6 +232,11 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
     onx_emit_array(x, op, attrs, sizeof((onx_value *[]){__VA_ARGS__}) / sizeof(onx_value *),       \
                    (onx_value *[]){__VA_ARGS__})
 #define onx_emit(x, op, ...) onx_emit_with(x, op, NULL, __VA_ARGS__)
+
+/* A node in two steps, for those with graphs inside: first without outputs; then, when its graphs
+ * are filled, with n_out of them, and inferred. It is never computed at once. */
+onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in);
+bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out);
 
 /* An initializer that was just added is known from now on; NULL: memory ran out. */
 onx_value *onx_x_added(onx_export *x, onx_value *value);

@@ -18,6 +18,7 @@
 
 #include "export/torch_tensor.h"
 
+#define ONX_PK_SIZE ((size_t)64 << 20) /* of a pickle */
 #define ONX_PK_DEPTH 128
 #define ONX_PK_NODES ((size_t)8 << 20)
 
@@ -34,7 +35,7 @@ typedef enum onx_pk_kind {
     ONX_PK_DICT,    /* items: key, value, key, value …, in order; type */
     ONX_PK_OBJECT,  /* type: its class; object.args, object.state */
     ONX_PK_TENSOR,  /* tensor */
-    ONX_PK_STORAGE, /* storage */
+    ONX_PK_STORAGE, /* storage.at, .dtype: of its class, ONX_TORCH_NONE: untyped */
     ONX_PK_DEVICE,  /* s: "cpu", "cuda:0" */
     ONX_PK_GLOBAL,  /* s: "torch.float32", "torch.per_tensor_affine", a class or function */
 } onx_pk_kind;
@@ -58,7 +59,7 @@ struct onx_pk {
         struct {
             const onx_pk **v;
             size_t n, cap;       /* of a dict, n counts keys and values */
-            const onx_map *keys; /* of a dict: (dict, string key) to the value's index in v */
+            const onx_map *keys; /* of a dict: (dict, string key) to the value */
         } items;
         struct {
             const onx_pk *args;  /* of a class instance (): NULL. An enum's value; a tuple, what an
@@ -66,13 +67,16 @@ struct onx_pk {
             const onx_pk *state; /* a dict of attributes, or what __getstate__ gave; NULL: none */
         } object;
         const onx_torch_tensor *tensor;
-        onx_torch_storage *storage;
+        struct {
+            onx_torch_storage *at;
+            onx_torch_dtype dtype;
+        } storage;
     };
 };
 
 typedef struct onx_pickle {
     onx_arena arena; /* everything but the storages, which are the archive's */
-    onx_map keys;
+    onx_map *keys;   /* of all dicts */
     const onx_pk *root;
     size_t tensors; /* how many were made */
 } onx_pickle;

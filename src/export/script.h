@@ -1,16 +1,16 @@
 /* script.h: the Python source that torch.jit.save writes (code/__torch__/….py), as a tree.
  *
- *     text ──script_lex──▶ tokens ──script_parse──▶ files of classes and functions ──script.c──▶ by name
+ *     text ──script_lex──▶ tokens ──script_parse──▶ classes and functions ──script.c──▶ by name
  *
- * TorchScript uses a small part of Python: no operators (torch.add(a, b) instead), no slices, no
- * comprehensions; break, continue and early return have been written out as flags. Types are written
- * as expressions (List[int]) and parsed as such; script_type.c gives them a meaning.
+ * TorchScript uses a small part of Python: no operators (torch.add(a, b) instead), no
+ * comprehensions; break, continue and early return have been written out as flags. Types are
+ * written as expressions (List[int]) and parsed as such; onx_script_type_of gives them a meaning.
  *
  * Every node remembers the byte of its file where it begins. Local variables are numbered per
  * function, so that a frame of the interpreter is an array. Nothing is executed here.
  *
- * Names and types are spans of the source, strings are decoded; all of it lives as long as the script.
- * Nesting is limited (ONX_SCRIPT_DEPTH), and so is the memory that one archive's code may take. */
+ * Names are spans of the source, strings are decoded; all of it lives as long as the script.
+ * Nesting is limited (ONX_SCRIPT_DEPTH), and so is the memory that an archive's code may take. */
 #ifndef ONX_SCRIPT_H
 #define ONX_SCRIPT_H
 
@@ -40,6 +40,7 @@ typedef struct onx_script_expr {
     uint32_t at;  /* byte of the file */
     int32_t slot; /* NAME: of the function's locals; -1: not a local (torch, ops, int, ...) */
     uint32_t n;
+    uint32_t height; /* of the tree beneath, at most ONX_SCRIPT_DEPTH: walks may recurse */
     struct onx_script_expr **items;
     onx_str text;
     onx_str keyword; /* as an argument of a call: its name; empty: positional */
@@ -77,7 +78,7 @@ typedef struct onx_script_block {
 
 typedef struct onx_script_stmt {
     onx_script_stmt_kind kind;
-    uint32_t at;
+    uint32_t at, end; /* its first byte, and the one behind it */
     bool unpack;
     uint32_t target_count, value_count;
     onx_script_target *targets;
@@ -97,14 +98,19 @@ typedef struct onx_script_arg {
     onx_script_expr *value; /* of its default; NULL: it has none */
 } onx_script_arg;
 
+typedef struct onx_script_local {
+    onx_str name;
+    uint32_t last_use; /* where its value is asked for the last time: loops aside, dead behind it */
+} onx_script_local;
+
 typedef struct onx_script_func {
     onx_str name; /* "forward" */
     const onx_script_file *file;
     uint32_t at;
     onx_script_arg *args; /* the locals 0 .. arg_count-1 */
     size_t arg_count, local_count;
-    onx_str *locals;         /* their names, by slot */
-    onx_script_expr *result; /* its type; may be NULL */
+    onx_script_local *locals; /* by slot */
+    onx_script_expr *result;  /* its type; may be NULL */
     onx_script_block body;
 } onx_script_func;
 
@@ -169,47 +175,49 @@ onx_status onx_script_parse(onx_arena *arena, onx_str path, onx_str prefix, onx_
 
 /* Where a node stands, from 1. */
 size_t onx_script_line(const onx_script_file *file, uint32_t at);
-/* Where the user wrote it ("model.py", 12), from the file's debug_pkl; false: not known. */
-bool onx_script_origin(onx_script *script, const onx_script_file *file, uint32_t at, onx_str *path,
-                       size_t *line);
+/* Where the user wrote it, "/home/me/model.py:12", from what the archive notes about the file
+ * (script_debug.c); of a trace, the innermost line outside PyTorch. Empty: not known. */
+onx_str onx_script_origin(onx_script *script, const onx_script_file *file, uint32_t at);
 
 /* Types. `number` is int, float or complex; Any matches all. */
 typedef enum onx_script_type_kind {
-    ONX_TYPE_ANY,
-    ONX_TYPE_TENSOR,
-    ONX_TYPE_INT,
-    ONX_TYPE_FLOAT,
-    ONX_TYPE_BOOL,
-    ONX_TYPE_COMPLEX,
-    ONX_TYPE_NUMBER,
-    ONX_TYPE_STR,
-    ONX_TYPE_NONE,
-    ONX_TYPE_DEVICE,
-    ONX_TYPE_GENERATOR,
-    ONX_TYPE_STREAM,
-    ONX_TYPE_STORAGE,
-    ONX_TYPE_ANY_LIST,
-    ONX_TYPE_ANY_TUPLE,
-    ONX_TYPE_ANY_ENUM,
-    ONX_TYPE_OPTIONAL, /* items[0] */
-    ONX_TYPE_LIST,     /* items[0] */
-    ONX_TYPE_DICT,     /* items[0], items[1] */
-    ONX_TYPE_TUPLE,    /* items */
-    ONX_TYPE_UNION,    /* items */
-    ONX_TYPE_FUTURE,   /* items[0]; also RRef, Await, Final */
-    ONX_TYPE_CLASS,    /* name */
+    ONX_PY_UNKNOWN, /* not a type */
+    ONX_PY_ANY,
+    ONX_PY_TENSOR,
+    ONX_PY_INT,
+    ONX_PY_FLOAT,
+    ONX_PY_BOOL,
+    ONX_PY_COMPLEX,
+    ONX_PY_NUMBER,
+    ONX_PY_STR,
+    ONX_PY_NONE,
+    ONX_PY_DEVICE,
+    ONX_PY_GENERATOR,
+    ONX_PY_STREAM,
+    ONX_PY_STORAGE,
+    ONX_PY_ANY_LIST,
+    ONX_PY_ANY_TUPLE,
+    ONX_PY_ANY_ENUM,
+    ONX_PY_OPTIONAL, /* items[0] */
+    ONX_PY_LIST,     /* items[0] */
+    ONX_PY_DICT,     /* items[0], items[1] */
+    ONX_PY_TUPLE,    /* items */
+    ONX_PY_UNION,    /* items */
+    ONX_PY_FUTURE,   /* items[0]; also RRef, Await */
+    ONX_PY_FINAL,    /* items[0] */
+    ONX_PY_CLASS,    /* name */
 } onx_script_type_kind;
 
 typedef struct onx_script_type {
     onx_script_type_kind kind;
     onx_str name; /* CLASS: qualified */
-    struct onx_script_type **items;
+    onx_script_expr *const *items;
     size_t n;
 } onx_script_type;
 
-/* What an expression means as a type; the same type for the same expression, made once. */
-onx_status onx_script_type_of(onx_script *script, const onx_script_file *file,
-                              const onx_script_expr *expr, const onx_script_type **out,
-                              onx_diag *diag);
+/* What an expression means as a type: one level of it; `items` are the expressions beneath. */
+onx_script_type onx_script_type_of(const onx_script_expr *expr);
+/* "__torch__.a.b", as it is written, of a chain of names and dots; empty: it is another thing. */
+onx_str onx_script_dotted(const onx_script_expr *expr);
 
 #endif

@@ -89,6 +89,18 @@ void onx_x_note(onx_export *x, const char *fmt, ...) {
     note(x, &x->notes, onx_str_of(text));
 }
 
+void onx_x_fix(onx_export *x, const char *text) {
+    note(x, &x->fixed, onx_str_of(text));
+}
+
+void onx_x_lowered(onx_export *x, onx_str name) {
+    onx_str path = x->path, where = x->where;
+    x->path = x->where = nothing;
+    note(x, &x->lowered, name);
+    x->path = path;
+    x->where = where;
+}
+
 void onx_x_missing(onx_export *x, onx_str name, onx_str args) {
     onx_xnote *n = note(x, &x->missing, name);
     x->survey = true;

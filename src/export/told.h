@@ -17,6 +17,8 @@ typedef struct onx_xnote {
 /* An operator is not supported, or not with these arguments. From now on nothing is lowered, but
  * the program is gone through, to find the others. */
 void onx_x_missing(onx_export *x, onx_str name, onx_str args);
+/* An operator was lowered. */
+void onx_x_lowered(onx_export *x, onx_str name);
 /* After the walk: UNSUPPORTED, with all operators that are missing; or OK. */
 onx_status onx_x_check_missing(onx_export *x);
 

@@ -44,9 +44,10 @@ const onx_torch_dtype_info *onx_torch_dtype_of_onx(onx_dtype dtype);
 
 typedef struct onx_torch_storage {
     onx_archive *archive;
-    onx_str record; /* its name in the archive, followed by a NUL */
-    uint64_t bytes; /* of the record. 0 although tensors need more: the file leaves the data out,
-                        as traced_inputs.pkl does, and only types and sizes are known */
+    onx_str record; /* its name in the archive */
+    uint64_t bytes; /* its size. 0 although tensors need more: the file leaves the data out, as
+                       traced_inputs.pkl does, and only types and sizes are known */
+    onx_str data;   /* NULL until a tensor is loaded */
 } onx_torch_storage;
 
 typedef struct onx_torch_tensor onx_torch_tensor;

@@ -34,8 +34,10 @@ bool onx_external_is_plain(onx_str location) {
     return true;
 }
 
+/* `tensor` is NULL for a file that no tensor names. */
 static onx_status fail(finder *f, const onx_tensor *tensor, onx_status status) {
     char path[160];
+    if (!tensor) return status;
     onx_msg_path(tensor, path, sizeof path);
     onx_diag_place(f->diag, "%s, external data of tensor '%.*s'", path, ONX_FMT(tensor->name));
     return status;
@@ -232,19 +234,41 @@ static onx_status find_all(finder *f, void *root, const char *path, const char *
     return ONX_OK;
 }
 
-onx_status onx_external_load(void *root, const char *path, const char *folder, size_t map_threshold,
-                             onx_diag *diag) {
-    onx_doc *doc = ((onx_msg *)root)->doc;
+static finder *finder_new(onx_doc *doc, size_t map_threshold, onx_diag *diag) {
     finder *f = onx_mem_alloc(doc->ctx, sizeof *f); /* too large for the stack */
-    if (!f) return onx_fail_nomem(diag);
+    if (!f) return NULL;
     *f = (finder){
         .doc = doc, .map_threshold = map_threshold, .dir = -1, .real_dir = -1, .diag = diag};
     onx_map_init(&f->files, doc->ctx);
-    onx_status status = find_all(f, root, path, folder);
-    if (f->dir >= 0) doc->ctx->os->close(f->dir);
-    if (f->real_dir >= 0) doc->ctx->os->close(f->real_dir);
+    return f;
+}
+
+static void finder_free(finder *f) {
+    onx_context *ctx = f->doc->ctx;
+    if (f->dir >= 0) ctx->os->close(f->dir);
+    if (f->real_dir >= 0) ctx->os->close(f->real_dir);
     onx_map_fini(&f->files);
-    onx_mem_free(doc->ctx, f, sizeof *f);
+    onx_mem_free(ctx, f, sizeof *f);
+}
+
+onx_status onx_external_load(void *root, const char *path, const char *folder, size_t map_threshold,
+                             onx_diag *diag) {
+    finder *f = finder_new(((onx_msg *)root)->doc, map_threshold, diag);
+    if (!f) return onx_fail_nomem(diag);
+    onx_status status = find_all(f, root, path, folder);
+    finder_free(f);
+    return status;
+}
+
+onx_status onx_external_open(onx_doc *doc, const char *path, onx_str location, size_t map_threshold,
+                             onx_str *out, onx_diag *diag) {
+    onx_blob *blob = NULL;
+    finder *f = finder_new(doc, map_threshold, diag);
+    if (!f) return onx_fail_nomem(diag);
+    onx_status status = open_folders(f, path, NULL);
+    if (!status) status = find_file(f, NULL, location, &blob);
+    finder_free(f);
+    if (!status) *out = blob->bytes;
     return status;
 }
 

@@ -10,6 +10,11 @@
 onx_status onx_external_load(void *root, const char *path, const char *folder, size_t map_threshold,
                              onx_diag *diag) ONX_MUST_CHECK;
 
+/* The bytes of one file that the file at `path` names, found by the same rules; `doc` keeps it.
+ * `location` is followed by a NUL. */
+onx_status onx_external_open(onx_doc *doc, const char *path, onx_str location, size_t map_threshold,
+                             onx_str *out, onx_diag *diag) ONX_MUST_CHECK;
+
 /* Is `location` a relative path without "..": one that cannot leave a folder, links aside? */
 bool onx_external_is_plain(onx_str location);
 

@@ -86,11 +86,13 @@ struct onx_call {
     bool pack_late;       /* bind may set: what pack_bytes left as it was is wanted packed now */
     void *plan;           /* bind finds zeros and writes, run reads: `plan_bytes` of it */
     size_t plan_bytes;    /* init may set it, if the row's number is not enough */
-    size_t scratch_bytes; /* bind sets: memory for this step, shared by its tasks */
-    size_t scratch_each;  /* bind sets: memory for each worker */
-    void *scratch;        /* run: aligned to ONX_ALIGN; not initialised */
-    onx_run *run;         /* run */
-    onx_arena *arena;     /* init: what onx_call_state takes memory from */
+    bool back; /* run may set: tasks go from the last to the first: what the loop before used last
+                  is in the cache */
+    size_t scratch_bytes;        /* bind sets: memory for this step, shared by its tasks */
+    size_t scratch_each;         /* bind sets: memory for each worker */
+    void *scratch;               /* run: aligned to ONX_ALIGN; not initialised */
+    onx_run *run;                /* run */
+    onx_arena *arena;            /* init: what onx_call_state takes memory from */
     const struct onx_step *step; /* the engine's; NULL outside a program */
     struct onx_frame *frame;
     uint8_t phase; /* of rows that a program added: which of its functions runs (custom_row.c) */

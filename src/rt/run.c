@@ -35,7 +35,8 @@ onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task
                             void *user) {
     job j = {run, call, task, user};
     const onx_engine *engine = run->engine;
-    onx_status status = onx_workers_run(engine->workers, engine->threads, count, one, &j);
+    onx_status status =
+        onx_workers_run(engine->workers, engine->threads, count, call->back, one, &j);
     if (status != ONX_CANCELLED) return status;
     ONX_TRY(onx_run_check(run));
     return onx_fail(run->diag, ONX_CANCELLED, "the run was cancelled"); /* and taken back since */

@@ -9,7 +9,7 @@
  *
  * so a job is never joined after its caller has withdrawn it, and nobody waits for a lock. Each
  * who takes part has a range of the tasks, which lie side by side in memory as a rule; who has done
- * his own takes from the ends of the others'. */
+ * his own takes from the other ends of the others'. */
 #include "rt/workers.h"
 
 #include "base/thread.h"
@@ -25,7 +25,8 @@ typedef struct member {     /* one who takes part: a worker, or (the first) whoe
 typedef struct job {
     onx_job_fn *body;
     void *user;
-    size_t count, members;   /* tasks; who may take part, with the caller */
+    size_t count, members; /* tasks; who may take part, with the caller */
+    bool back;
     atomic_size_t failed_at; /* the lowest task that failed; count: none */
     onx_status status;       /* of that one, under the lock */
 } job;
@@ -79,7 +80,7 @@ static void take_tasks(onx_workers *w, job *j, size_t worker) {
     size_t task = 0;
     for (size_t i = 0; i < j->members; i++) {
         member *from = w->members[(worker + i) % j->members];
-        while (take(from, i != 0, &task)) {
+        while (take(from, j->back == (i == 0), &task)) {
             if (atomic_load_explicit(&j->failed_at, memory_order_relaxed) < task) continue;
             onx_status status = j->body(j->user, task, worker);
             if (status != ONX_OK) record(w, j, task, status);
@@ -169,9 +170,9 @@ static void withdraw(onx_workers *w) {
         (void)wait_a_little(turn, &since, INT64_MAX);
 }
 
-onx_status onx_workers_run(onx_workers *w, size_t threads, size_t count, onx_job_fn *body,
-                           void *user) {
-    job j = {.body = body, .user = user, .count = count, .members = threads};
+onx_status onx_workers_run(onx_workers *w, size_t threads, size_t count, bool back,
+                           onx_job_fn *body, void *user) {
+    job j = {.body = body, .user = user, .count = count, .members = threads, .back = back};
     size_t most = w ? atomic_load(&w->n_threads) + 1 : 1;
     if (j.members > most) j.members = most;
     if (j.members > count) j.members = count;
@@ -183,7 +184,7 @@ onx_status onx_workers_run(onx_workers *w, size_t threads, size_t count, onx_job
         atomic_flag_clear(&w->taken);
         return j.status;
     }
-    for (size_t i = 0; i < count; i++) ONX_TRY(body(user, i, 0));
+    for (size_t i = 0; i < count; i++) ONX_TRY(body(user, back ? count - 1 - i : i, 0));
     return ONX_OK;
 }
 

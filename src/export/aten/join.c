@@ -157,10 +157,12 @@ static void split_sizes(onx_export *x, const onx_xv *self, size_t axis, size_t n
     onx_value *value = onx_xv_value(x, self);
     onx_value **parts = onx_x_array(x, n + 1, sizeof *parts);
     bool even = true;
+    int64_t total = 0;
     *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
     if (!parts || !value) return;
-    for (size_t i = 1; sizes && i < n; i++)
-        even &= sizes[i] == sizes[0] || (i == n - 1 && sizes[i] > 0 && sizes[i] < sizes[0]);
+    for (size_t i = 0; sizes && i < n; i++) total += sizes[i];
+    for (size_t i = 0; sizes && i < n; i++) /* as num_outputs has it: the last may be smaller */
+        even &= sizes[i] > 0 && (i == n - 1 || sizes[i] == (total + (int64_t)n - 1) / (int64_t)n);
     onx_value *in[] = {value, sizes && !even ? onx_x_ints(x, n, sizes) : NULL};
     onx_xattr attrs[] = {
         ONX_AI("axis", (int64_t)axis), ONX_AI("num_outputs", (int64_t)n), {.name = NULL}};

@@ -7,8 +7,8 @@
 
 /* qlinear_ref.c: QLinearAdd and QLinearMul, QLinearConcat, QLinearSigmoid. */
 onx_status onx_qbinary_bind(onx_call *call) ONX_MUST_CHECK;
-/* n elements: (a*by_a + b*by_b) / scale + c_zero, or a*b*by_a / scale + c_zero, a and b less their
- * zero points; to may be a or b. */
+/* n elements: a*by_a + b*by_b + c_zero, or a*b*by_a + c_zero, a and b less their zero points; to
+ * may be a or b. */
 typedef struct onx_qbinary onx_qbinary;
 typedef void onx_qspan_fn(const onx_qbinary *j, size_t n, const uint8_t *a, const uint8_t *b,
                           uint8_t *to);
@@ -16,7 +16,7 @@ struct onx_qbinary {
     onx_qspan_fn *span;
     bool product;
     int32_t a_zero, b_zero, c_zero, flip, lo; /* flip: turned for int8; lo: the least byte */
-    float by_a, by_b, scale;
+    float by_a, by_b;                         /* with the scale of the result */
 };
 onx_status onx_qbinary_run(onx_call *call, bool product, onx_qspan_fn *span) ONX_MUST_CHECK;
 onx_status onx_qadd_run(onx_call *call) ONX_MUST_CHECK;

@@ -11,13 +11,13 @@ static onx_status run(onx_call *call) {
 }
 
 static inline vf less(const uint8_t *p, size_t n, int32_t flip, int32_t zero) {
-    return vf_float((vi_load_bytes(p, n) ^ flip) - flip - zero);
+    return vf_float((vi_load_bytes(p, n) ^ flip) - (flip + zero));
 }
 
 static inline void some(const onx_qbinary *j, size_t n, const uint8_t *a, const uint8_t *b,
                         uint8_t *to) {
     vf p = less(a, n, j->flip, j->a_zero), q = less(b, n, j->flip, j->b_zero);
-    vf x = (j->product ? p * q * j->by_a : p * j->by_a + q * j->by_b) / j->scale;
+    vf x = j->product ? p * q * j->by_a : p * j->by_a + q * j->by_b;
     x = vf_min(vf_max(x + (float)j->c_zero, vf_set((float)j->lo)), vf_set((float)(j->lo + 255)));
     vi_store_bytes(to, vf_int(x), n);
 }

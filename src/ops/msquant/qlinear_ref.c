@@ -98,8 +98,7 @@ static void binary_span(const onx_qbinary *j, size_t n, const uint8_t *a, const 
         float p = (float)((a[i] ^ j->flip) - j->flip - j->a_zero);
         float q = (float)((b[i] ^ j->flip) - j->flip - j->b_zero);
         float sum = j->product ? p * q * j->by_a : p * j->by_a + q * j->by_b;
-        sum = sum / j->scale + (float)j->c_zero;
-        to[i] = (uint8_t)(int)onx_range_round((double)sum, 0, &range);
+        to[i] = (uint8_t)(int)onx_range_round((double)(sum + (float)j->c_zero), 0, &range);
     }
 }
 
@@ -113,10 +112,9 @@ onx_status onx_qbinary_run(onx_call *call, bool product, onx_qspan_fn *span) {
                      .c_zero = (int32_t)c.zero,
                      .flip = is_signed ? 128 : 0,
                      .lo = is_signed ? -128 : 0,
-                     .by_a = (float)a.scale,
-                     .by_b = (float)b.scale,
-                     .scale = (float)c.scale};
-    if (product) j.by_a *= j.by_b;
+                     .by_a = (float)a.scale / (float)c.scale,
+                     .by_b = (float)b.scale / (float)c.scale};
+    if (product) j.by_a = (float)a.scale * (float)b.scale / (float)c.scale;
     return onx_call_parallel(call, tasks_of(call->out[0]->count), binary_task, &j);
 }
 onx_status onx_qadd_run(onx_call *call) {

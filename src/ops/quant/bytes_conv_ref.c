@@ -2,8 +2,9 @@
  * two dimensions of images that have their channels last.
  *
  * Each output pixel is a row: pointers to its taps, where a pixel of the padding is a list of zero
- * points; or, when the channels of a group are not a multiple of 4, a copy of what the window sees.
- * A task makes some tiles of rows with some panels. One channel to each group is another loop. */
+ * points. When the channels are not a multiple of 4, the pixels of a line of the window are one tap,
+ * whose last bytes, behind the window, meet weights that are 0: a line that is not all inside the
+ * image is a copy. In groups, the row is a copy of all that the window sees. A task makes some tiles of rows with some panels. One channel to each group is another loop. */
 #include "ops/quant/bytes_ref.h"
 
 enum { TASK_OUTPUTS = 1 << 19 }; /* of depthwise convolutions, times taps */
@@ -21,10 +22,24 @@ static size_t align(size_t bytes) {
     return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
 }
 
+/* What a row is made of. */
+typedef enum form {
+    TAPS,  /* pointers to pixels */
+    LINES, /* pointers to pixels that follow one another */
+    WHOLE, /* a copy of all that the window sees */
+} form;
+
+static form form_of(const onx_qstate *st, const onx_operand *w) {
+    if (st->tier->dense) return WHOLE;
+    if (w->dims[1] % 4 == 0) return TAPS;
+    return st->conv->groups == 1 && st->conv->window.dilation[1] == 1 ? LINES : WHOLE;
+}
+
 /* Weights of group g; they are [groups*oc][ic][taps]. */
 static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_t g) {
     size_t ic = (size_t)w->dims[1], taps = (size_t)(w->dims[2] * w->dims[3]);
     size_t oc = (size_t)(w->dims[0] / st->conv->groups);
+    const size_t joined[] = {[TAPS] = 1, [LINES] = (size_t)w->dims[3], [WHOLE] = taps};
     return (onx_qweights){.data = (const uint8_t *)w->data + g * oc * ic * taps,
                           .n = oc,
                           .taps = taps,
@@ -32,7 +47,7 @@ static onx_qweights weights_of(const onx_qstate *st, const onx_operand *w, size_
                           .column = ic * taps,
                           .tap = 1,
                           .step = taps,
-                          .joined = ic % 4 != 0 || st->tier->dense,
+                          .joined = joined[form_of(st, w)],
                           .multiple = st->tier->k,
                           .flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }
@@ -64,6 +79,16 @@ static void range_of(const onx_qins *in, int *low, int *high) {
     }
 }
 
+/* Are dense tiles worth it? They take about a sixth of the time of others, but ends take as long,
+ * and so do copies of what windows see: about that of 3200 products a line, and 25 a byte. */
+static bool is_worth(const onx_qstate *st, const onx_operand *w) {
+    const onx_window *window = &st->conv->window;
+    int64_t n = w->dims[0] / st->conv->groups, k = w->count / w->dims[0];
+    bool copies = w->dims[2] * w->dims[3] > 1 || window->stride[0] > 1 || window->stride[1] > 1;
+    if (!st->tier->dense) return true;
+    return copies ? k * (n - 25) > 3200 * w->dims[2] : k > 32;
+}
+
 onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     ONX_TRY(onx_qconv_init(call));
     onx_qstate *st = call->state;
@@ -80,7 +105,8 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     if (is_depthwise(st, w)) {
         range_of(&in, &low, &high);
         if (!tier->depth->fits(low, high)) return ONX_UNSUPPORTED;
-    }
+    } else if (!is_worth(st, w))
+        return ONX_UNSUPPORTED;
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
     call->plan_bytes = bytes;
@@ -170,21 +196,26 @@ typedef struct room {
     size_t pointers, copies, sums, row_sums; /* bytes, in this order */
 } room;
 
-static bool room_of(const onx_qgemm *tier, const onx_qweights *w, room *r) {
+static bool room_of(const onx_qgemm *tier, form kind, const onx_qweights *w, room *r) {
     size_t rows = onx_qgemm_tiles(tier) * tier->rows, each;
     r->sums = tier->rows * tier->columns * sizeof(int32_t);
     r->row_sums = rows * sizeof(int32_t);
     r->copies = 0;
     if (!onx_mul_size(rows * sizeof(void *), onx_qweights_taps(w), &r->pointers)) return false;
     r->pointers = align(r->pointers);
-    if (w->joined && !onx_mul_size(rows, onx_qweights_k(w), &r->copies)) return false;
+    if (kind != TAPS && !onx_mul_size(rows * onx_qweights_taps(w), onx_qweights_k(w), &r->copies))
+        return false;
     r->copies = align(r->copies);
     return onx_add_size(r->pointers, r->copies, &each) &&
            onx_add_size(each, r->sums + r->row_sums, &each);
 }
 
-static onx_qdepth_row depth_row(const onx_images *m) {
+static onx_qdepth_row depth_row(const onx_qstate *st, const onx_images *m) {
+    bool steps = m->window.stride[0] == 1 && m->window.dilation[0] == 1;
     return (onx_qdepth_row){.channels = m->groups,
+                            .lines =
+                                steps ? st->tier->depth->lines((size_t)m->window.kernel[0]) : 1,
+                            .y_line = m->out[1] * m->groups,
                             .kh = (size_t)m->window.kernel[0],
                             .kw = (size_t)m->window.kernel[1],
                             .iw = m->in[1],
@@ -202,17 +233,22 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
     call->scratch_bytes = call->scratch_each = 0;
     if (!st->steady && !onx_qend_bytes(&places, &call->scratch_bytes)) return ONX_LIMIT;
     if (is_depthwise(st, in.b)) {
-        onx_qdepth_row row = depth_row(m);
+        onx_qdepth_row row = depth_row(st, m);
         /* Positions are below 2^31 each, so that these products can be counted. */
-        size_t pointers = align(row.kh * sizeof(void *));
+        size_t pointers = align((row.kh + row.lines) * sizeof(void *));
         return m->out_pixels &&
                        !onx_add_size(st->tier->depth->scratch(&row), pointers, &call->scratch_each)
                    ? ONX_LIMIT
                    : ONX_OK;
     }
-    if (!room_of(st->tier, &w, &r)) return ONX_LIMIT;
+    if (!room_of(st->tier, form_of(st, in.b), &w, &r)) return ONX_LIMIT;
     call->scratch_each = r.pointers + r.copies + r.sums + r.row_sums;
-    return onx_add_size(call->scratch_bytes, w.k, &call->scratch_bytes) ? ONX_OK : ONX_LIMIT;
+    /* Bytes of the taps are memory, and so are their offsets, about. */
+    return onx_add_size(call->scratch_bytes, onx_qweights_taps(&w) * sizeof(size_t),
+                        &call->scratch_bytes) &&
+                   onx_add_size(call->scratch_bytes, onx_qweights_k(&w), &call->scratch_bytes)
+               ? ONX_OK
+               : ONX_LIMIT;
 }
 
 onx_status onx_bytes_conv_bind(onx_call *call) {
@@ -235,10 +271,13 @@ typedef struct job {
     uint8_t *y;
     const char *packed; /* behind the sums */
     onx_qweights w;     /* of any group */
+    form form;
     room room;
     uint8_t flip;
     bool is_signed;
     bool plain;                 /* rows are the pixels of x */
+    const size_t *offsets;      /* of taps, from the first one on */
+    size_t inner, outer;        /* outputs of a line whose windows are inside: from, to */
     size_t rows, tiles, blocks; /* all; blocks of TILES tiles */
     size_t panels, all_panels;  /* of a group; of all */
     size_t chunk;               /* panels of a task */
@@ -266,12 +305,44 @@ typedef struct window {
     size_t y0, x0; /* modulo 2^64: what lies before the image is large */
 } window;
 
-/* Is all of it inside the image? */
-static bool is_inside(const onx_images *m, const window *w) {
+/* Where taps are, from the first one on; and which windows of a line are inside the image. */
+static void measure(job *j, size_t *offsets) {
+    const onx_images *m = j->m;
+    size_t kw = j->form == LINES ? 1 : (size_t)m->window.kernel[1], channels = m->groups * m->ic;
+    size_t down = (size_t)m->window.dilation[0] * m->in[1], stride = (size_t)m->window.stride[1];
+    size_t before = (size_t)m->span[1].before, all = m->in[1] + before;
+    size_t wide = (size_t)(m->window.kernel[1] - 1) * (size_t)m->window.dilation[1] + 1;
+    for (size_t t = 0; t < onx_qweights_taps(&j->w); t++)
+        offsets[t] = (t / kw * down + t % kw * (size_t)m->window.dilation[1]) * channels;
+    j->offsets = offsets;
+    j->inner = (before + stride - 1) / stride;
+    j->outer = all < wide ? 0 : (all - wide) / stride + 1;
+    j->outer = j->outer < m->out[1] ? j->outer : m->out[1];
+}
+
+/* How many windows from w on, which is that of output ox of its line, are inside the image. */
+static size_t count_inside(const job *j, const window *w, size_t ox, size_t most) {
+    const onx_images *m = j->m;
     size_t high = (size_t)(m->window.kernel[0] - 1) * (size_t)m->window.dilation[0];
-    size_t wide = (size_t)(m->window.kernel[1] - 1) * (size_t)m->window.dilation[1];
-    return w->y0 < m->in[0] && w->y0 + high < m->in[0] && w->x0 < m->in[1] &&
-           w->x0 + wide < m->in[1];
+    if (ox < j->inner || ox >= j->outer || w->y0 >= m->in[0] || w->y0 + high >= m->in[0]) return 0;
+    return j->outer - ox < most ? j->outer - ox : most;
+}
+
+/* Pointers to the taps of n windows that are inside; false: not all can be read, because bytes
+ * behind a line are not there. */
+static bool point_inside(const job *j, const window *w, const uint8_t **to, size_t step, size_t n) {
+    const onx_images *m = j->m;
+    size_t channels = m->groups * m->ic, taps = onx_qweights_taps(&j->w);
+    size_t along = (size_t)m->window.stride[1] * channels;
+    const uint8_t *x = w->x + (w->y0 * m->in[1] + w->x0) * channels;
+    const uint8_t *end = j->x + m->batch * m->in_pixels * channels;
+    const uint8_t *last = x + j->offsets[taps - 1] + (n - 1) * along;
+    if ((size_t)(end - last) < onx_qweights_k(&j->w)) return false;
+    for (size_t t = 0; t < taps; t++, to += step) {
+        const uint8_t *tap = x + j->offsets[t];
+        for (size_t i = 0; i < n; i++) to[i] = tap + i * along;
+    }
+    return true;
 }
 
 /* Pointers to the taps of a window, `step` apart. */
@@ -279,14 +350,32 @@ static void point(const job *j, const window *w, const uint8_t **to, size_t step
     const onx_images *m = j->m;
     size_t channels = m->groups * m->ic, kh = (size_t)m->window.kernel[0];
     size_t kw = (size_t)m->window.kernel[1], across = (size_t)m->window.dilation[1] * channels;
-    bool inside = is_inside(m, w);
     for (size_t ky = 0; ky < kh; ky++) {
         size_t iy = w->y0 + ky * (size_t)m->window.dilation[0], ix = w->x0;
         const uint8_t *row = w->x + (iy * m->in[1] + ix) * channels;
         for (size_t kx = 0; kx < kw; kx++, to += step, row += across) {
-            *to = inside || (iy < m->in[0] && ix < m->in[1]) ? row : j->pad;
+            *to = iy < m->in[0] && ix < m->in[1] ? row : j->pad;
             ix += (size_t)m->window.dilation[1];
         }
+    }
+}
+
+/* Pointers to the lines of a window, `step` apart; copies of those that are not all inside the
+ * image, or end less than `k` bytes before the end of x. */
+static void point_lines(const job *j, const window *w, const uint8_t **to, size_t step,
+                        uint8_t *copy) {
+    const onx_images *m = j->m;
+    size_t kw = (size_t)m->window.kernel[1], k = onx_qweights_k(&j->w);
+    const uint8_t *end = j->x + m->batch * m->in_pixels * m->ic;
+    bool across = w->x0 < m->in[1] && w->x0 + kw <= m->in[1];
+    for (size_t ky = 0; ky < (size_t)m->window.kernel[0]; ky++, to += step, copy += k) {
+        size_t iy = w->y0 + ky * (size_t)m->window.dilation[0];
+        const uint8_t *line = w->x + (iy * m->in[1] + w->x0) * m->ic;
+        *to = iy < m->in[0] ? line : j->pad;
+        if (iy >= m->in[0] || (across && (size_t)(end - line) >= k)) continue;
+        for (size_t kx = 0; kx < kw; kx++)
+            memcpy(copy + kx * m->ic, w->x0 + kx < m->in[1] ? line + kx * m->ic : j->pad, m->ic);
+        *to = copy;
     }
 }
 
@@ -313,14 +402,33 @@ static void copy_window(const job *j, const window *w, uint8_t *to) {
     memset(to + used, j->flip, onx_qweights_k(&j->w) - used);
 }
 
-static int32_t sum_row(const onx_qtile *t, size_t i, uint8_t flip) {
+static int32_t sum_row(const job *j, const onx_qtile *t, size_t i) {
     uint32_t sum = 0;
     for (size_t tap = 0; tap < t->taps; tap++) {
         const uint8_t *row = t->rows[tap * t->m + i];
-        for (size_t k = 0; k < t->k; k++)
-            sum += t->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ flip);
+        for (size_t k = 0; k < j->w.joined * j->w.k; k++)
+            sum += t->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ j->flip);
     }
     return (int32_t)sum;
+}
+
+/* The row of one window, which may be in the padding. */
+static void find_row(const job *j, const window *w, const uint8_t **to, size_t step,
+                     uint8_t *copy) {
+    if (j->form == TAPS)
+        point(j, w, to, step);
+    else if (j->form == LINES)
+        point_lines(j, w, to, step, copy);
+    else
+        copy_window(j, w, copy), *to = copy;
+}
+
+/* Can the tile be read where it lies? What follows a row, up to a multiple, meets weights of 0. */
+static bool reads_plain(const job *j, size_t first, size_t m, size_t group) {
+    size_t dense = j->st->tier->dense, stride = j->m->groups * j->m->ic;
+    size_t last = (first + m - 1) * stride + group * j->m->ic;
+    return j->plain &&
+           (!dense || (m % dense == 0 && last + onx_qweights_k(&j->w) <= j->rows * stride));
 }
 
 /* The rows of a tile, in the memory of its number in the task. */
@@ -330,7 +438,7 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
     size_t first = tile_start(j, tile), k = onx_qweights_k(&j->w);
     size_t taps = onx_qweights_taps(&j->w);
     const uint8_t **rows = (const uint8_t **)(void *)scratch + number * tier->rows * taps;
-    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + number * tier->rows * k;
+    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + number * tier->rows * taps * k;
     *t = (onx_qtile){.rows = rows,
                      .m = tile_start(j, tile + 1) - first,
                      .taps = taps,
@@ -339,7 +447,7 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
                      .flip = j->flip * 0x01010101u,
                      .is_signed = j->is_signed};
     const onx_images *m = j->m;
-    if (j->plain && !(tier->dense && t->m % tier->dense)) {
+    if (reads_plain(j, first, t->m, group)) {
         for (size_t i = 0; i < t->m; i++)
             rows[i] = j->x + ((first + i) * m->groups + group) * m->ic;
         t->stride = m->groups * m->ic;
@@ -347,14 +455,15 @@ static void find_rows(const job *j, size_t tile, size_t number, size_t group, ch
     }
     size_t pixel = first % m->out_pixels, ox = pixel % m->out[1], oy = pixel / m->out[1];
     const uint8_t *x = j->x + first / m->out_pixels * m->in_pixels * m->groups * m->ic;
-    for (size_t i = 0; i < t->m; i++) {
+    for (size_t i = 0, n; i < t->m; i += n) {
         window w = {x + group * m->ic, oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before,
                     ox * (size_t)m->window.stride[1] - (size_t)m->span[1].before};
-        if (j->w.joined)
-            copy_window(j, &w, copies + i * k), rows[i] = copies + i * k;
-        else
-            point(j, &w, rows + i, t->m);
-        if (++ox < m->out[1]) continue;
+        n = j->form == WHOLE ? 0 : count_inside(j, &w, ox, t->m - i);
+        if (!n || !point_inside(j, &w, rows + i, t->m, n)) {
+            find_row(j, &w, rows + i, t->m, copies + i * taps * k);
+            n = 1;
+        }
+        if ((ox += n) < m->out[1]) continue;
         ox = 0;
         if (++oy < m->out[0]) continue;
         oy = 0;
@@ -376,10 +485,9 @@ static void run_panel(const job *j, size_t panel, const onx_qtile *tiles, size_t
         t.panel = j->packed + panel * onx_qweights_panel(&j->w, tier);
         t.n = width;
         t.sums = (int32_t *)(void *)sums;
-        tier->tile(&t);
         end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
-        tier->end(&end, t.sums, t.m, panel * tier->columns, width,
-                  (char *)j->y + tile_start(j, first + i) * channels + channel, channels);
+        onx_qgemm_results(tier, &t, &end, panel * tier->columns,
+                          (char *)j->y + tile_start(j, first + i) * channels + channel, channels);
     }
 }
 
@@ -397,7 +505,7 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
         for (size_t i = 0; panel / j->panels != group && i < n; i++) {
             find_rows(j, first + i, i, panel / j->panels, scratch, &tiles[i]);
             for (size_t r = 0; j->end->zeros && r < tiles[i].m; r++)
-                sums[i * j->st->tier->rows + r] = sum_row(&tiles[i], r, j->flip);
+                sums[i * j->st->tier->rows + r] = sum_row(j, &tiles[i], r);
         }
         group = panel / j->panels;
         run_panel(j, panel, tiles, n, first, scratch);
@@ -415,9 +523,8 @@ static bool is_plain(const onx_images *m) {
 static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
     const onx_qgemm *tier = j->st->tier;
     const onx_qplaces places = places_of(j->st, w);
-    j->w = weights_of(j->st, w, 0);
-    (void)room_of(tier, &j->w, &j->room);
-    j->plain = j->m->ic % tier->k == 0 && is_plain(j->m);
+    (void)room_of(tier, j->form, &j->w, &j->room);
+    j->plain = (j->form == TAPS || tier->dense) && is_plain(j->m);
     j->panels = places.places / tier->columns;
     j->all_panels = j->panels * places.groups;
     j->rows = j->m->batch * j->m->out_pixels;
@@ -432,12 +539,16 @@ static onx_status run_tiles(onx_call *call, job *j, const onx_operand *w) {
 
 /* ── One channel to each group ───────────────────────────────────────────────────────────────── */
 
-static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) {
+/* Up to `most` lines of outputs, from oy on; returns how many. */
+static size_t depth_outputs(const job *j, size_t image, size_t oy, size_t most, char *scratch) {
     const onx_images *m = j->m;
-    onx_qdepth_row row = depth_row(m);
+    onx_qdepth_row row = depth_row(j->st, m);
     const uint8_t **rows = (const uint8_t **)(void *)scratch;
     size_t y0 = oy * (size_t)m->window.stride[0] - (size_t)m->span[0].before;
-    for (size_t ky = 0; ky < row.kh; ky++) {
+    row.scratch = scratch + align((row.kh + row.lines) * sizeof(void *));
+    if (row.lines > most) row.lines = most;
+    if (row.lines > m->out[0] - oy) row.lines = m->out[0] - oy;
+    for (size_t ky = 0; ky < row.kh + row.lines - 1; ky++) {
         size_t iy = y0 + ky * (size_t)m->window.dilation[0];
         rows[ky] = iy < m->in[0] ? j->x + (image * m->in[0] + iy) * m->in[1] * m->groups : NULL;
     }
@@ -446,13 +557,13 @@ static void depth_outputs(const job *j, size_t image, size_t oy, char *scratch) 
     row.zero = *j->pad ^ j->flip;
     row.weights = j->packed;
     row.end = j->end;
-    row.scratch = scratch + align(row.kh * sizeof(void *));
     for (size_t ox = 0; ox < m->out[1]; ox += ONX_QPIXELS) {
         row.first = (ptrdiff_t)(ox * row.stride) - (ptrdiff_t)m->span[1].before;
         row.n = m->out[1] - ox < ONX_QPIXELS ? m->out[1] - ox : ONX_QPIXELS;
         row.y = j->y + ((image * m->out[0] + oy) * m->out[1] + ox) * m->groups;
         j->st->tier->depth->run(&row);
     }
+    return row.lines;
 }
 
 static onx_status depth_task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -460,14 +571,17 @@ static onx_status depth_task(void *user, onx_call *call, size_t index, void *scr
     size_t row = index * j->rows_of_task, all = j->m->batch * j->m->out[0];
     size_t end = all - row < j->rows_of_task ? all : row + j->rows_of_task;
     (void)call;
-    for (; row < end; row++) depth_outputs(j, row / j->m->out[0], row % j->m->out[0], scratch);
+    while (row < end)
+        row += depth_outputs(j, row / j->m->out[0], row % j->m->out[0], end - row, scratch);
     return ONX_OK;
 }
 
 static onx_status run_depthwise(onx_call *call, job *j) {
     const onx_images *m = j->m;
     size_t work = m->out[1] * m->groups * (m->taps + 8), all = m->batch * m->out[0];
+    size_t lines = depth_row(j->st, m).lines;
     j->rows_of_task = work < TASK_OUTPUTS ? TASK_OUTPUTS / work + 1 : 1;
+    j->rows_of_task = (j->rows_of_task + lines - 1) / lines * lines;
     return onx_call_parallel(call, (all - 1) / j->rows_of_task + 1, depth_task, j);
 }
 
@@ -491,7 +605,11 @@ onx_status onx_bytes_conv_run(onx_call *call) {
         if (onx_qend_bytes(&places, &bytes)) scratch += bytes;
     }
     if (is_depthwise(st, in.b)) return run_depthwise(call, &j);
-    memset(scratch, zero, p->images.ic);
+    j.w = weights_of(st, in.b, 0);
+    j.form = form_of(st, in.b);
+    measure(&j, (size_t *)(void *)scratch);
+    scratch += onx_qweights_taps(&j.w) * sizeof(size_t);
+    memset(scratch, zero, onx_qweights_k(&j.w));
     j.pad = (const uint8_t *)scratch;
     return run_tiles(call, &j, in.b);
 }

@@ -31,7 +31,7 @@ static onx_qweights weights_of(const onx_qins *in, const onx_qstate *st, size_t 
                           .k = k,
                           .column = turned ? k : 1,
                           .step = turned ? 1 : n,
-                          .joined = true,
+                          .joined = 1,
                           .multiple = st->tier->k,
                           .flip = in->b->dtype == ONX_DTYPE_U8 ? 128 : 0};
 }
@@ -286,11 +286,10 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
             t.panel = j->panels + (b * l->panels + panel) * l->panel_bytes;
             t.n = width;
             t.sums = (int32_t *)(void *)sums;
-            j->tier->tile(&t);
             e.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * j->tier->rows;
             size_t row = set * l->rows + tile_start(j, first + i);
-            j->tier->end(&e, t.sums, t.m, place, width, j->y + (row * j->m->n + col) * j->y_size,
-                         j->m->n * j->y_size);
+            onx_qgemm_results(j->tier, &t, &e, place, j->y + (row * j->m->n + col) * j->y_size,
+                              j->m->n * j->y_size);
         }
     }
     onx_qgemm_leave(j->tier);

@@ -7,18 +7,20 @@ size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm) {
     return onx_qweights_k(w) * onx_qweights_taps(w) * gemm->columns;
 }
 
-/* Byte k of a column whose taps are joined. */
+/* Byte k of a column whose taps all follow one another. */
 static uint8_t joined_at(const onx_qweights *w, const uint8_t *column, size_t k) {
     return (uint8_t)(column[k / w->k * w->tap + k % w->k * w->step] ^ w->flip);
 }
 
 static void pack_joined(const onx_qweights *w, size_t columns, const uint8_t *from, size_t n,
                         int8_t *panel) {
-    size_t all = w->taps * w->k;
+    size_t all = w->joined * w->k, step = onx_qweights_k(w);
     for (size_t j = 0; j < n; j++)
-        for (size_t k = 0; k < all; k++)
-            panel[(k / 4 * columns + j) * 4 + k % 4] =
+        for (size_t k = 0; k < w->taps * w->k; k++) {
+            size_t at = k / all * step + k % all;
+            panel[(at / 4 * columns + j) * 4 + at % 4] =
                 (int8_t)joined_at(w, from + j * w->column, k);
+        }
 }
 
 static inline uint32_t four_at(const uint8_t *p, size_t step, uint32_t flip) {

@@ -37,9 +37,11 @@ typedef struct onx_qend {
     float lo, hi;            /* of bytes, less the zero */
 } onx_qend;
 
-/* Depthwise convolution of some outputs that follow one another in a row: n * channels. */
+/* Depthwise convolution of some outputs that follow one another in a line: n * channels; and of
+ * those of the next lines, whose windows are lower by one row of the input each. */
 typedef struct onx_qdepth_row {
-    const uint8_t *const *rows; /* [kh]: input rows; NULL: in the padding */
+    const uint8_t *const *rows; /* [kh + lines - 1]: input rows; NULL: in the padding */
+    size_t lines, y_line;       /* bytes from line to line */
     size_t channels, kh, kw, iw, stride, dilation;
     ptrdiff_t first; /* where the window of the first output begins, in pixels */
     size_t n;
@@ -56,6 +58,7 @@ typedef struct onx_qdepth {
     size_t block; /* places are a multiple of this */
     size_t (*bytes)(size_t channels, size_t kh, size_t kw);
     void (*pack)(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed);
+    size_t (*lines)(size_t kh);                   /* so many at once, at most */
     size_t (*scratch)(const onx_qdepth_row *row); /* for n outputs */
     void (*run)(const onx_qdepth_row *row);
     size_t (*channel_at)(size_t place);
@@ -76,6 +79,9 @@ typedef struct onx_qgemm {
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);
+    /* Both, where results are bytes and there are factors and no zeros; or NULL. */
+    void (*bytes)(const onx_qtile *tile, const onx_qend *end, size_t col, uint8_t *y,
+                  size_t stride);
     const onx_qdepth *depth;
 } onx_qgemm;
 
@@ -86,6 +92,17 @@ static inline void onx_qgemm_enter(const onx_qgemm *gemm) {
 }
 static inline void onx_qgemm_leave(const onx_qgemm *gemm) {
     if (gemm->leave) gemm->leave();
+}
+/* The results of a tile, whose columns are col … of the lists, to rows `stride` bytes apart. */
+static inline void onx_qgemm_results(const onx_qgemm *gemm, const onx_qtile *tile,
+                                     const onx_qend *end, size_t col, char *y, size_t stride) {
+    bool bytes = end->dtype == ONX_DTYPE_U8 || end->dtype == ONX_DTYPE_I8;
+    if (gemm->bytes && bytes && end->factors && !end->zeros) {
+        gemm->bytes(tile, end, col, (uint8_t *)y, stride);
+        return;
+    }
+    gemm->tile(tile);
+    gemm->end(end, tile->sums, tile->m, col, tile->n, y, stride);
 }
 /* The first of `all` rows that belongs to tile `tile` of `tiles`. */
 static inline size_t onx_qgemm_start(const onx_qgemm *gemm, size_t tile, size_t tiles, size_t all) {
@@ -105,18 +122,18 @@ typedef struct onx_qweights {
     const uint8_t *data;
     size_t n, taps, k;
     size_t column, tap, step;
-    bool joined; /* taps follow one another without a gap to a multiple */
+    size_t joined; /* so many taps follow one another without a gap to a multiple: 1, or all, or
+                      some that divide them */
     uint8_t flip;
     size_t multiple; /* of the bytes of a row, as onx_qgemm.k */
 } onx_qweights;
 
 /* The bytes of a row at each tap, and taps, as tiles have them. */
 static inline size_t onx_qweights_k(const onx_qweights *w) {
-    size_t k = w->joined ? w->taps * w->k : w->k;
-    return (k + w->multiple - 1) / w->multiple * w->multiple;
+    return (w->joined * w->k + w->multiple - 1) / w->multiple * w->multiple;
 }
 static inline size_t onx_qweights_taps(const onx_qweights *w) {
-    return w->joined ? 1 : w->taps;
+    return w->taps / w->joined;
 }
 size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* bytes of a panel */
 /* Columns col … in a panel, and their sums. */

@@ -39,29 +39,40 @@ typedef struct job {
     size_t pixels; /* of a task */
 } job;
 
-static void make_pixel(const job *j, const uint8_t *x, size_t pixel, uint8_t *y) {
+/* Output (oy, ox) of an image. */
+static void make_pixel(const job *j, const uint8_t *x, size_t oy, size_t ox, uint8_t *y) {
+    enum { SOME = 16 };
     const onx_images *m = j->m;
     const onx_window *w = &m->window;
-    size_t y0 = pixel / m->out[1] * (size_t)w->stride[0] - (size_t)m->span[0].before;
-    size_t x0 = pixel % m->out[1] * (size_t)w->stride[1] - (size_t)m->span[1].before;
+    const uint8_t *seen[SOME];
+    size_t y0 = oy * (size_t)w->stride[0] - (size_t)m->span[0].before, n = 0;
+    size_t x0 = ox * (size_t)w->stride[1] - (size_t)m->span[1].before;
     memset(y, j->flip, m->ic);
     for (size_t ky = 0; ky < (size_t)w->kernel[0]; ky++)
         for (size_t kx = 0; kx < (size_t)w->kernel[1]; kx++) {
             size_t iy = y0 + ky * (size_t)w->dilation[0], ix = x0 + kx * (size_t)w->dilation[1];
-            if (iy < m->in[0] && ix < m->in[1])
-                j->larger(y, x + (iy * m->in[1] + ix) * m->ic, m->ic, j->flip);
+            if (iy < m->in[0] && ix < m->in[1]) seen[n++] = x + (iy * m->in[1] + ix) * m->ic;
+            if (n == SOME) j->larger(y, n, seen, m->ic, j->flip), n = 0;
         }
+    j->larger(y, n, seen, m->ic, j->flip);
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
     const onx_images *m = j->m;
+    const uint8_t *x = call->in[0]->data;
+    uint8_t *y = call->out[0]->data;
     size_t first = index * j->pixels, all = m->batch * m->out_pixels;
     size_t end = all - first < j->pixels ? all : first + j->pixels;
+    size_t image = first / m->out_pixels, oy = first % m->out_pixels / m->out[1];
+    size_t ox = first % m->out[1];
     (void)scratch;
-    for (size_t i = first; i < end; i++)
-        make_pixel(j, (const uint8_t *)call->in[0]->data + i / m->out_pixels * m->in_pixels * m->ic,
-                   i % m->out_pixels, (uint8_t *)call->out[0]->data + i * m->ic);
+    for (size_t i = first; i < end; i++) {
+        make_pixel(j, x + image * m->in_pixels * m->ic, oy, ox, y + i * m->ic);
+        if (++ox < m->out[1]) continue;
+        ox = 0;
+        if (++oy == m->out[0]) oy = 0, image++;
+    }
     return ONX_OK;
 }
 
@@ -74,8 +85,9 @@ onx_status onx_qmaxpool_run_with(onx_call *call, onx_larger_fn *larger) {
     return onx_call_parallel(call, (m->batch * m->out_pixels - 1) / j.pixels + 1, task, &j);
 }
 
-static void larger(uint8_t *to, const uint8_t *x, size_t n, uint8_t flip) {
-    for (size_t i = 0; i < n; i++) to[i] = (to[i] ^ flip) > (x[i] ^ flip) ? to[i] : x[i];
+static void larger(uint8_t *to, size_t count, const uint8_t *const *x, size_t n, uint8_t flip) {
+    for (size_t j = 0; j < count; j++)
+        for (size_t i = 0; i < n; i++) to[i] = (to[i] ^ flip) > (x[j][i] ^ flip) ? to[i] : x[j][i];
 }
 
 onx_status onx_qmaxpool_run(onx_call *call) {

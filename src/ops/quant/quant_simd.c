@@ -130,12 +130,17 @@ static onx_status init_bytes_conv(onx_call *call) {
 
 /* ── QMaxPool: channels lie together ─────────────────────────────────────────────────────────── */
 
-/* The compiler makes vectors of this. */
-static void larger(uint8_t *restrict to, const uint8_t *restrict x, size_t n, uint8_t flip) {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t a = to[i] ^ flip, b = x[i] ^ flip;
-        to[i] = (uint8_t)((a > b ? a : b) ^ flip);
+static void larger(uint8_t *to, size_t count, const uint8_t *const *x, size_t n, uint8_t flip) {
+    size_t i = 0;
+    for (; i + VF_BYTES <= n; i += VF_BYTES) {
+        vo most = vo_load(to + i) ^ flip;
+        for (size_t j = 0; j < count; j++) most = vo_max(most, vo_load(x[j] + i) ^ flip);
+        most ^= flip;
+        memcpy(to + i, &most, sizeof most);
     }
+    for (; i < n; i++)
+        for (size_t j = 0; j < count; j++)
+            to[i] = (to[i] ^ flip) > (x[j][i] ^ flip) ? to[i] : x[j][i];
 }
 static onx_status run_max_pool(onx_call *call) {
     return onx_qmaxpool_run_with(call, larger);

@@ -301,7 +301,11 @@ static onx_status run_all(work *k) {
         ONX_TRY(multiply_inputs(k, d));
     }
     int64_t longest = zero_ends(k);
-    for (k->step = 0; k->step < longest; k->step++) ONX_TRY(one_step(k));
+    for (k->step = 0; k->step < longest; k->step++) {
+        k->call->back = k->step % 2; /* to and fro: most of the weights may be in the cache */
+        ONX_TRY(one_step(k));
+    }
+    k->call->back = false;
     for (size_t d = 0; d < k->state->directions; d++) {
         states(k, d, k->passes[d].h, onx_rnn_out(k->call, 1), true);
         states(k, d, k->passes[d].c, onx_rnn_out(k->call, 2), true);

@@ -1,4 +1,4 @@
-/* transpose_simd.c: Transpose of 4-byte elements, in squares held in registers. */
+/* transpose_simd.c: Transpose of elements of 4 bytes and of 1, in squares held in registers. */
 #include "cpu/vec.h"
 #include "ops/transpose/transpose_ref.h"
 
@@ -101,6 +101,79 @@ static onx_status run(onx_call *call) {
     return onx_transpose_run(call, tile);
 }
 
+/* ── Bytes ───────────────────────────────────────────────────────────────────────────────────── */
+
+enum { BYTES = 16 };
+typedef uint8_t bytes __attribute__((vector_size(BYTES)));
+
+static inline bytes load_bytes(const char *p) {
+    bytes b;
+    memcpy(&b, p, sizeof b);
+    return b;
+}
+static inline void store_bytes(char *p, bytes b) {
+    memcpy(p, &b, sizeof b);
+}
+
+/* Dealing rows i and i + 8 together, four times, brings row to column. */
+static inline void move_bytes(const char *from, int64_t from_col, char *to, int64_t to_row) {
+    bytes v[BYTES], t[BYTES];
+    VF_UNROLL for (int i = 0; i < BYTES; i++) v[i] = load_bytes(from + i * from_col);
+    VF_UNROLL for (int n = 1; n < BYTES; n *= 2) {
+        VF_UNROLL for (int i = 0; i < BYTES / 2; i++) {
+            bytes a = v[i], b = v[i + BYTES / 2];
+            t[2 * i] = MIX(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            t[2 * i + 1] = MIX(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        VF_UNROLL for (int i = 0; i < BYTES; i++) v[i] = t[i];
+    }
+    VF_UNROLL for (int i = 0; i < BYTES; i++) store_bytes(to + i * to_row, v[i]);
+}
+
+/* 16 bytes of the three in turn, from byte n of all on: first those of a and b, then c. */
+#define FROM_AB(n) ((n) % 3 == 0 ? (n) / 3 : (n) % 3 == 1 ? BYTES + (n) / 3 : 0)
+#define FROM_C(n) ((n) % 3 == 2 ? BYTES + (n) / 3 : (n) % BYTES)
+#define FOUR(f, n) f(n), f((n) + 1), f((n) + 2), f((n) + 3)
+#define ALL(f, n) FOUR(f, n), FOUR(f, (n) + 4), FOUR(f, (n) + 8), FOUR(f, (n) + 12)
+#define DEAL(a, b, c, n) MIX(MIX(a, b, ALL(FROM_AB, n)), c, ALL(FROM_C, n))
+
+static void rest_bytes(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
+                       int64_t cols) {
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) to[r * to_row + c] = from[r + c * from_col];
+}
+
+/* Three planes of an image, pixel by pixel. */
+static void deal_three(const char *from, int64_t from_col, char *to, int64_t rows) {
+    int64_t r = 0;
+    for (; r + BYTES <= rows; r += BYTES) {
+        bytes a = load_bytes(from + r), b = load_bytes(from + r + from_col),
+              c = load_bytes(from + r + 2 * from_col);
+        store_bytes(to + 3 * r, DEAL(a, b, c, 0));
+        store_bytes(to + 3 * r + BYTES, DEAL(a, b, c, BYTES));
+        store_bytes(to + 3 * r + 2 * BYTES, DEAL(a, b, c, 2 * BYTES));
+    }
+    rest_bytes(from + r, from_col, to + 3 * r, 3, rows - r, 3);
+}
+
+static void tile_bytes(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
+                       int64_t cols) {
+    int64_t whole = cols / BYTES * BYTES, even = rows / BYTES * BYTES;
+    if (cols == 3 && to_row == 3) {
+        deal_three(from, from_col, to, rows);
+        return;
+    }
+    for (int64_t r = 0; r < even; r += BYTES)
+        for (int64_t c = 0; c < whole; c += BYTES)
+            move_bytes(from + r + c * from_col, from_col, to + r * to_row + c, to_row);
+    rest_bytes(from + even, from_col, to + even * to_row, to_row, rows - even, cols);
+    rest_bytes(from + whole * from_col, from_col, to + whole, to_row, even, cols - whole);
+}
+
+static onx_status run_bytes(onx_call *call) {
+    return onx_transpose_run(call, tile_bytes);
+}
+
 #define FOUR_BYTES (ONX_T(F32) | ONX_T(I32) | ONX_T(U32))
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_transpose);
@@ -112,5 +185,12 @@ onx_kernel_rows ONX_TIER(onx_kernels_transpose) = {
      .init = onx_transpose_init,
      .bind = onx_transpose_bind,
      .run = run},
+    {.op = "Transpose",
+     .first = 1,
+     .types = {ONX_T(U8) | ONX_T(I8) | ONX_T(BOOL)},
+     .name = "transpose_1",
+     .init = onx_transpose_init,
+     .bind = onx_transpose_bind,
+     .run = run_bytes},
     {0},
 };

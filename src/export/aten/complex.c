@@ -1,0 +1,232 @@
+/* complex.c: complex numbers: a complex tensor is a real value with a last axis of 2. */
+#include "export/aten/lowering.h"
+
+onx_dtype onx_complex_part(onx_dtype dtype) {
+    return dtype == ONX_DTYPE_C128 || dtype == ONX_DTYPE_F64 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
+}
+
+onx_dtype onx_complex_of(onx_dtype part) {
+    return part == ONX_DTYPE_F64 ? ONX_DTYPE_C128 : ONX_DTYPE_C64;
+}
+
+onx_xv onx_xv_complex(onx_export *x, onx_value *pairs) {
+    onx_xv v = onx_xv_tensor(x, pairs);
+    if (v.kind == ONX_X_TENSOR) v.tensor->dtype = onx_complex_of(onx_x_dtype(x, pairs));
+    return v;
+}
+
+onx_value *onx_complex_re(onx_export *x, onx_value *pairs) {
+    return onx_x_pick(x, pairs, -1, 0);
+}
+
+onx_value *onx_complex_im(onx_export *x, onx_value *pairs) {
+    return onx_x_pick(x, pairs, -1, 1);
+}
+
+onx_value *onx_complex_pair(onx_export *x, onx_value *re, onx_value *im) {
+    onx_value *both[2] = {onx_x_unsqueeze(x, re, -1), onx_x_unsqueeze(x, im, -1)};
+    return onx_x_ok(x) ? onx_x_concat(x, 2, both, -1) : NULL;
+}
+
+/* Times (re, im), each part by itself. */
+static onx_value *times(onx_export *x, onx_value *pairs, double re, double im) {
+    int64_t two = 2;
+    double f64[2] = {re, im};
+    float f32[2] = {(float)re, (float)im};
+    if (!pairs) return NULL;
+    bool is_double = onx_x_dtype(x, pairs) == ONX_DTYPE_F64;
+    onx_value *pair = is_double ? onx_x_constant(x, ONX_DTYPE_F64, 1, &two, f64, sizeof f64)
+                                : onx_x_constant(x, ONX_DTYPE_F32, 1, &two, f32, sizeof f32);
+    return onx_emit(x, "Mul", pairs, pair);
+}
+
+/* ─ Arithmetic ───────────────────────────────────────────────────────────────────────────────── */
+
+/* As a real number with an axis more, or as pairs, of that type of parts. */
+static onx_value *operand(onx_export *x, const onx_xv *v, onx_dtype part) {
+    if (v->kind == ONX_X_COMPLEX)
+        return onx_complex_pair(x, onx_x_number(x, part, v->f), onx_x_number(x, part, v->im));
+    onx_value *value = onx_x_as(x, v, part);
+    return onx_xv_is_complex(v) ? value : onx_x_unsqueeze(x, value, -1);
+}
+
+onx_value *onx_complex_mul(onx_export *x, onx_value *a, onx_value *b) {
+    onx_value *ar = onx_complex_re(x, a), *ai = onx_complex_im(x, a);
+    onx_value *br = onx_complex_re(x, b), *bi = onx_complex_im(x, b);
+    onx_value *re = onx_emit(x, "Sub", onx_emit(x, "Mul", ar, br), onx_emit(x, "Mul", ai, bi));
+    onx_value *im = onx_emit(x, "Add", onx_emit(x, "Mul", ar, bi), onx_emit(x, "Mul", ai, br));
+    return onx_complex_pair(x, re, im);
+}
+
+static onx_value *size_squared(onx_export *x, onx_value *pairs) {
+    int64_t last = -1;
+    return onx_x_reduce(x, "ReduceSumSquare", pairs, 1, &last, true);
+}
+
+/* a/b = a·conj(b)/|b|² */
+static onx_value *divide(onx_export *x, onx_value *a, bool a_pairs, onx_value *b) {
+    onx_value *conj = times(x, b, 1, -1);
+    onx_value *top = a_pairs ? onx_complex_mul(x, a, conj) : onx_emit(x, "Mul", a, conj);
+    return onx_emit(x, "Div", top, size_squared(x, b));
+}
+
+onx_value *onx_complex_binary(onx_export *x, const char *op, const onx_xv *a, const onx_xv *b) {
+    onx_xv both[2] = {*a, *b};
+    onx_dtype part = onx_complex_part(onx_x_promote(x, 2, both));
+    bool a_pairs = onx_xv_is_complex(a), b_pairs = onx_xv_is_complex(b);
+    onx_value *va = operand(x, a, part), *vb = operand(x, b, part);
+    if (!onx_x_ok(x)) return NULL;
+    if (strcmp(op, "Mul") == 0 && a_pairs && b_pairs) return onx_complex_mul(x, va, vb);
+    if (strcmp(op, "Div") == 0 && b_pairs) return divide(x, va, a_pairs, vb);
+    if (strcmp(op, "Add") == 0 || strcmp(op, "Sub") == 0) {
+        if (!a_pairs) va = times(x, va, 1, 0);
+        if (!b_pairs) vb = times(x, vb, 1, 0);
+    } else if (strcmp(op, "Mul") != 0 && strcmp(op, "Div") != 0) {
+        return onx_x_fail(x, ONX_UNSUPPORTED, "%s of complex numbers", op);
+    }
+    return onx_emit(x, op, va, vb);
+}
+
+/* ─ Functions ────────────────────────────────────────────────────────────────────────────────── */
+
+static onx_value *size_of(onx_export *x, onx_value *pairs) {
+    int64_t last = -1;
+    return onx_x_reduce(x, "ReduceL2", pairs, 1, &last, false);
+}
+
+static onx_value *angle_of(onx_export *x, onx_value *pairs) {
+    return onx_x_atan2(x, onx_complex_im(x, pairs), onx_complex_re(x, pairs));
+}
+
+static onx_value *turned(onx_export *x, onx_value *size, onx_value *angle) {
+    return onx_complex_pair(x, onx_emit(x, "Mul", size, onx_emit_wide(x, "Cos", angle)),
+                            onx_emit(x, "Mul", size, onx_emit_wide(x, "Sin", angle)));
+}
+
+static onx_value *exp_of(onx_export *x, onx_value *pairs) {
+    return turned(x, onx_emit(x, "Exp", onx_complex_re(x, pairs)), onx_complex_im(x, pairs));
+}
+
+static onx_value *log_of(onx_export *x, onx_value *pairs) {
+    return onx_complex_pair(x, onx_emit(x, "Log", size_of(x, pairs)), angle_of(x, pairs));
+}
+
+static onx_value *sqrt_of(onx_export *x, onx_value *pairs) {
+    onx_value *half = onx_emit_number(x, "Mul", angle_of(x, pairs), 0.5);
+    return turned(x, onx_emit(x, "Sqrt", size_of(x, pairs)), half);
+}
+
+static onx_value *neg_of(onx_export *x, onx_value *pairs) {
+    return onx_emit(x, "Neg", pairs);
+}
+
+static onx_value *sign_of(onx_export *x, onx_value *pairs) {
+    onx_value *size = onx_x_unsqueeze(x, size_of(x, pairs), -1);
+    onx_value *none = size ? onx_emit_number(x, "Equal", size, 0) : NULL;
+    return onx_emit(x, "Where", none, pairs, onx_emit(x, "Div", pairs, size));
+}
+
+static onx_value *reciprocal_of(onx_export *x, onx_value *pairs) {
+    return onx_emit(x, "Div", times(x, pairs, 1, -1), size_squared(x, pairs));
+}
+
+static const struct {
+    const char *aten;
+    onx_value *(*f)(onx_export *x, onx_value *pairs);
+    bool real; /* the result */
+} functions[] = {
+    {"abs", size_of, true},      {"absolute", size_of, true}, {"exp", exp_of, false},
+    {"log", log_of, false},      {"sqrt", sqrt_of, false},    {"neg", neg_of, false},
+    {"negative", neg_of, false}, {"sgn", sign_of, false},     {"reciprocal", reciprocal_of, false},
+};
+
+void onx_complex_unary(onx_export *x, const char *op, const onx_xv *a, onx_xv *out) {
+    for (size_t i = 0; i < ONX_COUNT(functions); i++)
+        if (strcmp(functions[i].aten, op) == 0) {
+            onx_value *v = functions[i].f(x, onx_xv_value(x, a));
+            *out = functions[i].real ? onx_xv_tensor(x, v) : onx_xv_complex(x, v);
+            return;
+        }
+    onx_x_fail(x, ONX_UNSUPPORTED, "%s of complex numbers", op);
+}
+
+static void lower_angle(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_xv_value(x, a);
+    if (onx_xv_is_complex(a)) {
+        onx_x_give(x, out, angle_of(x, v));
+        return;
+    }
+    v = onx_x_floating(x, a);
+    if (!v) return;
+    onx_dtype dtype = onx_x_dtype(x, v);
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_emit_number(x, "Less", v, 0),
+                        onx_x_number(x, dtype, 3.14159265358979323846),
+                        onx_emit_number(x, "Mul", v, 0)));
+}
+
+static void lower_conj(onx_export *x, const onx_xv *a, onx_xv *out) {
+    if (onx_xv_is_complex(a))
+        *out = onx_xv_complex(x, times(x, onx_xv_value(x, a), 1, -1));
+    else
+        *out = a[0];
+}
+
+/* ─ Parts ────────────────────────────────────────────────────────────────────────────────────── */
+
+static void lower_real(onx_export *x, const onx_xv *a, onx_xv *out) {
+    if (onx_xv_is_complex(a))
+        onx_x_give(x, out, onx_complex_re(x, onx_xv_value(x, a)));
+    else
+        *out = a[0];
+}
+
+static void lower_imag(onx_export *x, const onx_xv *a, onx_xv *out) {
+    if (onx_xv_is_complex(a))
+        onx_x_give(x, out, onx_complex_im(x, onx_xv_value(x, a)));
+    else
+        onx_x_fail(x, ONX_INVALID, "imag of a tensor that is not complex");
+}
+
+static void lower_as_real(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, onx_xv_value(x, a));
+}
+
+static void lower_as_complex(onx_export *x, const onx_xv *a, onx_xv *out) {
+    *out = onx_xv_complex(x, onx_xv_value(x, a));
+}
+
+static onx_value *unview_whole(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
+                               onx_value *part) {
+    (void)x, (void)a, (void)index, (void)base;
+    return part;
+}
+
+static void lower_complex(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *re, *im;
+    if (onx_x_pair(x, &a[0], &a[1], &re, &im))
+        *out = onx_xv_complex(x, onx_complex_pair(x, re, im));
+}
+
+static void lower_polar(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *size, *angle;
+    if (onx_x_pair(x, &a[0], &a[1], &size, &angle))
+        *out = onx_xv_complex(x, turned(x, size, angle));
+}
+
+const onx_aten onx_aten_complex[] = {
+    {"angle(Tensor self)", lower_angle, NULL},
+    {"conj(Tensor self)", lower_conj, NULL},
+    {"_conj(Tensor self)", lower_conj, NULL},
+    {"conj_physical(Tensor self)", lower_conj, NULL},
+    {"_conj_physical(Tensor self)", lower_conj, NULL},
+    {"real(Tensor self)", lower_real, NULL},
+    {"imag(Tensor self)", lower_imag, NULL},
+    {"view_as_real(Tensor self)", lower_as_real, unview_whole},
+    {"view_as_complex(Tensor self)", lower_as_complex, unview_whole},
+    {"view_as_real_copy(Tensor self)", lower_as_real, NULL},
+    {"view_as_complex_copy(Tensor self)", lower_as_complex, NULL},
+    {"complex(Tensor real, Tensor imag)", lower_complex, NULL},
+    {"polar(Tensor abs, Tensor angle)", lower_polar, NULL},
+    {NULL, NULL, NULL},
+};

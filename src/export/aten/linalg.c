@@ -1,0 +1,220 @@
+/* linalg.c: linear algebra of PyTorch, as far as products and determinants go.
+ *
+ * An inverse is the matrix of cofactors, turned, over the determinant: each cofactor is the
+ * determinant of what is left without a row and a column. That is good for small matrices of known
+ * size. Decompositions (eigenvalues, singular values, QR, Cholesky) are declined. */
+#include "export/aten/nn_args.h"
+
+#include <math.h>
+
+enum { MOST = 16 }; /* rows of a matrix that is inverted */
+
+static onx_value *det(onx_export *x, const onx_xv *a) {
+    onx_value *v = onx_nn_tensor(x, a);
+    return v ? onx_emit_wide(x, "Det", v) : NULL;
+}
+
+static void lower_det(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, det(x, &a[0]));
+}
+static void lower_det_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_det(x, a, out);
+    for (size_t i = 1; i < 3; i++) onx_nn_give_nothing(x, &out[i]);
+}
+static void lower_logdet(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, onx_emit(x, "Log", det(x, &a[0])));
+}
+static void lower_slogdet(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *d = det(x, &a[0]);
+    onx_x_give(x, &out[0], onx_emit(x, "Sign", d));
+    onx_x_give(x, &out[1], onx_emit(x, "Log", onx_emit(x, "Abs", d)));
+}
+static void lower_slogdet_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_slogdet(x, a, out);
+    for (size_t i = 2; i < 4; i++) onx_nn_give_nothing(x, &out[i]);
+}
+
+static void lower_trace(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "Einsum", ONX_ATTRS(ONX_AS("equation", "ii->")),
+                                  onx_nn_tensor(x, &a[0])));
+}
+
+/* ─ Inverses ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* [n, n - 1]: all numbers but i, for every i. */
+static onx_value *all_but_one(onx_export *x, int64_t n) {
+    int64_t dims[] = {n, n - 1}, at[MOST * MOST];
+    for (int64_t i = 0, k = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            if (j != i) at[k++] = j;
+    return onx_x_constant(x, ONX_DTYPE_I64, 2, dims, at, (size_t)(n * (n - 1)) * sizeof *at);
+}
+
+/* [n, n]: 1 and -1 in turns. */
+static onx_value *signs(onx_export *x, onx_dtype dtype, int64_t n) {
+    int64_t dims[] = {n, n};
+    double v[MOST * MOST];
+    for (int64_t i = 0; i < n * n; i++) v[i] = (i / n + i % n) % 2 ? -1 : 1;
+    return onx_nn_floats(x, dtype, 2, dims, v);
+}
+
+/* [… n, n] */
+static onx_value *cofactors(onx_export *x, onx_value *v, int64_t n) {
+    size_t rank = onx_x_rank(x, v);
+    int64_t rows = (int64_t)rank - 2, perm[ONX_RANK_MAX];
+    onx_value *others = all_but_one(x, n);
+    v = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", rows + 1)), v, others);
+    v = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", rows)), v, others);
+    for (size_t i = 0; i < rank + 2; i++) perm[i] = (int64_t)i;
+    perm[rows + 1] = rows + 2, perm[rows + 2] = rows + 1; /* [row, column, n - 1, n - 1] */
+    v = onx_emit(x, "Det", onx_x_transpose(x, v, rank + 2, perm));
+    return v ? onx_emit(x, "Mul", v, signs(x, onx_x_dtype(x, v), n)) : NULL;
+}
+
+static onx_value *inverse(onx_export *x, onx_value *v) {
+    static const int64_t last[] = {-2, -1};
+    size_t rank = onx_x_rank(x, v);
+    int64_t n;
+    if (rank == SIZE_MAX) return NULL;
+    if (rank < 2 || rank + 2 > ONX_RANK_MAX || !onx_x_known_dim(x, v, rank - 1, &n) || n < 1 ||
+        n > MOST) {
+        onx_x_fail(x, ONX_UNSUPPORTED,
+                   "the inverse of matrices of more than %d rows, or of a "
+                   "number of rows that is not fixed",
+                   MOST);
+        onx_x_hint(x, "ONNX has no operator for it: compute it before the model");
+        return NULL;
+    }
+    if (n == 1) return onx_emit(x, "Reciprocal", v);
+    onx_value *over = onx_emit(x, "Unsqueeze", onx_emit(x, "Det", v), onx_x_ints(x, 2, last));
+    return onx_emit(x, "Div", onx_x_swap(x, cofactors(x, v, n), -2, -1), over);
+}
+
+static void lower_inverse(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, inverse(x, onx_nn_tensor(x, &a[0])));
+}
+static void lower_inverse_info(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_inverse(x, a, out);
+    onx_x_give(x, &out[1], onx_x_number(x, ONX_DTYPE_I32, 0));
+}
+
+/* (A, B, left): A⁻¹B, or BA⁻¹; one axis less in B is a vector for each matrix. */
+static onx_value *solve(onx_export *x, const onx_xv *a, const onx_xv *left) {
+    onx_value *m = onx_nn_tensor(x, &a[0]), *b = onx_nn_tensor(x, &a[1]);
+    size_t rank = onx_x_rank(x, m), of_b = onx_x_rank(x, b);
+    if (rank == SIZE_MAX || of_b == SIZE_MAX) return NULL;
+    bool vector = of_b == 1 || of_b + 1 == rank;
+    if (vector) b = onx_x_unsqueeze(x, b, -1);
+    onx_value *inv = inverse(x, m);
+    onx_value *y =
+        onx_xv_true(left) ? onx_emit(x, "MatMul", inv, b) : onx_emit(x, "MatMul", b, inv);
+    return vector ? onx_x_squeeze(x, y, -1) : y;
+}
+static void lower_solve(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, solve(x, a, &a[2]));
+}
+static void lower_solve_info(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_solve(x, a, out);
+    onx_x_give(x, &out[1], onx_x_number(x, ONX_DTYPE_I32, 0));
+}
+
+/* (self, n): by squaring. */
+static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
+    int64_t n = onx_xv_whole(x, &a[1], 1), size;
+    onx_value *base = onx_nn_tensor(x, &a[0]), *y = NULL;
+    size_t rank = onx_x_rank(x, base);
+    if (rank == SIZE_MAX || rank < 2) return;
+    if (n < 0) base = inverse(x, base);
+    if (n == 0 || n < -1024 || n > 1024 || !onx_x_known_dim(x, base, rank - 1, &size)) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "power %lld of a matrix", (long long)n);
+        return;
+    }
+    for (n = n < 0 ? -n : n; n && base; n /= 2) {
+        if (n % 2) y = y ? onx_emit(x, "MatMul", y, base) : base;
+        if (n > 1) base = onx_emit(x, "MatMul", base, base);
+    }
+    onx_x_give(x, out, y);
+}
+
+/* ─ Norms ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* The largest or smallest sum of |v| along one axis. */
+static onx_value *sums_norm(onx_export *x, onx_value *v, const int64_t *axes, bool rows, bool least,
+                            bool keep) {
+    int64_t sum = axes[rows], most = axes[!rows];
+    v = onx_x_reduce(x, "ReduceL1", v, 1, &sum, true);
+    v = onx_x_reduce(x, least ? "ReduceMin" : "ReduceMax", v, 1, &most, true);
+    return keep ? v : onx_emit(x, "Squeeze", v, onx_x_ints(x, 2, axes));
+}
+
+/* (self, ord, dim, keepdim, dtype): "fro", 1, -1, inf, -inf. */
+static void matrix_norm(onx_export *x, const onx_xv *a, bool fro, double ord, onx_xv *out) {
+    onx_value *v = onx_x_floats(x, &a[0], onx_xv_dtype(x, &a[4]));
+    int64_t axes[ONX_RANK_MAX];
+    size_t rank = onx_x_rank(x, v);
+    bool keep = onx_xv_true(&a[3]), rows = ord == INFINITY || ord == -INFINITY;
+    if (rank == SIZE_MAX) return;
+    size_t n = onx_x_axes(x, &a[2], rank, axes);
+    if (!n && rank == 2) n = 2, axes[0] = 0, axes[1] = 1;
+    if (n != 2 || (!fro && !rows && ord != 1 && ord != -1)) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "a norm of matrices by their singular values");
+        return;
+    }
+    onx_x_give(x, out,
+               fro ? onx_x_reduce(x, "ReduceL2", v, 2, axes, keep)
+                   : sums_norm(x, v, axes, rows, ord < 0, keep));
+}
+
+static void lower_matrix_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
+    matrix_norm(x, a, false, onx_xv_real(x, &a[1], 2), out);
+}
+static void lower_matrix_norm_named(onx_export *x, const onx_xv *a, onx_xv *out) {
+    bool fro = onx_xv_is(&a[1], ONX_X_STR) && onx_str_is(a[1].str, "fro");
+    matrix_norm(x, a, fro, 0, out);
+}
+
+/* (self, ord, dim, keepdim, dtype): of vectors where one axis is named, or no order is. */
+static void lower_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
+    size_t rank = onx_x_rank(x, onx_nn_tensor(x, &a[0]));
+    bool named = onx_xv_is_list(&a[2]) && a[2].list->n;
+    size_t n = named ? a[2].list->n : rank;
+    onx_xv vector[] = {a[0], a[1], a[2], a[3], a[4]};
+    if (rank == SIZE_MAX) return;
+    if (onx_xv_is(&a[1], ONX_X_NONE)) vector[1] = onx_xv_float(2);
+    if (n != 2 || onx_xv_is(&a[1], ONX_X_NONE))
+        *out = onx_aten_do(x, "linalg_vector_norm", 5, vector);
+    else
+        lower_matrix_norm(x, a, out);
+}
+
+#define NORM ", bool keepdim=False, *, ScalarType? dtype=None)"
+#define INFO ", *, bool check_errors=False) -> (Tensor, Tensor)"
+
+const onx_aten onx_aten_linalg[] = {
+    {"det(Tensor self)", lower_det, NULL},
+    {"linalg_det(Tensor A)", lower_det, NULL},
+    {"_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", lower_det_parts, NULL},
+    {"logdet(Tensor self)", lower_logdet, NULL},
+    {"slogdet(Tensor self) -> (Tensor, Tensor)", lower_slogdet, NULL},
+    {"linalg_slogdet(Tensor A) -> (Tensor, Tensor)", lower_slogdet, NULL},
+    {"_linalg_slogdet(Tensor A) -> (Tensor, Tensor, Tensor, Tensor)", lower_slogdet_parts, NULL},
+    {"trace(Tensor self)", lower_trace, NULL},
+    {"inverse(Tensor self)", lower_inverse, NULL},
+    {"linalg_inv(Tensor A)", lower_inverse, NULL},
+    {"linalg_inv_ex(Tensor A" INFO, lower_inverse_info, NULL},
+    {"linalg_solve(Tensor A, Tensor B, *, bool left=True)", lower_solve, NULL},
+    {"linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+     "-> (Tensor, Tensor)",
+     lower_solve_info, NULL},
+    {"matrix_power(Tensor self, int n)", lower_matrix_power, NULL},
+    {"linalg_matrix_power(Tensor self, int n)", lower_matrix_power, NULL},
+    {"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1]" NORM, lower_matrix_norm,
+     NULL},
+    {"linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1]" NORM,
+     lower_matrix_norm_named, NULL},
+    {"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None" NORM, lower_norm, NULL},
+    {"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None" NORM, lower_matrix_norm_named,
+     NULL},
+    {.schema = NULL},
+};

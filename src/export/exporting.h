@@ -1,0 +1,20 @@
+/* exporting.h: one export with the options of onx.h; for the files that go from one to the other. */
+#ifndef ONX_EXPORTING_H
+#define ONX_EXPORTING_H
+
+#include "export/archive.h"
+#include "export/names.h"
+
+typedef struct onx_exporting {
+    onx_export x;
+    onx_export_options options;
+    onx_archive *archive;
+    onx_xnames names; /* the options, as readers want them */
+} onx_exporting;
+
+/* export_script.c: TorchScript: inputs of the given types, or those it was traced with. */
+onx_status onx_export_script(onx_exporting *e) ONX_MUST_CHECK;
+/* finish.c: what was built as the model that was asked for. */
+onx_status onx_export_finish(onx_exporting *e, onx_model **out, onx_diag *diag) ONX_MUST_CHECK;
+
+#endif

@@ -1,0 +1,346 @@
+/* test_interp.c: TorchScript programs run on types and sizes: what Python computes is known, what
+ * depends on data is in the model, what cannot be is refused with its reason. */
+#include "base/zip.h"
+#include "export/interp.h"
+#include "export/told.h"
+#include "support.h"
+#include "test.h"
+
+/* ── Archives made of text ── */
+
+static onx_status add(onx_zip_writer *zip, const char *name, const void *data, size_t size) {
+    onx_str part = {data, size};
+    return onx_zip_writer_add(zip, onx_str_of(name), &part, 1, NULL);
+}
+
+/* A module M: `training` is True, `k` is 3, `t` is a pair of names; `code` is the rest of its file. */
+static onx_buf make_archive(const char *code) {
+    static const char head[] = "class M(Module):\n"
+                               "  __parameters__ = []\n"
+                               "  __buffers__ = []\n"
+                               "  training : bool\n"
+                               "  k : int\n"
+                               "  names : List[str]\n"
+                               "  half : Final[float] = 0.5\n";
+    static const char data[] = "\x80\x02"
+                               "c__torch__\nM\n"
+                               ")\x81"
+                               "}(X\x08\0\0\0training\x88"
+                               "X\x01\0\0\0kK\x03"
+                               "X\x05\0\0\0names](X\x01\0\0\0aX\x01\0\0\0beu"
+                               "b.";
+    onx_buf bytes, source;
+    onx_buf_init(&bytes, onx_context_or_default(NULL));
+    onx_buf_init(&source, onx_context_or_default(NULL));
+    onx_buf_printf(&source, "%s%s", head, code);
+    onx_writer writer = onx_buf_writer(&bytes);
+    onx_zip_writer zip;
+    onx_zip_writer_init(&zip, bytes.ctx, &writer);
+    bool ok = !add(&zip, "m/data.pkl", data, sizeof data - 1) &&
+              !add(&zip, "m/constants.pkl", "\x80\x02).", 4) && !add(&zip, "m/version", "10", 2) &&
+              !add(&zip, "m/code/__torch__.py", source.data, source.size) &&
+              !onx_zip_writer_finish(&zip, NULL);
+    onx_zip_writer_fini(&zip);
+    onx_buf_fini(&source);
+    CHECK(ok && !bytes.failed);
+    return bytes;
+}
+
+/* ── Running ── */
+
+static void put_output(onx_export *x, const onx_interp_result *r, onx_buf *out) {
+    int64_t i;
+    double f;
+    onx_buf_printf(out, "%s%.*s=", out->size ? " " : "", ONX_FMT(r->name));
+    if (r->value.kind == ONX_X_TENSOR)
+        onx_fact_print(onx_x_fact(x, onx_xt_value(x, r->value.tensor)), out);
+    else if (r->value.kind == ONX_X_BOOL && onx_xv_known_int(&r->value, &i))
+        onx_buf_puts(out, i ? "True" : "False");
+    else if (onx_xv_known_int(&r->value, &i))
+        onx_buf_printf(out, "%" PRId64, i);
+    else if (onx_xv_known_float(x, &r->value, &f))
+        onx_buf_printf(out, "%g", f);
+    else if (onx_xv_is_number(&r->value) && r->value.sym)
+        onx_sym_print(r->value.sym, out);
+    else
+        onx_buf_puts(out, "?");
+}
+
+/* What forward(x: float[b,4]) gives, as text; "! message" where it fails. */
+static void run(const char *code, onx_buf *out) {
+    onx_buf bytes = make_archive(code);
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_archive *archive = NULL;
+    onx_export x;
+    onx_context *ctx = onx_context_or_default(NULL);
+    CHECK(!onx_archive_open_memory(ctx, (onx_str){bytes.data, bytes.size}, &archive, &diag));
+    CHECK(!onx_export_begin(&x, ctx, ONX_X_BASE, &diag));
+    onx_interp *in = onx_interp_open(&x, archive);
+    const onx_sym *dims[] = {onx_sym_name(x.syms, ONX_LIT("b")), onx_sym_int(x.syms, 4)};
+    onx_xv args[8];
+    for (size_t i = 0; i < onx_interp_input_count(in) && i < 8; i++)
+        args[i] = i ? (onx_xv){.kind = ONX_X_OTHER} : onx_x_input(&x, "x", ONX_DTYPE_F32, 2, dims);
+    onx_interp_run(in, args);
+    for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_output_count(in); i++)
+        put_output(&x, onx_interp_output(in, i), out);
+    if (!onx_x_ok(&x)) onx_buf_printf(out, "! %s", x.diag.message);
+    for (const onx_node *n = onx_graph_node_first(onx_model_graph(x.model)); n;
+         n = onx_node_next(n))
+        onx_buf_printf(out, " @%s", onx_node_op(n));
+    onx_buf_putc(out, '\0');
+    onx_interp_close(in);
+    onx_export_end(&x);
+    onx_archive_close(archive);
+    onx_buf_fini(&bytes);
+}
+
+static bool code_gives(const char *code, const char *expected) {
+    onx_buf out;
+    onx_buf_init(&out, onx_context_or_default(NULL));
+    run(code, &out);
+    size_t n = strlen(expected); /* nodes, and the rest of a message, may be left out */
+    bool same = strncmp(out.data, expected, n) == 0 &&
+                (expected[0] == '!' || out.data[n] == '\0' || out.data[n] == ' ');
+    if (!same) fprintf(stderr, "%s\n    gives %s\n    not   %s\n", code, out.data, expected);
+    onx_buf_fini(&out);
+    return same;
+}
+
+/* The lines of a method forward(self, x). */
+static bool gives(const char *lines, const char *expected) {
+    char code[4096] = "  def forward(self: __torch__.M,\n    x: Tensor) -> int:\n    ";
+    size_t n = strlen(code);
+    for (const char *c = lines; *c && n < sizeof code - 8; c++) {
+        code[n++] = *c;
+        if (*c == '\n' && c[1]) memset(code + n, ' ', 4), n += 4;
+    }
+    code[n] = '\0';
+    return code_gives(code, expected);
+}
+
+TEST(numbers) {
+    CHECK(gives("return torch.add(torch.mul(2, 3), 1)\n", "output=7"));
+    CHECK(gives("return torch.div(1, 2)\n", "output=0.5"));
+    CHECK(gives("return torch.floordiv(-7, 2)\n", "output=-4"));
+    CHECK(gives("return torch.remainder(-7, 4)\n", "output=1"));
+    CHECK(gives("return torch.pow(2, 3)\n", "output=8"));
+    CHECK(gives("return (int(2.7), float(2), bool(0))\n", "output_0=2 output_1=2 output_2=False"));
+    CHECK(gives("return torch.sqrt(2.25)\n", "output=1.5"));
+    CHECK(gives("return (torch.floor(-1.5), torch.ceil(-1.5))\n", "output_0=-2 output_1=-1"));
+    CHECK(gives("return torch.neg(3)\n", "output=-3"));
+    CHECK(gives("return ops.prim.max(3, 5)\n", "output=5"));
+    CHECK(gives("return ops.prim.min([3, 2, 5])\n", "output=2"));
+    CHECK(gives("return torch.__and__(True, False)\n", "output=False"));
+    CHECK(gives("return torch.__and__(6, 3)\n", "output=2"));
+    CHECK(gives("return torch.__not__(False)\n", "output=True"));
+    CHECK(gives("return torch.__range_length(1, 10, 3)\n", "output=3"));
+    CHECK(gives("return torch.__range_length(10, 1, -4)\n", "output=3"));
+    CHECK(gives("return torch.__derive_index(2, 1, 3)\n", "output=7"));
+    CHECK(gives("return torch.mul(torch.len(x), 2)\n", "output=2*b"));
+    CHECK(gives("return torch.eq(torch.len(x), torch.len(x))\n", "output=True"));
+    CHECK(gives("return torch.floordiv(1, 0)\n", "! division by zero"));
+}
+
+TEST(lists) {
+    CHECK(gives("l = [1, 2]\n_0 = torch.append(l, 3)\nreturn l\n",
+                "output_0=1 output_1=2 output_2=3"));
+    CHECK(gives("l = [1, 2]\nm = l\n_0 = torch.append(m, 3)\nreturn torch.len(l)\n", "output=3"));
+    CHECK(gives("l = torch.mul([1], 3)\nreturn torch.len(torch.add(l, l))\n", "output=6"));
+    CHECK(gives("l = [3, 1, 2]\ntorch.sort(l)\nreturn l\n", "output_0=1 output_1=2 output_2=3"));
+    CHECK(gives("return torch.slice([0, 1, 2, 3, 4], 1, 9223372036854775807, 2)\n",
+                "output_0=1 output_1=3"));
+    CHECK(gives("return torch.slice([0, 1, 2], None, None, -1)\n",
+                "output_0=2 output_1=1 output_2=0"));
+    CHECK(gives("return torch.slice([0, 1, 2], -1, -9, -2)\n", "output_0=2 output_1=0"));
+    CHECK(gives("return sorted([2, 1])\n", "output_0=1 output_1=2"));
+    CHECK(gives("l = [1, 2]\ntorch.insert(l, 0, 5)\nreturn (torch.pop(l), l[0])\n",
+                "output_0=2 output_1=5"));
+    CHECK(gives("return torch.__contains__([1, 2], 2)\n", "output=True"));
+    CHECK(gives("return torch.eq([1, 2], [1, 3])\n", "output=False"));
+    CHECK(gives("return torch.index([4, 5], 5)\n", "output=1"));
+    CHECK(gives("return [1, 2][-1]\n", "output=2"));
+    CHECK(gives("return [1, 2][2]\n", "! an element that the list does not have"));
+    CHECK(gives("a, b, = [1, 2]\nreturn torch.sub(a, b)\n", "output=-1"));
+    CHECK(gives("a, b = 1, 2\na, b = b, a\nreturn (a, b)\n", "output_0=2 output_1=1"));
+    CHECK(gives("a, b, = [1]\nreturn a\n", "! a list of 1 values is taken apart into 2"));
+    CHECK(gives("return ((1, 2, 3))[1:3]\n", "output_0=2 output_1=3"));
+}
+
+TEST(dicts) {
+    CHECK(gives("d = {\"a\": 1}\ntorch._set_item(d, \"b\", 2)\nreturn d\n", "a=1 b=2"));
+    CHECK(gives("d = {\"a\": 1}\nreturn (torch.get(d, \"c\", 7), d[\"a\"])\n",
+                "output_0=7 output_1=1"));
+    CHECK(gives("d = {\"a\": {\"b\": x}}\nreturn d\n", "a.b=float[b,4]"));
+    CHECK(gives("return torch.len(torch.keys({1: 2, 3: 4}))\n", "output=2"));
+    CHECK(gives("return {\"a\": 1}[\"b\"]\n", "! a key that the dict does not have"));
+}
+
+TEST(strings) {
+    CHECK(gives("return torch.eq(torch.format(\"{}-{}\", 1, \"a\"), \"1-a\")\n", "output=True"));
+    CHECK(gives("return torch.eq(torch.add(\"a\", \"b\"), \"ab\")\n", "output=True"));
+    CHECK(gives("return torch.startswith(\"relu\", \"re\")\n", "output=True"));
+    CHECK(gives("return torch.endswith(\"relu\", \"re\")\n", "output=False"));
+    CHECK(gives("return torch.__contains__(\"relu\", \"el\")\n", "output=True"));
+    CHECK(gives("return torch.len(torch.upper(\"abc\"))\n", "output=3"));
+    CHECK(gives("return torch.eq(torch.join(\"-\", [\"a\", \"b\"]), \"a-b\")\n", "output=True"));
+    CHECK(gives("return torch.eq(str(3), \"3\")\n", "output=True"));
+}
+
+TEST(attributes) {
+    CHECK(gives("return self.training\n", "output=False"));
+    CHECK(gives("return torch.mul(self.half, self.k)\n", "output=1.5"));
+    CHECK(gives("return torch.eq((self.names)[1], \"b\")\n", "output=True"));
+    CHECK(gives("self.k = 4\nreturn self.k\n", "output=4"));
+    CHECK(
+        gives("_0 = torch.append(self.names, \"c\")\nreturn torch.len(self.names)\n", "output=3"));
+    CHECK(gives("return getattr(self, \"k\")\n", "output=3"));
+    CHECK(gives("return self.nothing\n", "! '__torch__.M' has no attribute 'nothing'"));
+}
+
+TEST(types) {
+    CHECK(gives("return isinstance(1, int)\n", "output=True"));
+    CHECK(gives("return isinstance([x], List[Tensor])\n", "output=True"));
+    CHECK(gives("return isinstance([x], List[int])\n", "output=False"));
+    CHECK(gives("return isinstance(None, Optional[int])\n", "output=True"));
+    CHECK(gives("return isinstance((1, x), Tuple[int, Tensor])\n", "output=True"));
+    CHECK(gives("return isinstance({\"a\": 1}, Dict[str, int])\n", "output=True"));
+    CHECK(gives("return isinstance(x, (int, Tensor))\n", "output=True"));
+    CHECK(gives("return isinstance(self, __torch__.M)\n", "output=True"));
+    CHECK(gives("return torch.__is__(None, None)\n", "output=True"));
+    CHECK(gives("return torch.__isnot__(x, None)\n", "output=True"));
+    CHECK(gives("return unchecked_cast(int, 3)\n", "output=3"));
+    CHECK(gives("return annotate(Optional[int], 3)\n", "output=3"));
+    CHECK(gives("return ops.prim.dtype(x)\n", "output=6"));
+}
+
+TEST(flow) {
+    CHECK(gives("s = 0\nfor i in range(4):\n  s = torch.add(s, i)\nreturn s\n", "output=6"));
+    CHECK(gives("s = 1\nc = True\nwhile c:\n  s = torch.mul(s, 2)\n  c = torch.lt(s, 100)\n"
+                "return s\n",
+                "output=128"));
+    CHECK(gives("if torch.gt(self.k, 2):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=1"));
+    CHECK(gives("if self.training:\n  ops.prim.RaiseException(\"no\")\n  y = uninitialized(int)\n"
+                "else:\n  y = 2\nreturn y\n",
+                "output=2"));
+    CHECK(gives("ops.prim.RaiseException(\"no\")\nreturn 1\n",
+                "! with these inputs the model raises: no"));
+    CHECK(gives("while True:\n  pass\nreturn 1\n", "! the program takes more than"));
+    CHECK(gives("def __forked_function():\n  return torch.add(self.k, 1)\n"
+                "f = fork(__forked_function)\nreturn torch.wait(f)\n",
+                "output=4"));
+    CHECK(gives("y = z\nreturn y\n", "! 'z' has no value"));
+}
+
+TEST(functions_and_classes) {
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                     "    _0 = __torch__.twice\n"
+                     "    return torch.add(_0(3, ), (self).more(b=1))\n"
+                     "  def more(self: __torch__.M, a: int=10, b: int=20) -> int:\n"
+                     "    return torch.add(a, b)\n"
+                     "def twice(n: int) -> int:\n  return torch.mul(n, 2)\n",
+                     "output=17"));
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                     "    c = __torch__.C.__new__(__torch__.C)\n"
+                     "    _0 = (c).__init__(5, )\n"
+                     "    return ((c).get(), c.n)\n"
+                     "class C:\n  n : int\n"
+                     "  def __init__(self: __torch__.C, n: int) -> NoneType:\n    self.n = n\n"
+                     "    return None\n"
+                     "  def get(self: __torch__.C) -> int:\n    return torch.add(self.n, 1)\n",
+                     "output_0=6 output_1=5"));
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor) -> __torch__.P:\n"
+                     "    p = __torch__.P(1, x)\n    a, b, = p\n"
+                     "    return __torch__.P(torch.add(a, (p)[0]), b)\n"
+                     "class P(NamedTuple):\n  n : int\n  t : Tensor\n",
+                     "n=2 t=float[b,4]"));
+    CHECK(code_gives(
+        "  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+        "    e = __torch__.E.G\n"
+        "    return (torch.eq(e, __torch__.E.G), torch.eq(e, __torch__.E.R), (e).value)\n"
+        "class E(Enum):\n  R = 1\n  G = 5\n",
+        "output_0=True output_1=False output_2=5"));
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                     "    return __torch__.f(1)\n"
+                     "def f(n: int) -> int:\n  return __torch__.f(n)\n",
+                     "! more than 100 calls within calls"));
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor, y: Optional[Tensor]=None,"
+                     " n: int=2) -> int:\n    return (torch.__is__(y, None), n)\n",
+                     "output_0=True output_1=2"));
+    CHECK(code_gives("  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                     "    return __torch__.missing(1)\n",
+                     "! the archive has no code for '__torch__.missing'"));
+}
+
+/* A number of the model's: is the first element positive? */
+#define DATA "c = bool(torch.gt(torch.sum(x), 0))\n"
+
+TEST(branches_of_the_model) {
+    CHECK(gives(DATA "if c:\n  y = torch.neg(x)\nelse:\n  y = x\nreturn y\n",
+                "output=float[b,4] @ReduceSum @Greater @If"));
+    CHECK(gives(DATA "if c:\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=?"));
+    CHECK(gives(DATA "if c:\n  y = True\nelse:\n  y = False\nreturn y\n",
+                "output=? @ReduceSum @Greater"));
+    CHECK(gives(DATA "if c:\n  y = torch.lt(torch.len(x), 9)\nelse:\n  y = False\nif y:\n"
+                     "  z = x\nelse:\n  z = torch.neg(x)\nreturn z\n",
+                "output=float[b,4]"));
+    CHECK(gives(DATA "if c:\n  ops.prim.RaiseException(\"no\")\nelse:\n  pass\nreturn x\n",
+                "output=float[b,4]"));
+    CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n  pass\nreturn l\n",
+                "! a list is changed in a branch"));
+    CHECK(gives(DATA "if c:\n  l = [x]\n  _0 = torch.append(l, x)\n  y = torch.len(l)\nelse:\n"
+                     "  y = 2\nreturn y\n",
+                "output=2"));
+    CHECK(gives(DATA "if c:\n  self.k = 1\nelse:\n  pass\nreturn x\n",
+                "! an object is changed in a branch"));
+    CHECK(gives(DATA "if c:\n  y = x\nelse:\n  y = 1\nreturn y\n", "! "));
+}
+
+TEST(loops_of_the_model) {
+    CHECK(gives("y = x\nfor i in range(torch.len(x)):\n  y = torch.neg(y)\nreturn y\n",
+                "output=float[b,4]"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, torch.neg(x))\n"
+                "return (torch.len(l), torch.stack(l, 1), torch.cat(l, -1), l[0])\n",
+                "output_0=b + 1 output_1=float[b,b + 1,4] output_2=float[b,4*b + 4] "
+                "output_3=float[b,4]"));
+    CHECK(gives("l = [1, 2]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, i)\n"
+                "return (torch.tensor(l), l[1])\n",
+                "output_0=int64[b + 2] output_1=?"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
+                "  _0 = torch.append(l, l[0])\nreturn l\n",
+                "! a loop that depends on data looks at the list it fills"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, x)\nreturn l\n",
+                "! forward gives a list whose length depends on data"));
+    CHECK(gives(DATA "y = x\nk = 0\nwhile c:\n  y = torch.neg(y)\n  k = torch.add(k, 1)\n"
+                     "  c = torch.lt(k, 3)\nreturn (y, k)\n",
+                "output_0=float[b,4] output_1=?"));
+}
+
+/* Which element of a list only the model knows. */
+TEST(elements_by_data) {
+    CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
+    CHECK(gives("i = int(torch.sum(x))\nreturn [5, 6][i]\n", "output=?"));
+    CHECK(gives("i = int(torch.sum(x))\nreturn [5, \"a\"][i]\n", "! which element of a list"));
+}
+
+/* Sizes are taken not to be 0 where a program asks. */
+TEST(sizes_are_not_zero) {
+    CHECK(gives("if torch.gt(torch.len(x), 0):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=1"));
+    CHECK(gives("if torch.eq(torch.len(x), 0):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=2"));
+    CHECK(gives("if torch.lt(0, torch.len(x)):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=1"));
+    CHECK(gives("if torch.__not__(torch.gt(torch.len(x), 0)):\n  y = 1\nelse:\n  y = 2\n"
+                "return y\n",
+                "output=2"));
+    CHECK(gives("if torch.gt(torch.len(x), 1):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=?"));
+}
+
+TEST(unsupported) {
+    CHECK(gives("y = torch.frobnicate(x, 1)\nreturn torch.foo(y)\n",
+                "! 2 operators cannot be exported: frobnicate(Tensor, int)"));
+    CHECK(gives("y = torch.frobnicate(x, 1)\nif bool(y):\n  z = torch.foo(y)\nelse:\n"
+                "  z = torch.bar(y)\nreturn z\n",
+                "! 3 operators cannot be exported"));
+}
+
+TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
+              E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
+                  E(elements_by_data) E(sizes_are_not_zero) E(unsupported))
