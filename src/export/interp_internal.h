@@ -24,8 +24,8 @@
 enum {
     ONX_INTERP_DEPTH = 2000,
     ONX_INTERP_CALLS = 100,
-    ONX_INTERP_STEPS = 1 << 20,
-    ONX_INTERP_OPERATORS = 1 << 17, /* calls of operators of tensors */
+    ONX_INTERP_STEPS = 1 << 18,
+    ONX_INTERP_OPERATORS = 1 << 16, /* calls of operators of tensors */
 };
 
 /* What `object` of an OTHER is; its `type` is one of these. */
