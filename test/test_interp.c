@@ -56,7 +56,7 @@ static void put_output(onx_export *x, const onx_interp_result *r, onx_buf *out) 
         onx_buf_puts(out, "?");
 }
 
-/* What forward(x: float[b,4]) gives, as text; "! message" where it fails. */
+/* What forward(x: float[b,4]) gives, as text, then ~ what it changed, then @ the nodes; "! message" where it fails. */
 static void run(const char *code, onx_buf *out) {
     onx_buf bytes = make_archive(code);
     onx_diag diag = ONX_INIT(onx_diag);
@@ -73,6 +73,8 @@ static void run(const char *code, onx_buf *out) {
     onx_interp_run(in, args);
     for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_output_count(in); i++)
         put_output(&x, onx_interp_output(in, i), out);
+    for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_write_count(in); i++)
+        onx_buf_printf(out, " ~%.*s", ONX_FMT(onx_interp_write(in, i)->name));
     if (!onx_x_ok(&x)) onx_buf_printf(out, "! %s", x.diag.message);
     for (const onx_node *n = onx_graph_node_first(onx_model_graph(x.model)); n;
          n = onx_node_next(n))
@@ -331,6 +333,12 @@ TEST(sizes_are_not_zero) {
     CHECK(gives("if torch.gt(torch.len(x), 1):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=?"));
 }
 
+TEST(writes) {
+    CHECK(gives("_0 = torch.neg_(x)\nreturn x\n", "output=float[b,4] ~x @Neg"));
+    CHECK(gives("y = torch.neg(x)\n_0 = torch.neg_(y)\nreturn x\n", "output=float[b,4] @Neg"));
+    CHECK(gives("self.k = 4\nreturn x\n", "output=float[b,4]"));
+}
+
 TEST(unsupported) {
     CHECK(gives("y = torch.frobnicate(x, 1)\nreturn torch.foo(y)\n",
                 "! 2 operators cannot be exported: frobnicate(Tensor, int)"));
@@ -341,4 +349,4 @@ TEST(unsupported) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(unsupported))
+                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(unsupported))

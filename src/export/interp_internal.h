@@ -66,6 +66,7 @@ struct onx_interp {
     onx_map enums;    /* (class, member) to its object */
     onx_map fresh;    /* lists, dicts and objects to the branch that they were made in */
     onx_map stacks;   /* lists that loops of the model's fill: interp_stack.c */
+    onx_map set;      /* (object, attribute) of a module that was set, to the object */
     onx_map guesses;  /* conditions of the model's to what they are taken to be */
     onx_map builtins; /* (table, name) to its row */
     uint64_t version; /* of the file: how old the oldest operator in it is */
@@ -77,8 +78,8 @@ struct onx_interp {
     size_t traced_count, traced_cap;
     size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
     onx_interp_arg *inputs;
-    onx_interp_result *outputs;
-    size_t input_count, input_cap, output_count, output_cap;
+    onx_interp_result *outputs, *writes;
+    size_t input_count, input_cap, output_count, output_cap, write_count, write_cap;
 };
 
 static inline onx_xv onx_py_none(void) {
