@@ -105,7 +105,7 @@ static void lower_batch_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
 /* Those with more results: statistics that only training needs. */
 static void give_with_statistics(onx_export *x, onx_value *y, size_t n, onx_xv *out) {
     onx_x_give(x, &out[0], y);
-    for (size_t i = 1; i < n; i++) onx_nn_give_nothing(x, &out[i]);
+    for (size_t i = 1; i < n; i++) onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[i]);
 }
 static void lower_native_batch_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_with_statistics(x, batch_norm(x, a, &a[3], &a[5], &a[6]), 3, out);

@@ -47,7 +47,7 @@ static void lower_roi_pool(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(
         x, &out[0],
         onx_emit_with(x, "MaxRoiPool", attrs, onx_nn_tensor(x, &a[0]), onx_nn_tensor(x, &a[1])));
-    onx_nn_give_nothing(x, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[1]);
 }
 
 /* (input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w,
