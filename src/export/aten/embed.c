@@ -1,5 +1,5 @@
-/* embed.c: rows of a table by their numbers, alone or summed in bags, and numbers as rows of ones and
- * zeros. */
+/* embed.c: rows of a table by their numbers, alone or summed in bags, and numbers as rows of ones
+ * and zeros. */
 #include "export/aten/nn_args.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* quantize.c: quantization of PyTorch: eager (quantize_per_tensor, fake_quantize*) and that of
- * exported programs (quantized_decomposed::*). QuantizeLinear and DequantizeLinear where their types
- * will do, else what they are made of.
+ * exported programs (quantized_decomposed::*). QuantizeLinear and DequantizeLinear where their
+ * types will do, else what they are made of.
  *
  * A quantized tensor of PyTorch is its integers here; dequantize looks for what made them. */
 #include "export/aten/nn_args.h"
