@@ -152,6 +152,8 @@ TEST(lists) {
     CHECK(gives("return torch.slice([0, 1, 2], None, None, -1)\n",
                 "output_0=2 output_1=1 output_2=0"));
     CHECK(gives("return torch.slice([0, 1, 2], -1, -9, -2)\n", "output_0=2 output_1=0"));
+    CHECK(gives("return ops.prim.rangelist(3)\n", "output_0=0 output_1=1 output_2=2"));
+    CHECK(gives("return torch.list_with_default([None, 7], [1, 2, 3])\n", "output_0=2 output_1=7"));
     CHECK(gives("return sorted([2, 1])\n", "output_0=1 output_1=2"));
     CHECK(gives("l = [1, 2]\ntorch.insert(l, 0, 5)\nreturn (torch.pop(l), l[0])\n",
                 "output_0=2 output_1=5"));
@@ -184,6 +186,12 @@ TEST(strings) {
     CHECK(gives("return torch.len(torch.upper(\"abc\"))\n", "output=3"));
     CHECK(gives("return torch.eq(torch.join(\"-\", [\"a\", \"b\"]), \"a-b\")\n", "output=True"));
     CHECK(gives("return torch.eq(str(3), \"3\")\n", "output=True"));
+    CHECK(gives("return torch.eq(torch.percentFormat(\"%d%% of %.2f\", 1, \"a\"), \"1% of a\")\n",
+                "output=True"));
+    CHECK(gives("return torch.eq(torch.split(\"a,b,,\", \",\"), [\"a\", \"b\", \"\", \"\"])\n",
+                "output=True"));
+    CHECK(gives("return torch.eq(torch.strip(\" a \"), \"a\")\n", "output=True"));
+    CHECK(gives("return torch.len(torch.rstrip(\" a \"))\n", "output=2"));
 }
 
 TEST(attributes) {

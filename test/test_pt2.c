@@ -1,5 +1,5 @@
-/* test_pt2.c: programs of torch.export: sizes in both dialects, versions and forms of the JSON text,
- * graphs walked to models, and the programs of the test data. */
+/* test_pt2.c: programs of torch.export: sizes in both dialects, versions and forms of the JSON
+ * text, archives of both layouts, and the programs of the test data. */
 #include "test.h"
 
 #include "export/pt2_walk.h"

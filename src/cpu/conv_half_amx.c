@@ -1,32 +1,19 @@
-/* conv_half_amx.c: convolution with weights of float16 on tiles of AMX, in the blocked layout.
+/* conv_half_amx.c: convolution with weights of float16 on tiles of AMX, in the blocked layout. A
+ * step of cpu/half_amx.h is a pair of blocks of input channels seen through one tap.
  *
- * A number is the sum of two of bfloat16, its rounded upper half and the rounded rest: a float16
- * exactly, a float but for 2^-16 of it. Of the four products of such sums the three larger ones are
- * made; they are exact, and added up in float. The fourth is below 2^-16 of the first.
- *
- *     in     x, blocked ──▶ [pairs of blocks][phases][rows][pitch] pixels of 128 bytes: 16 channels
- *            of two blocks side by side, {block 0, block 1}, upper halves and then lower ones
+ *     in     x, blocked ──▶ [pairs of blocks][phases][rows][pitch] pixels, as rows of A
  *     out    32 pixels by 32 channels at a time: a tile of A is 16 pixels in a row, as seen through
- *            one tap, B the weights of a pair for that tap, which are split into a strip of scratch
+ *            the tap, B the weights of the pair for it
  *
- * The image has its padding, and a phase of it holds pixels that a stride apart: so what a tap sees
- * of any pixels in a row is in a row, too. At the ends of rows there are pixels of no output, which
- * are computed and dropped. Weights are packed as float16, in the order in which tiles want them:
+ * The image has its padding, and a phase of it holds pixels a stride apart: so what a tap sees of
+ * any pixels in a row is in a row, too. At the ends of rows there are pixels of no output, which
+ * are computed and dropped. Weights are packed as
  * [pair of output blocks][pair of input blocks][tap][block][channel][2][16 outputs]. */
-#include "cpu/amx.h"
 #include "cpu/conv_tile.h"
+#include "cpu/half_amx.h"
 
 enum {
-    SIDE = 16, /* of a tile */
-    LINE = 64, /* bytes of a row of a tile */
-    TILE = SIDE * LINE,
-    PIXEL = 2 * LINE, /* bytes */
-    ROWS = 2 * SIDE,  /* pixels, and */
-    COLS = 2 * SIDE,  /* outputs that are computed at a time */
-    STRIP = 8,       /* steps, each a pair of blocks and a tap, whose weights are split at a time */
-    STEP = 4 * TILE, /* bytes of their weights, split */
-    PACKED = 2 * COLS * SIDE, /* elements of them, packed */
-    RANGE = 512,              /* pixels of a task */
+    RANGE = 512, /* pixels of a task */
     STRIDE_MAX = 4,
     REACH_MAX = 8,    /* from the first tap to the last */
     SLICES = 8,       /* tasks of `in`, at least */
@@ -80,28 +67,6 @@ static bool half_worth(const onx_conv *c) {
     return true;
 }
 
-/* ── Two halves ── */
-
-typedef struct halves {
-    __m512i upper, lower;
-} halves;
-
-/* The upper and the lower half of each of 16 numbers, in the upper half of 32 bits. */
-static inline halves halves_of(__m512 v) {
-    const __m512i up = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
-    __m512i bits = _mm512_castps_si512(v);
-    __m512i upper = _mm512_and_si512(_mm512_add_epi32(bits, up), mask);
-    __m512i rest = _mm512_castps_si512(_mm512_sub_ps(v, _mm512_castsi512_ps(upper)));
-    return (halves){upper, _mm512_and_si512(_mm512_add_epi32(rest, up), mask)};
-}
-
-/* 16 pairs of numbers, {a, b}: a row of the tile of upper halves, and of that of lower ones. */
-static inline void store_pairs(__m512 a, __m512 b, char *upper, char *lower) {
-    halves first = halves_of(a), second = halves_of(b);
-    _mm512_storeu_si512(upper, _mm512_or_si512(_mm512_srli_epi32(first.upper, 16), second.upper));
-    _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(first.lower, 16), second.lower));
-}
-
 /* ── Weights ── */
 
 static size_t half_weights(const onx_conv *c) {
@@ -133,14 +98,6 @@ static bool half_pack(const onx_conv *c, const float *w, size_t part, float *pac
             most = _mm512_max_epu32(most, _mm512_castps_si512(_mm512_abs_ps(v)));
         }
     return _mm512_reduce_max_epu32(most) <= 0x477fe000; /* 65504, the largest float16 */
-}
-
-/* The weights of n steps: for each, tiles of the upper halves of two blocks, and of the lower. */
-static void split_weights(const uint16_t *from, size_t n, char *to) {
-    for (size_t step = 0; step < n; step++, to += STEP)
-        for (size_t i = 0; i < 2 * SIDE; i++, from += 2 * VF)
-            store_pairs((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
-                        to + 2 * TILE + i * LINE);
 }
 
 /* ── Inputs ── */
@@ -206,75 +163,6 @@ static bool half_in(const onx_conv *c, const float *x, float *shared, onx_conv_b
     return _mm512_reduce_max_epu32(from.most) < LARGEST;
 }
 
-/* ── Products ── */
-
-/* Steps at work on a tile of outputs. */
-typedef struct strip {
-    const char *a[STRIP]; /* the pixels as each step sees them */
-    const char *b;        /* [n][STEP] */
-    size_t n;
-    float *sums[2]; /* of either block of outputs: [ROWS][VF] */
-    bool more;      /* they are added to */
-    const char *ahead;
-    size_t lines; /* to fetch with each step */
-} strip;
-
-static void load_sums(const strip *t) {
-    if (t->more) {
-        _tile_loadd(0, t->sums[0], LINE);
-        _tile_loadd(1, t->sums[1], LINE);
-        _tile_loadd(2, t->sums[0] + SIDE * VF, LINE);
-        _tile_loadd(3, t->sums[1] + SIDE * VF, LINE);
-        return;
-    }
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-}
-
-/* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
- * last time, those of the next step at the end of this one. */
-static void multiply(const strip *t) {
-    const char *a = t->a[0], *b = t->b, *ahead = t->ahead;
-    onx_amx_fence();
-    load_sums(t);
-    _tile_loadd(4, a + LINE, PIXEL);
-    _tile_loadd(6, b, LINE);
-    _tile_loadd(7, b + TILE, LINE);
-    _tile_loadd(5, a + LINE + SIDE * PIXEL, PIXEL);
-    for (size_t i = 1; i <= t->n; i++) {
-        const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + STEP : t->b;
-        for (size_t l = 0; l < t->lines; l++, ahead += LINE) _mm_prefetch(ahead, _MM_HINT_T1);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(4, a, PIXEL);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
-        _tile_loadd(5, a + SIDE * PIXEL, PIXEL);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_loadd(6, b + 2 * TILE, LINE);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_dpbf16ps(3, 5, 7);
-        _tile_loadd(7, b + 3 * TILE, LINE);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_loadd(6, more, LINE);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(4, next + LINE, PIXEL);
-        _tile_dpbf16ps(3, 5, 7);
-        _tile_loadd(7, more + TILE, LINE);
-        _tile_loadd(5, next + LINE + SIDE * PIXEL, PIXEL);
-        a = next, b = more;
-    }
-    _tile_stored(0, t->sums[0], LINE);
-    _tile_stored(1, t->sums[1], LINE);
-    _tile_stored(2, t->sums[0] + SIDE * VF, LINE);
-    _tile_stored(3, t->sums[1] + SIDE * VF, LINE);
-    onx_amx_fence();
-}
-
 /* ── Outputs ── */
 
 /* The sums of pixels in a row of an output block become n outputs. */
@@ -336,7 +224,7 @@ static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s,
     const uint16_t *w = (const uint16_t *)(const void *)a->w + panel * steps * PACKED;
     float *sums = (float *)(void *)(scratch + STRIP * STEP);
     const char *seen[STRIP];
-    strip t = {.b = scratch};
+    strip t = {.b = scratch, .a_next = SIDE * PIXEL};
     for (size_t k = 0; k < steps; k += t.n, w += t.n * PACKED) {
         t.n = smaller(STRIP, steps - k);
         t.more = k;

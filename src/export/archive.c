@@ -274,16 +274,6 @@ onx_archive_kind onx_archive_kind_of(const onx_archive *archive) {
     return archive->kind;
 }
 
-bool onx_archive_has_graph(const onx_archive *archive) {
-    enum { NEITHER, WEIGHTS, GRAPH };
-    static const uint8_t holds[] = {
-#define HOLDS(name, what, text) [ONX_ARCHIVE_##name] = what,
-        ONX_ARCHIVE_MAP(HOLDS)
-#undef HOLDS
-    };
-    return holds[archive->kind] == GRAPH;
-}
-
 onx_doc *onx_archive_doc(const onx_archive *archive) {
     return archive->doc;
 }

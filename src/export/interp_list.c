@@ -357,6 +357,32 @@ static bool sort(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     return true;
 }
 
+/* list(range(n)) */
+static bool range_list(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                       onx_xv *out) {
+    int64_t count;
+    (void)row, (void)n;
+    if (!onx_xv_known_int(&a[0].v, &count))
+        return onx_x_fail(in->x, ONX_UNSUPPORTED, "the length of a list depends on data");
+    *out = new_list(in, 0, NULL);
+    for (int64_t i = 0; i < count && onx_py_spend(in, 1); i++)
+        onx_xlist_add(in->x, out->list, onx_xv_int(in->x, i));
+    return true;
+}
+
+/* The elements, or those of the second list where they are None. */
+static bool or_default(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                       onx_xv *out) {
+    (void)row, (void)n;
+    if (!is_list(&a[0].v) || !is_list(&a[1].v) || a[1].v.list->n < a[0].v.list->n) return false;
+    const onx_xlist *list = a[0].v.list, *defaults = a[1].v.list;
+    size_t skip = defaults->n - list->n;
+    *out = new_list(in, list->n, list->v);
+    for (size_t i = 0; i < list->n && onx_x_ok(in->x); i++)
+        if (list->v[i].kind == ONX_X_NONE) out->list->v[i] = defaults->v[skip + i];
+    return true;
+}
+
 /* any and all of bools, sum of numbers. */
 static bool fold(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)n;
@@ -450,6 +476,8 @@ const onx_py_row onx_py_lists[] = {
     {"mul", 2, 2, repeat, ""},
     {"sort", 1, 2, sort, ""},
     {"sorted", 1, 2, sort, "new"},
+    {"prim::rangelist", 1, 1, range_list, ""},
+    {"list_with_default", 2, 2, or_default, ""},
     {"any", 1, 1, fold, "or"},
     {"all", 1, 1, fold, "and"},
     {"sum", 1, 1, fold, "sum"},

@@ -168,6 +168,7 @@ onx_status onx_matmul_bind_tile_bf16(onx_call *call) {
 typedef struct running {
     packing a, b;
     onx_bf16_run *product;
+    bool half; /* C and Y are bfloat16 */
 } running;
 
 static onx_status pack_both(void *user, onx_call *call, size_t index, void *scratch) {
@@ -188,7 +189,7 @@ static void run_tile(const onx_call *call, const running *r, size_t index, void 
     size_t tiles = plan->tiling.n_down * plan->tiling.n_across, batch = index / tiles, a, b;
     onx_gemm_part part = onx_bf16_tile_at(&plan->tiling, p->m, p->n, index % tiles);
     onx_matmul_at(p, batch, &a, &b);
-    onx_bf16_args args = {.m = p->m, .n = p->n, .k = p->k, .ldc = p->n, .half = r->a.first.rounded};
+    onx_bf16_args args = {.m = p->m, .n = p->n, .k = p->k, .ldc = p->n, .half = r->half};
     args.alpha = state->alpha;
     args.a = r->a.to + a * plan->a_size;
     args.b = (call->packed ? (const uint16_t *)call->packed : r->b.to) + b * plan->b_size;
@@ -224,11 +225,12 @@ onx_status onx_matmul_run_bf16(onx_call *call, onx_bf16_run *product) {
     const onx_matmul_plan_bf16 *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK;
-    bool rounded = call->in[0]->dtype == ONX_DTYPE_BF16;
-    onx_bf16_source a = {call->in[0]->data, p->m, p->k, p->a_row, p->a_col, rounded};
-    onx_bf16_source b = {call->in[1]->data, p->k, p->n, p->b_row, p->b_col, rounded};
+    bool a_half = call->in[0]->dtype == ONX_DTYPE_BF16,
+         b_half = call->in[1]->dtype == ONX_DTYPE_BF16;
+    onx_bf16_source a = {call->in[0]->data, p->m, p->k, p->a_row, p->a_col, a_half};
+    onx_bf16_source b = {call->in[1]->data, p->k, p->n, p->b_row, p->b_col, b_half};
     char *scratch = call->scratch;
-    running r = {.product = product};
+    running r = {.product = product, .half = a_half};
     r.a = packing_of_a(a, plan->a_count, (uint16_t *)(scratch + plan->a_at));
     r.b = packing_of_b(b, call->packed ? 0 : plan->b_count, (uint16_t *)scratch);
     ONX_TRY(onx_call_parallel(call, pack_tasks(&r.a) + pack_tasks(&r.b), pack_both, &r));
@@ -240,4 +242,4 @@ static onx_status run(onx_call *call) {
 }
 
 extern onx_kernel_rows onx_kernels_matmul_bf16;
-onx_kernel_rows onx_kernels_matmul_bf16 = ONX_MATMUL_ROWS_BF16(run);
+onx_kernel_rows onx_kernels_matmul_bf16 = {ONX_MATMUL_ROWS_BF16(run), {0}};

@@ -1,4 +1,4 @@
-/* view.c: operators whose results are other views of the same elements: shapes, permutations, parts.
+/* viewing.c: operators whose results are other views of the same elements: shapes, permutations, parts.
  *
  * Each has a way back (unview): the whole as it is when the part is another. That of parts puts the
  * new part between what is before and behind it. */
@@ -491,7 +491,7 @@ static onx_value *unview_alias(onx_export *x, const onx_xv *a, size_t index, onx
     return part;
 }
 
-const onx_aten onx_aten_view[] = {
+const onx_aten onx_aten_viewing[] = {
     {"view(Tensor self, int[] size)", lower_view, unview_shape},
     {"reshape(Tensor self, int[] shape)", lower_reshape, unview_shape},
     {"_unsafe_view(Tensor self, int[] size)", lower_view, NULL},

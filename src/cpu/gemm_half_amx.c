@@ -1,0 +1,160 @@
+/* gemm_half_amx.c: see gemm_half.h.
+ *
+ *     for each GROUP of panels of B           and in the end the epilogue
+ *       for each panel
+ *         for each STRIP of steps             its part of B is split, and stays in the first cache
+ *           for each 32 rows of A             sums in scratch; after the last strip, C */
+#include "cpu/gemm_half.h"
+#include "cpu/half_amx.h"
+
+#define LARGEST 0x1p127f /* what is below stays finite */
+
+enum { GROUP = 8 }; /* panels between epilogues, which go along rows */
+
+static size_t steps_of(size_t k) {
+    return k / ONX_HALF_DEPTH + (k % ONX_HALF_DEPTH != 0);
+}
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+static vf load_one(const float *p) {
+    float x;
+    memcpy(&x, (const void *)p, sizeof x);
+    return vf_set(x);
+}
+
+size_t onx_half_block_bytes(size_t k) {
+    return steps_of(k) * SIDE * PIXEL;
+}
+size_t onx_half_panel_size(size_t k) {
+    return steps_of(k) * PACKED;
+}
+size_t onx_half_scratch(size_t rows) {
+    return STRIP * STEP + (rows + ROWS) * COLS * sizeof(float);
+}
+
+/* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* Row l of B, from column j on; zeros where there is nothing. */
+static __m256i fetch_row(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col,
+                         size_t l, size_t j) {
+    uint16_t all[VF] = {0};
+    for (size_t i = 0; i < VF && l < k && j + i < n; i++)
+        memcpy(all + i, (const char *)b + (l * b_row + (j + i) * b_col) * sizeof *b, sizeof *b);
+    return _mm256_loadu_si256((const __m256i *)all);
+}
+
+bool onx_half_pack_b(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col,
+                     size_t index, uint16_t *packed) {
+    const __m256i exponent = _mm256_set1_epi16(0x7c00);
+    uint16_t *to = packed + index * onx_half_panel_size(k);
+    __mmask16 odd = 0;
+    for (size_t step = 0; step < steps_of(k); step++)
+        for (size_t i = 0; i < 4 * SIDE; i++, to += VF) {
+            size_t l = step * ONX_HALF_DEPTH + i / 2 % SIDE + i % 2 * SIDE;
+            size_t j = index * COLS + i / (2 * SIDE) * VF;
+            __m256i row = fetch_row(k, n, b, b_row, b_col, l, j);
+            _mm256_storeu_si256((__m256i *)(void *)to, row);
+            odd |= _mm256_cmpeq_epi16_mask(_mm256_and_si256(row, exponent), exponent);
+        }
+    return !odd;
+}
+
+void onx_half_pack_a(const onx_half_args *g, size_t index) {
+    char *block = g->packed_a + index * onx_half_block_bytes(g->k);
+    for (size_t i = 0; i < SIDE && index * SIDE + i < g->m; i++) {
+        const float *from = g->a + (index * SIDE + i) * g->a_row;
+        char *to = block + i * PIXEL;
+        __mmask16 fit = 0xffff;
+        for (size_t l = 0; l < g->k; l += ONX_HALF_DEPTH, to += SIDE * PIXEL) {
+            size_t n = least(g->k - l, ONX_HALF_DEPTH), first = least(n, VF);
+            vf x = vf_load_n(from + l, first), y = vf_load_n(from + l + first, n - first);
+            fit &= _mm512_cmp_ps_mask((__m512)vf_abs(x), _mm512_set1_ps(LARGEST), _CMP_LT_OQ);
+            fit &= _mm512_cmp_ps_mask((__m512)vf_abs(y), _mm512_set1_ps(LARGEST), _CMP_LT_OQ);
+            store_pairs((__m512)x, (__m512)y, to, to + LINE);
+        }
+        g->odd[index * SIDE + i] = fit != 0xffff;
+    }
+}
+
+/* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* The sums of one row of A and a panel, one product after the other. */
+static void multiply_alone(const onx_half_args *g, size_t row, const uint16_t *panel,
+                           float *sums[2]) {
+    vf sum[2] = {vf_zero(), vf_zero()};
+    for (size_t l = 0; l < g->k; l++) {
+        const uint16_t *w = panel + l / ONX_HALF_DEPTH * PACKED;
+        w += (l % SIDE * 2 + l % ONX_HALF_DEPTH / SIDE) * VF;
+        vf x = load_one(g->a + row * g->a_row + l);
+        for (size_t j = 0; j < 2; j++) sum[j] = vf_fma(x, vf_load_f16(w + j * PACKED / 2), sum[j]);
+    }
+    for (size_t j = 0; j < 2; j++) vf_store(sums[j], sum[j]);
+}
+
+/* n <= 16 elements of a row of C. */
+static void finish(const onx_half_args *g, size_t row, size_t col, size_t n, const float *sums) {
+    vf c = vf_set(g->alpha) * vf_load(sums), d = vf_zero();
+    const float *from = g->d ? g->d + row * g->ldd + col * g->d_col : NULL;
+    if (from) d = g->d_col ? vf_load_n(from, n) : load_one(from);
+    if (from) c = vf_fma(vf_set(g->beta), d, c);
+    vf_store_n(g->c + row * g->ldc + col, c, n);
+}
+
+/* Rows row … row + rows - 1 of a panel of C are summed up. */
+static void finish_rows(const onx_half_args *g, size_t row, size_t rows, size_t panel,
+                        float *const sums[2]) {
+    size_t col = panel * COLS, n = least(COLS, g->n - col);
+    for (size_t i = 0; i < rows; i++) {
+        float *own[2] = {sums[0] + i * VF, sums[1] + i * VF};
+        if (g->b_odd || g->odd[row + i])
+            multiply_alone(g, row + i, g->b + panel * onx_half_panel_size(g->k), own);
+        for (size_t j = 0; j < n; j += VF)
+            finish(g, row + i, col + j, least(VF, n - j), own[j / VF]);
+    }
+}
+
+static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, char *scratch) {
+    const size_t steps = steps_of(g->k), block = onx_half_block_bytes(g->k);
+    const size_t all = (part.row_end - part.row + ROWS - 1) / ROWS;
+    const uint16_t *w = g->b + panel * onx_half_panel_size(g->k);
+    bool last = panel + 1 == (g->n + COLS - 1) / COLS;
+    float *sums = (float *)(void *)(scratch + STRIP * STEP);
+    strip t = {.b = scratch, .a_next = block};
+    for (size_t k = 0; k < steps; k += t.n, w += t.n * PACKED) {
+        t.n = least(STRIP, steps - k);
+        t.more = k;
+        t.ahead = (const char *)(w + t.n * PACKED);
+        t.lines = last && k + t.n == steps ? 0 : PACKED * sizeof *w / LINE / all + 1;
+        split_weights(w, t.n, scratch);
+        for (size_t row = part.row; row < part.row_end; row += ROWS) {
+            const char *a = g->packed_a + row / SIDE * block + k * SIDE * PIXEL;
+            for (size_t i = 0; i < t.n; i++) t.a[i] = a + i * SIDE * PIXEL;
+            t.sums[0] = sums + (row - part.row) * COLS;
+            t.sums[1] = t.sums[0] + ROWS * VF;
+            multiply(&t);
+            t.ahead += t.lines * t.n * LINE;
+            if (k + t.n == steps)
+                finish_rows(g, row, least(ROWS, part.row_end - row), panel, t.sums);
+        }
+    }
+}
+
+static void end_rows(const onx_half_args *g, onx_gemm_part part) {
+    size_t col = part.panel * COLS, n = least(part.panel_end * COLS, g->n) - col;
+    for (size_t row = part.row; row < part.row_end; row += ROWS)
+        g->epilogue(g->user, g->c + row * g->ldc + col, row, least(ROWS, part.row_end - row), col,
+                    n, g->ldc);
+}
+
+void onx_half_run_amx(const onx_half_args *g, onx_gemm_part part, void *scratch) {
+    onx_gemm_part some = part;
+    onx_amx_begin();
+    for (; some.panel < part.panel_end; some.panel = some.panel_end) {
+        some.panel_end = least(some.panel + GROUP, part.panel_end);
+        for (size_t panel = some.panel; panel < some.panel_end; panel++)
+            run_panel(g, part, panel, scratch);
+        if (g->epilogue) end_rows(g, some);
+    }
+    onx_amx_end();
+}

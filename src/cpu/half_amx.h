@@ -1,0 +1,125 @@
+/* half_amx.h: products of floats by float16, on tiles of AMX, for files *_amx.c.
+ *
+ * A number is the sum of two of bfloat16, its rounded upper half and the rounded rest: a float16
+ * exactly, a float but for 2^-16 of it. Of the four products of such sums the three larger ones are
+ * made; they are exact, and added up in float. The fourth is below 2^-16 of the first.
+ *
+ * 32 products of each sum are a step. Their factors in A lie as {first, second} sixteen, side by
+ * side: a line of upper halves, a line of lower ones. Those in B are packed as float16, for 32
+ * columns: [16 columns][16 products][first, second][16], and split just before they are used.
+ */
+#ifndef ONX_HALF_AMX_H
+#define ONX_HALF_AMX_H
+
+#include "cpu/amx.h"
+#include "cpu/vec.h"
+
+enum {
+    SIDE = 16, /* of a tile */
+    LINE = 64, /* bytes of a row of a tile */
+    TILE = SIDE * LINE,
+    PIXEL = 2 * LINE,         /* bytes of a row of A in a step */
+    ROWS = 2 * SIDE,          /* of A, and */
+    COLS = 2 * SIDE,          /* columns of B that are computed at a time */
+    STRIP = 8,                /* steps for which B is split at a time */
+    STEP = 4 * TILE,          /* bytes of B in a step, split */
+    PACKED = 2 * COLS * SIDE, /* elements of it, packed */
+};
+
+typedef struct halves {
+    __m512i upper, lower;
+} halves;
+
+/* The upper and the lower half of each of 16 numbers, in the upper half of 32 bits. */
+static inline halves halves_of(__m512 v) {
+    const __m512i up = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
+    __m512i bits = _mm512_castps_si512(v);
+    __m512i upper = _mm512_and_si512(_mm512_add_epi32(bits, up), mask);
+    __m512i rest = _mm512_castps_si512(_mm512_sub_ps(v, _mm512_castsi512_ps(upper)));
+    return (halves){upper, _mm512_and_si512(_mm512_add_epi32(rest, up), mask)};
+}
+
+/* 16 pairs of numbers, {a, b}: a row of the tile of upper halves, and of that of lower ones. */
+static inline void store_pairs(__m512 a, __m512 b, char *upper, char *lower) {
+    halves first = halves_of(a), second = halves_of(b);
+    _mm512_storeu_si512(upper, _mm512_or_si512(_mm512_srli_epi32(first.upper, 16), second.upper));
+    _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(first.lower, 16), second.lower));
+}
+
+/* The weights of n steps: for each, tiles of the upper halves of two blocks, and of the lower. */
+static inline void split_weights(const uint16_t *from, size_t n, char *to) {
+    for (size_t step = 0; step < n; step++, to += STEP)
+        for (size_t i = 0; i < 2 * SIDE; i++, from += 2 * VF)
+            store_pairs((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
+                        to + 2 * TILE + i * LINE);
+}
+
+/* Steps at work on ROWS rows and COLS columns. */
+typedef struct strip {
+    const char *a[STRIP]; /* the first 16 rows of A in each step */
+    size_t a_next;        /* bytes from there to the other 16 */
+    const char *b;        /* [n][STEP] */
+    size_t n;
+    float *sums[2]; /* of 16 columns each: [ROWS][VF] */
+    bool more;      /* they are added to */
+    const char *ahead;
+    size_t lines; /* to fetch with each step */
+} strip;
+
+static inline void load_sums(const strip *t) {
+    if (t->more) {
+        _tile_loadd(0, t->sums[0], LINE);
+        _tile_loadd(1, t->sums[1], LINE);
+        _tile_loadd(2, t->sums[0] + SIDE * VF, LINE);
+        _tile_loadd(3, t->sums[1] + SIDE * VF, LINE);
+        return;
+    }
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+/* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
+ * last time, those of the next step at the end of this one. */
+static inline void multiply(const strip *t) {
+    const char *a = t->a[0], *b = t->b, *ahead = t->ahead;
+    onx_amx_fence();
+    load_sums(t);
+    _tile_loadd(4, a + LINE, PIXEL);
+    _tile_loadd(6, b, LINE);
+    _tile_loadd(7, b + TILE, LINE);
+    _tile_loadd(5, a + t->a_next + LINE, PIXEL);
+    for (size_t i = 1; i <= t->n; i++) {
+        const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + STEP : t->b;
+        for (size_t l = 0; l < t->lines; l++, ahead += LINE) _mm_prefetch(ahead, _MM_HINT_T1);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(4, a, PIXEL);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(5, a + t->a_next, PIXEL);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_loadd(6, b + 2 * TILE, LINE);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(7, b + 3 * TILE, LINE);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_loadd(6, more, LINE);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(4, next + LINE, PIXEL);
+        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(7, more + TILE, LINE);
+        _tile_loadd(5, next + t->a_next + LINE, PIXEL);
+        a = next, b = more;
+    }
+    _tile_stored(0, t->sums[0], LINE);
+    _tile_stored(1, t->sums[1], LINE);
+    _tile_stored(2, t->sums[0] + SIDE * VF, LINE);
+    _tile_stored(3, t->sums[1] + SIDE * VF, LINE);
+    onx_amx_fence();
+}
+
+#endif
