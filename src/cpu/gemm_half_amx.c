@@ -132,16 +132,17 @@ static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, 
     for (size_t k = 0; k < steps && !is_alone(g); k += t.n, w += t.n * PACKED) {
         t.n = least(STRIP, steps - k);
         t.more = k;
-        t.ahead = (const char *)(w + t.n * PACKED);
-        t.lines = last && k + t.n == steps ? 0 : PACKED * sizeof *w / LINE / all + 1;
+        ahead next = {(const char *)(w + t.n * PACKED), PACKED * sizeof *w / LINE / all + 1};
+        if (last && k + t.n == steps) next.lines = 0;
         split_weights(w, t.n, scratch);
         for (size_t row = part.row; row < part.row_end; row += ROWS) {
             const char *a = g->packed_a + row / SIDE * block + k * SIDE * PIXEL;
             for (size_t i = 0; i < t.n; i++) t.a[i] = a + i * SIDE * PIXEL;
             t.sums[0] = sums + (row - part.row) * COLS;
             t.sums[1] = t.sums[0] + ROWS * VF;
+            t.ahead[0] = next;
             multiply(&t);
-            t.ahead += t.lines * t.n * LINE;
+            next.at += next.lines * t.n * LINE;
             if (k + t.n == steps)
                 finish_rows(g, row, least(ROWS, part.row_end - row), panel, t.sums);
         }
