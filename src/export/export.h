@@ -1,7 +1,7 @@
 /* export.h: PyTorch programs to ONNX: what a program's values are, and how operators become nodes.
  *
  *     archive ─▶ reader (interp*.c: TorchScript, pt2*.c: torch.export) ─▶ calls of ATen operators
- *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when it is made
+ *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when made
  *
  * A reader walks the program once, in the order in which PyTorch would run it, over values of which
  * as much is known as can be before a run (onx_xv). Numbers, lists and objects are computed on the
