@@ -1,17 +1,11 @@
 /* test_interp.c: TorchScript programs run on types and sizes: what Python computes is known, what
  * depends on data is in the model, what cannot be is refused with its reason. */
-#include "base/zip.h"
 #include "export/interp.h"
 #include "export/told.h"
-#include "support.h"
 #include "test.h"
+#include "torch_files.h"
 
 /* ── Archives made of text ── */
-
-static onx_status add(onx_zip_writer *zip, const char *name, const void *data, size_t size) {
-    onx_str part = {data, size};
-    return onx_zip_writer_add(zip, onx_str_of(name), &part, 1, NULL);
-}
 
 /* A module M: `training` is True, `k` is 3, `t` is a pair of names; `code` is the rest of its file. */
 static onx_buf make_archive(const char *code) {
@@ -30,19 +24,15 @@ static onx_buf make_archive(const char *code) {
                                "X\x05\0\0\0names](X\x01\0\0\0aX\x01\0\0\0beu"
                                "b.";
     onx_buf bytes, source;
-    onx_buf_init(&bytes, onx_context_or_default(NULL));
     onx_buf_init(&source, onx_context_or_default(NULL));
     onx_buf_printf(&source, "%s%s", head, code);
-    onx_writer writer = onx_buf_writer(&bytes);
-    onx_zip_writer zip;
-    onx_zip_writer_init(&zip, bytes.ctx, &writer);
-    bool ok = !add(&zip, "m/data.pkl", data, sizeof data - 1) &&
-              !add(&zip, "m/constants.pkl", "\x80\x02).", 4) && !add(&zip, "m/version", "10", 2) &&
-              !add(&zip, "m/code/__torch__.py", source.data, source.size) &&
-              !onx_zip_writer_finish(&zip, NULL);
-    onx_zip_writer_fini(&zip);
+    torch_record records[] = {{"m/data.pkl", {data, sizeof data - 1}},
+                              {"m/constants.pkl", {"\x80\x02).", 4}},
+                              {"m/version", {"10", 2}},
+                              {"m/code/__torch__.py", {source.data, source.size}},
+                              {NULL, {NULL, 0}}};
+    torch_zip(source.ctx, records, &bytes);
     onx_buf_fini(&source);
-    CHECK(ok && !bytes.failed);
     return bytes;
 }
 
@@ -66,7 +56,7 @@ static void put_output(onx_export *x, const onx_interp_result *r, onx_buf *out) 
         onx_buf_puts(out, "?");
 }
 
-/* What forward(x: float[b,4]) gives, as text; "! message" where it fails. */
+/* What forward(x: float[b,4]) gives, as text, then ~ what it changed, then @ the nodes; "! message" where it fails. */
 static void run(const char *code, onx_buf *out) {
     onx_buf bytes = make_archive(code);
     onx_diag diag = ONX_INIT(onx_diag);
@@ -83,6 +73,8 @@ static void run(const char *code, onx_buf *out) {
     onx_interp_run(in, args);
     for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_output_count(in); i++)
         put_output(&x, onx_interp_output(in, i), out);
+    for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_write_count(in); i++)
+        onx_buf_printf(out, " ~%.*s", ONX_FMT(onx_interp_write(in, i)->name));
     if (!onx_x_ok(&x)) onx_buf_printf(out, "! %s", x.diag.message);
     for (const onx_node *n = onx_graph_node_first(onx_model_graph(x.model)); n;
          n = onx_node_next(n))
@@ -341,6 +333,12 @@ TEST(sizes_are_not_zero) {
     CHECK(gives("if torch.gt(torch.len(x), 1):\n  y = 1\nelse:\n  y = 2\nreturn y\n", "output=?"));
 }
 
+TEST(writes) {
+    CHECK(gives("_0 = torch.neg_(x)\nreturn x\n", "output=float[b,4] ~x @Neg"));
+    CHECK(gives("y = torch.neg(x)\n_0 = torch.neg_(y)\nreturn x\n", "output=float[b,4] @Neg"));
+    CHECK(gives("self.k = 4\nreturn x\n", "output=float[b,4]"));
+}
+
 TEST(unsupported) {
     CHECK(gives("y = torch.frobnicate(x, 1)\nreturn torch.foo(y)\n",
                 "! 2 operators cannot be exported: frobnicate(Tensor, int)"));
@@ -351,4 +349,4 @@ TEST(unsupported) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(unsupported))
+                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(unsupported))

@@ -54,6 +54,13 @@ static inline void split_weights(const uint16_t *from, size_t n, char *to) {
                         to + 2 * TILE + i * LINE);
 }
 
+/* Memory that is wanted soon: so many lines of it are fetched with each step. */
+typedef struct ahead {
+    const char *at;
+    size_t lines;
+} ahead;
+enum { AHEAD = 5 };
+
 /* Steps at work on ROWS rows and COLS columns. */
 typedef struct strip {
     const char *a[STRIP]; /* the first 16 rows of A in each step */
@@ -62,9 +69,15 @@ typedef struct strip {
     size_t n;
     float *sums[2]; /* of 16 columns each: [ROWS][VF] */
     bool more;      /* they are added to */
-    const char *ahead;
-    size_t lines; /* to fetch with each step */
+    ahead ahead[AHEAD];
 } strip;
+
+static inline void fetch(const strip *t, size_t step) {
+    for (size_t i = 0; i < AHEAD; i++) {
+        const char *at = t->ahead[i].at + step * t->ahead[i].lines * LINE;
+        for (size_t l = 0; l < t->ahead[i].lines; l++) _mm_prefetch(at + l * LINE, _MM_HINT_T1);
+    }
+}
 
 static inline void load_sums(const strip *t) {
     if (t->more) {
@@ -83,7 +96,7 @@ static inline void load_sums(const strip *t) {
 /* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
  * last time, those of the next step at the end of this one. */
 static inline void multiply(const strip *t) {
-    const char *a = t->a[0], *b = t->b, *ahead = t->ahead;
+    const char *a = t->a[0], *b = t->b;
     onx_amx_fence();
     load_sums(t);
     _tile_loadd(4, a + LINE, PIXEL);
@@ -92,7 +105,7 @@ static inline void multiply(const strip *t) {
     _tile_loadd(5, a + t->a_next + LINE, PIXEL);
     for (size_t i = 1; i <= t->n; i++) {
         const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + STEP : t->b;
-        for (size_t l = 0; l < t->lines; l++, ahead += LINE) _mm_prefetch(ahead, _MM_HINT_T1);
+        fetch(t, i - 1);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_loadd(4, a, PIXEL);

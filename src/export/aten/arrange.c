@@ -176,27 +176,7 @@ static void lower_rot90(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = onx_xv_tensor(x, value);
 }
 
-/* ─ Triangles and diagonals ──────────────────────────────────────────────────────────────────── */
-
-static void triangle(onx_export *x, const onx_xv *a, int64_t upper, onx_xv *out) {
-    int64_t k;
-    onx_value *value = onx_xv_value(x, &a[0]);
-    onx_dtype dtype = onx_x_dtype(x, value);
-    bool narrow = dtype == ONX_DTYPE_BF16; /* that Trilu has not had it long */
-    if (!value) return;
-    if (narrow) value = onx_x_cast(x, value, ONX_DTYPE_F32);
-    onx_value *at =
-        onx_xv_known_int(&a[1], &k) && k == 0 ? NULL : onx_x_scalar(x, &a[1], ONX_DTYPE_I64);
-    value = onx_emit_with(x, "Trilu", ONX_ATTRS(ONX_AI("upper", upper)), value, at);
-    out[0] = onx_xv_tensor(x, onx_x_cast(x, value, dtype));
-}
-
-static void lower_tril(onx_export *x, const onx_xv *a, onx_xv *out) {
-    triangle(x, a, 0, out);
-}
-static void lower_triu(onx_export *x, const onx_xv *a, onx_xv *out) {
-    triangle(x, a, 1, out);
-}
+/* ─ Diagonals ────────────────────────────────────────────────────────────────────────────────── */
 
 /* 0, 1 … n - 1 */
 static onx_value *places(onx_export *x, const onx_xv *n) {
@@ -413,8 +393,6 @@ const onx_aten onx_aten_arrange[] = {
     {"fliplr(Tensor self)", lower_fliplr, NULL},
     {"flipud(Tensor self)", lower_flipud, NULL},
     {"rot90(Tensor self, int k=1, int[] dims=[0, 1])", lower_rot90, NULL},
-    {"tril(Tensor self, int diagonal=0)", lower_tril, NULL},
-    {"triu(Tensor self, int diagonal=0)", lower_triu, NULL},
     {"diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", lower_diagonal,
      unview_diagonal},
     {"diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",

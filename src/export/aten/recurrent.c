@@ -1,5 +1,5 @@
-/* recurrent.c: recurrent layers of PyTorch: LSTM, GRU and RNN, of several layers and directions, over
- * padded and over packed sequences, and their single steps.
+/* recurrent.c: recurrent layers of PyTorch: LSTM, GRU and RNN, of several layers and directions,
+ * over padded and over packed sequences, and their single steps.
  *
  *     weights       PyTorch i f g o -> ONNX i o f c;  r z n -> z r h
  *     sequence      [time, batch, width], or batch first
@@ -248,8 +248,8 @@ static onx_value *refill(onx_export *x, onx_value *v, onx_value *lengths, const 
     return onx_emit(x, "Where", inside, v, onx_x_scalar(x, number, onx_x_dtype(x, v)));
 }
 
-/* (data, batch_sizes, batch_first, padding_value, total_length): up to the end of the longest, or as
- * long as that. */
+/* (data, batch_sizes, batch_first, padding_value, total_length): up to the end of the longest, or
+ * as long as that. */
 static void lower_pad_packed(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_nn_tensor(x, &a[0]), *lengths = onx_nn_tensor(x, &a[1]);
     int64_t total = onx_xv_whole(x, &a[4], -1);
