@@ -146,6 +146,7 @@ struct onx_export {
     onx_str where;     /* the line of source, for messages: "model.py:12"; "" where not known */
     const char *op;    /* the ATen operator that is being lowered, for names and messages */
     bool survey;       /* an operator was not supported: nothing is lowered any more */
+    size_t parts;      /* tensors of the list that is asked for, where the program says how many */
     onx_xscope *scope; /* innermost; NULL: the main graph */
     onx_map constants; /* small initializers by content, under no owner */
     onx_map names;     /* how often a name was used */
