@@ -154,6 +154,7 @@ struct onx_export {
     onx_map weights; /* by what they are made from: aliases of one parameter are one initializer */
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
+    onx_map packed;  /* packed sequences to what they were with their padding (aten/packed.c) */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
     struct onx_xnote *lowered, *fixed; /* operators that were lowered; inputs of fixed sizes */
