@@ -28,6 +28,7 @@ onx_status onx_export_begin(onx_export *x, onx_context *ctx, int64_t opset, onx_
 void onx_export_end(onx_export *x) {
     onx_facts_free(x->facts);
     onx_model_free(x->model);
+    onx_model_free(x->lowerings);
     for (size_t i = 0; maps_of(x, i); i++) onx_map_fini(maps_of(x, i));
     onx_arena_fini(&x->arena);
 }
