@@ -133,7 +133,8 @@ static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_te
     onx_torch_tensor real;
     onx_value *value = known_weight(x, tensor);
     if (value) return value;
-    if (x->no_params && tensor->is_parameter) return add_open_weight(x, name, tensor);
+    bool parameter = tensor->is_parameter || tensor->requires_grad; /* the latter: TorchScript */
+    if (x->no_params && parameter) return add_open_weight(x, name, tensor);
     const char *fresh = onx_graph_new_name(x->model->graph, name);
     onx_status status = fresh ? onx_torch_tensor_real(&x->arena, tensor, &real, &x->diag)
                               : onx_fail_nomem(&x->diag);

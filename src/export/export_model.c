@@ -84,6 +84,7 @@ static onx_status export_archive(onx_exporting *e, onx_model **out, onx_diag *di
     e->x.no_params = e->options.no_params;
     if (!status) status = take_lowerings(e, diag);
     if (!status) {
+        onx_export_tell(e, ONX_EXPORT_READ, "reading the program");
         status = read_program(e);
         if (status && diag) *diag = e->x.diag;
         report_notes(e, ONX_EXPORT_OPERATOR, e->x.lowered);
