@@ -21,14 +21,17 @@ static const char *const beginning[] = {
     "Conv",
     "ConvTranspose",
     "Einsum",
+    "GRU",
     "Gemm",
     "GroupNormalization",
     "InstanceNormalization",
+    "LSTM",
     "LayerNormalization",
     "LogSoftmax",
     "LpNormalization",
     "MatMul",
     "RMSNormalization",
+    "RNN",
     "Softmax",
 };
 static const char *const following[] = {
@@ -168,12 +171,14 @@ static onx_status make_backs(widening *w, onx_node *node, const onx_node *twin) 
 
 /* Are all outputs of half precision, and, where there are several, free to be replaced? */
 static bool outputs_fit(const onx_pass_ctx *ctx, const onx_node *node) {
+    size_t halves = 0;
     for (size_t i = 0; i < node->output.n; i++) {
         const onx_value *out = onx_node_output(node, i);
-        if (out ? !is_half(ctx, out) || (node->output.n > 1 && onx_pass_held(ctx, out)) : i == 0)
-            return false;
+        bool pinned = out && node->output.n > 1 && ctx->pinned && ctx->pinned(ctx->user, out);
+        if (out && (pinned || !is_half(ctx, out))) return false;
+        halves += out != NULL;
     }
-    return node->output.n > 0;
+    return halves > 0;
 }
 static bool outputs_differ(const onx_pass_ctx *ctx, const onx_node *node) {
     for (size_t i = 0; i < node->output.n; i++)
