@@ -163,13 +163,13 @@ static onx_value *einsum(onx_export *x, const char *equation, size_t n, onx_valu
 
 /* "ijk->kij" of one tensor is a Transpose: its order; false: it is more than that. */
 static bool is_permutation(const char *equation, size_t rank, int64_t *perm) {
-    const char *to = equation + rank + 2;
     if (rank > ONX_RANK_MAX || strlen(equation) != 2 * rank + 2 ||
         memcmp(equation + rank, "->", 2) != 0)
         return false;
     for (size_t i = 0; i < rank; i++) {
-        const char *from = memchr(equation, to[i], rank);
-        if (!from || memchr(from + 1, to[i], rank - 1 - (size_t)(from - equation))) return false;
+        int letter = equation[rank + 2 + i];
+        const char *from = memchr(equation, letter, rank);
+        if (!from || memchr(from + 1, letter, rank - 1 - (size_t)(from - equation))) return false;
         perm[i] = from - equation;
     }
     return true;
