@@ -45,6 +45,8 @@ works shape mlp/scripted.pt --input-shape x=2x16:f32
 works samples mlp/scripted.pt --sample-inputs "$torch/mlp"
 works inputs mlp/export.pt2 --keep-initializers-as-inputs
 works unfolded mlp/traced.pt --no-constant-folding
+works functions hf_bert/export.pt2 --modules-as-functions
+prints function 'BertLayer (function)' "$onx" info "$dir/m.onnx"
 works report mlp/export.pt2 --report
 prints lowered 'lowered: linear' "$onx" export "$torch/mlp/traced.pt" -o "$dir/m.onnx" --report
 prints fixed 'fixed: ' "$onx" export "$torch/mlp/traced.pt" -o "$dir/m.onnx" --report
