@@ -1452,9 +1452,9 @@ typedef struct onx_export_options {
     void *user;
 } onx_export_options;
 
-/* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights are
- * not copied: the model keeps the file mapped. UNSUPPORTED, with all of them: operators that cannot
- * be exported, or a file that holds no program; then the hint says what to do in Python. */
+/* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights
+ * are not copied: the model keeps the file mapped. UNSUPPORTED, with all of them: operators that
+ * cannot be exported, or a file that holds no program; then the hint says what to do in Python. */
 ONX_API onx_status onx_model_export(onx_context *ctx, const char *path,
                                     const onx_export_options *options, onx_model **out,
                                     onx_diag *diag);

@@ -1,4 +1,4 @@
-/* aten.c: calls of operators: the row that fits, its lowering, what is written and what is viewed. */
+/* aten.c: calls of operators: the row that fits, its lowering, what is written, what is a view. */
 #include "export/aten.h"
 #include "export/bind_args.h"
 #include "export/told.h"

@@ -35,7 +35,7 @@ typedef struct onx_xschema {
     bool parsed;
 } onx_xschema;
 
-/* aten_schema.c: the rows of a name, the first one, all parsed; NULL: there are none, or x failed. */
+/* aten_schema.c: the rows of a name, from the first on, all parsed; NULL: none, or x failed. */
 onx_xschema *onx_xschema_find(onx_export *x, onx_str name);
 
 /* custom_lower.c: a call of an operator that the user lowers: true where that is so, and the results

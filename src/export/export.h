@@ -1,7 +1,7 @@
 /* export.h: PyTorch programs to ONNX: what a program's values are, and how operators become nodes.
  *
  *     archive ─▶ reader (interp*.c: TorchScript, pt2*.c: torch.export) ─▶ calls of ATen operators
- *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when it is made
+ *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when made
  *
  * A reader walks the program once, in the order in which PyTorch would run it, over values of which
  * as much is known as can be before a run (onx_xv). Numbers, lists and objects are computed on the
@@ -150,6 +150,7 @@ struct onx_export {
     onx_str where;     /* the line of source, for messages: "model.py:12"; "" where not known */
     const char *op;    /* the ATen operator that is being lowered, for names and messages */
     bool survey;       /* an operator was not supported: nothing is lowered any more */
+    size_t parts;      /* tensors of the list that is asked for, where the program says how many */
     onx_xscope *scope; /* innermost; NULL: the main graph */
     onx_map constants; /* small initializers by content, under no owner */
     onx_map names;     /* how often a name was used */
@@ -158,6 +159,7 @@ struct onx_export {
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
     onx_map modules; /* path of a module to the onx_str that is its class */
+    onx_map packed;  /* packed sequences to what they were with their padding (aten/packed.c) */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
     struct onx_xnote *lowered, *fixed; /* operators that were lowered; inputs of fixed sizes */

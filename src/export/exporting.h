@@ -1,4 +1,4 @@
-/* exporting.h: one export with the options of onx.h; for the files that go from one to the other. */
+/* exporting.h: one export with the options of onx.h; for the files between the two. */
 #ifndef ONX_EXPORTING_H
 #define ONX_EXPORTING_H
 

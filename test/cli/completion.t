@@ -13,6 +13,7 @@ $ sh complete.sh onx ''
 |strip
 |optimize
 |constants
+|export
 |code
 |tensor
 |run
