@@ -295,6 +295,31 @@ TEST(memory_fails_anywhere) {
     end();
 }
 
+static void put32(char *p, uint32_t v) {
+    memcpy(p, &v, sizeof v);
+}
+
+/* 64 KiB that claim to be 64 MiB, deflated: what deflate could do, but no archive does. */
+TEST(zip_bombs) {
+    enum { PACKED = 64 << 10, CLAIMED = 64 << 20, LOCAL_METHOD = 8, LOCAL_SIZE = 22 };
+    enum { CENTRAL_METHOD = 10, CENTRAL_SIZE = 24, END = 22, END_DIRECTORY = 16 };
+    static const char zeros[PACKED];
+    static const torch_record records[] = {{"m/data.pkl", {zeros, PACKED}}, {NULL, {NULL, 0}}};
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_buf buf;
+    begin();
+    torch_zip(ctx, records, &buf);
+    char *central = buf.data + onx_load_u32(buf.data + buf.size - END + END_DIRECTORY);
+    buf.data[LOCAL_METHOD] = central[CENTRAL_METHOD] = 8;
+    put32(buf.data + LOCAL_SIZE, CLAIMED);
+    put32(central + CENTRAL_SIZE, CLAIMED);
+    CHECK_EQ(read_all((onx_str){buf.data, buf.size}, &diag), ONX_LIMIT);
+    CHECK(strstr(diag.message, "inflates"));
+    CHECK(heap.peak < 4 << 20);
+    onx_buf_fini(&buf);
+    end();
+}
+
 /* Names are keys: they may look like anything. */
 TEST(names_are_names) {
     static const torch_record records[] = {{"m/../../etc/passwd", {"x", 1}},
@@ -347,6 +372,19 @@ TEST(real_files) {
     end();
 }
 
+/* As miniz writes them: zip64 records, descriptors, padding. */
+TEST(real_file_cut_off_anywhere) {
+    if (!torch_folder()) SKIP("neither ONX_TORCH nor ONX_DATA has PyTorch's files");
+    begin();
+    test_bytes b = test_file_read(test_path(torch_folder(), "while_loop/scripted.pt"));
+    REQUIRE(b.data);
+    CHECK_EQ(read_all((onx_str){b.data, b.size}, NULL), ONX_OK);
+    for (size_t n = 4; n < b.size; n++)
+        CHECK_EQ(read_all((onx_str){b.data, n}, NULL), ONX_MALFORMED);
+    test_bytes_free(&b);
+    end();
+}
+
 TEST_MAIN(E(kinds_by_magic) E(kinds_by_records) E(saved_old) E(records) E(archives_in_archives)
-              E(cut_off_anywhere) E(damaged_anywhere) E(memory_fails_anywhere) E(names_are_names)
-                  E(real_files))
+              E(cut_off_anywhere) E(damaged_anywhere) E(memory_fails_anywhere) E(zip_bombs)
+                  E(names_are_names) E(real_files) E(real_file_cut_off_anywhere))

@@ -139,6 +139,26 @@ TEST(objects) {
     "ctorch._utils\n_rebuild_tensor_v2\n(" storage offset dims strides "\x88"                      \
     "ccollections\nOrderedDict\n)RtR"
 
+/* Every type is found by each of its names. */
+TEST(element_types) {
+    size_t count = 0;
+    for (int64_t c10 = 0; c10 < 256; c10++) {
+        const onx_torch_dtype_info *info = onx_torch_dtype_of(c10);
+        if (!info) continue;
+        count++;
+        CHECK(onx_torch_dtype_of_name(info->name) == info);
+        CHECK(!info->pt2 || onx_torch_dtype_of_pt2(info->pt2) == info);
+        CHECK(!info->storage.size || onx_torch_dtype_of_storage(info->storage) == info);
+        CHECK(!info->safetensors.size || onx_torch_dtype_of_safetensors(info->safetensors) == info);
+        CHECK(!info->onx || onx_dtype_bits(info->onx) == 8u * info->bytes);
+    }
+    CHECK_EQ(count, 24);
+    CHECK(onx_torch_dtype_of_name(ONX_LIT("torch.half"))->dtype == ONX_TORCH_F16);
+    CHECK(onx_torch_dtype_of_onx(ONX_DTYPE_U8)->dtype == ONX_TORCH_U8);
+    CHECK(!onx_torch_dtype_of_name(ONX_LIT("torch.string")) && !onx_torch_dtype_of_pt2(0));
+    CHECK(!onx_torch_dtype_of_storage(ONX_LIT("")) && !onx_torch_dtype_of_onx(ONX_DTYPE_STRING));
+}
+
 static const float six[] = {0, 1, 2, 3, 4, 5};
 #define SIX ((onx_str){(const char *)six, sizeof six})
 
@@ -508,7 +528,7 @@ TEST(real_files) {
 }
 
 TEST_MAIN(E(plain_values) E(dicts_keep_order_and_find_keys) E(protocol_4) E(known_calls) E(objects)
-              E(tensors_share_storages) E(initializers) E(tensors_without_data)
+              E(element_types) E(tensors_share_storages) E(initializers) E(tensors_without_data)
                   E(tensors_stay_in_their_storage) E(expanded_tensors_are_limited) E(other_tensors)
                       E(big_endian_tensors) E(refused) E(floods) E(flood_of_keys)
                           E(cut_off_anywhere) E(memory_fails_anywhere) E(real_files))

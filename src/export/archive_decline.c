@@ -5,6 +5,19 @@
 
 #include <stdio.h>
 
+static const struct {
+    enum { NEITHER, WEIGHTS, GRAPH } holds;
+    const char *text;
+} kinds[] = {
+#define KIND(name, holds, text) [ONX_ARCHIVE_##name] = {holds, text},
+    ONX_ARCHIVE_MAP(KIND)
+#undef KIND
+};
+
+bool onx_archive_has_graph(const onx_archive *archive) {
+    return kinds[onx_archive_kind_of(archive)].holds == GRAPH;
+}
+
 #define EXPORT "torch.export.save(torch.export.export(m, (x,)), 'm.pt2')"
 
 /* What to do, for each kind; for torch.save, when it holds a state_dict. */
@@ -110,15 +123,6 @@ static void describe(const content *c, char *out, size_t size) {
 }
 
 onx_status onx_archive_decline(onx_archive *archive, onx_diag *diag) {
-    enum { NEITHER, WEIGHTS, GRAPH };
-    static const struct {
-        uint8_t holds;
-        const char *text;
-    } kinds[] = {
-#define KIND(name, holds, text) [ONX_ARCHIVE_##name] = {holds, text},
-        ONX_ARCHIVE_MAP(KIND)
-#undef KIND
-    };
     onx_archive_kind kind = onx_archive_kind_of(archive);
     onx_archive_kind like = alike[kind] ? alike[kind] : kind;
     content c = content_of(archive);

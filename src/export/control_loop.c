@@ -2,8 +2,8 @@
  *
  * A loop is tried: the body is run with what is known before it. Where a turn gives a carried value
  * another size than it had, or writes to a storage, that was too much to believe: the size becomes
- * open, the storage is carried, and the node is thrown away and made again. What was found stays, so
- * this ends: after a few tries all sizes are open.
+ * open, the storage is carried, and the node is thrown away and made again. What was found stays,
+ * so this ends: after a few tries all sizes are open.
  *
  *     Loop (trips, go, slots …, storages …) <body = (turn, go, slots …, storages …) =>
  *                                                   (go, slots …, storages …, stacked …)> */

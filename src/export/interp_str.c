@@ -31,23 +31,36 @@ static void put_value(onx_interp *in, onx_buf *buf, const onx_xv *v) {
     }
 }
 
-/* "{} of {}".format(a, b) */
+/* Where the place for a value that begins at `i` ends: {} and {:d}, or %d and %.2f. 0: there is
+ * none. */
+static size_t place_end(onx_str text, size_t i, bool percent) {
+    if (text.data[i] != (percent ? '%' : '{')) return 0;
+    size_t at = i + 1;
+    if (percent) {
+        while (at < text.size && memchr("0123456789.+- #", text.data[at], 15)) at++;
+        return at < text.size && memchr("diouxXeEfFgGcrs", text.data[at], 15) ? at + 1 : 0;
+    }
+    const char *close = memchr(text.data + i, '}', text.size - i);
+    return close ? (size_t)(close - text.data) + 1 : 0;
+}
+
+/* "{} of {}".format(a, b), "%d of %d" % (a, b) */
 static bool format(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                    onx_xv *out) {
     onx_buf buf;
     size_t next = 1;
-    (void)row;
     if (a[0].v.kind != ONX_X_STR) return false;
     onx_str text = a[0].v.str;
     onx_buf_init(&buf, in->x->ctx);
-    for (size_t i = 0; i < text.size; i++) {
-        const char *close = text.data[i] == '{' ? memchr(text.data + i, '}', text.size - i) : NULL;
-        if (!close || next >= n) {
+    for (size_t i = 0, end; i < text.size; i = end) {
+        end = next < n ? place_end(text, i, row->word[0] == '%') : 0;
+        bool twice = row->word[0] == '%' && i + 1 < text.size && text.data[i] == '%' &&
+                     text.data[i + 1] == '%';
+        if (end && !twice)
+            put_value(in, &buf, &a[next++].v);
+        else
             onx_buf_putc(&buf, text.data[i]);
-            continue;
-        }
-        put_value(in, &buf, &a[next++].v);
-        i = (size_t)(close - text.data);
+        end = twice ? i + 2 : end ? end : i + 1;
     }
     *out = keep(in, &buf);
     return true;
@@ -114,8 +127,43 @@ static bool join(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     return true;
 }
 
+static bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* strip, lstrip, rstrip of blanks */
+static bool strip(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    (void)in, (void)n;
+    if (a[0].v.kind != ONX_X_STR) return false;
+    onx_str s = a[0].v.str;
+    while (row->word[0] != 'r' && s.size && is_blank(s.data[0])) s.data++, s.size--;
+    while (row->word[0] != 'l' && s.size && is_blank(s.data[s.size - 1])) s.size--;
+    *out = onx_xv_str(s);
+    return true;
+}
+
+/* The parts between places where `mark` stands. */
+static bool split(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    (void)row, (void)n;
+    if (a[0].v.kind != ONX_X_STR || a[1].v.kind != ONX_X_STR || !a[1].v.str.size) return false;
+    onx_str text = a[0].v.str, mark = a[1].v.str;
+    size_t from = 0, i = 0;
+    *out = onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, 0, NULL));
+    while (i + mark.size <= text.size && onx_py_spend(in, 1)) {
+        bool here = onx_str_eq((onx_str){text.data + i, mark.size}, mark);
+        if (here)
+            onx_xlist_add(in->x, out->list, onx_xv_str((onx_str){text.data + from, i - from}));
+        i += here ? mark.size : 1;
+        if (here) from = i;
+    }
+    onx_str rest = {text.data + from, text.size - from};
+    if (onx_x_ok(in->x)) onx_xlist_add(in->x, out->list, onx_xv_str(rest));
+    return true;
+}
+
 const onx_py_row onx_py_strings[] = {
-    {"format", 1, 99, format, ""},
+    {"format", 1, 99, format, "{"},
+    {"percentFormat", 1, 99, format, "%"},
     {"add", 2, 2, concat, ""},
     {"len", 1, 1, length, ""},
     {"upper", 1, 1, change_case, "upper"},
@@ -124,5 +172,9 @@ const onx_py_row onx_py_strings[] = {
     {"endswith", 2, 2, has, "end"},
     {"__contains__", 2, 2, has, "in"},
     {"join", 2, 2, join, ""},
+    {"split", 2, 2, split, ""},
+    {"strip", 1, 1, strip, "both"},
+    {"lstrip", 1, 1, strip, "left"},
+    {"rstrip", 1, 1, strip, "right"},
     {NULL, 0, 0, NULL, NULL},
 };

@@ -12,6 +12,7 @@ typedef struct onx_pt2_walk {
     onx_map values;          /* (graph, name) to onx_xv */
     onx_map symbols;         /* name in the program to onx_sym */
     bool told;               /* that a rank is not what the program notes */
+    bool autocast; /* operators are given floats of the type that they are noted to give */
 } onx_pt2_walk;
 
 /* pt2_export.c: the program becomes the graph of x->model; what is assumed is noted there. */
@@ -21,8 +22,8 @@ onx_status onx_pt2_export(onx_export *x, onx_pt2 *program, const onx_xnames *nam
 bool onx_pt2_inputs(onx_pt2_walk *w);
 bool onx_pt2_outputs(onx_pt2_walk *w);
 
-/* pt2_symbols.c: what the symbols of the program are called, from the sizes of inputs; and the sizes
- * of one, of that name. */
+/* pt2_symbols.c: what the symbols of the program are called, from the sizes of inputs; and the
+ * sizes of one, of that name. */
 bool onx_pt2_symbols(onx_pt2_walk *w);
 bool onx_pt2_input_sizes(onx_pt2_walk *w, const onx_pt2_tensor *tensor, const char *name,
                          const onx_sym **out);

@@ -19,7 +19,8 @@ static void lower_det(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_det_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_det(x, a, out);
-    for (size_t i = 1; i < 3; i++) onx_nn_give_nothing(x, &out[i]);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[2]);
 }
 static void lower_logdet(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_emit(x, "Log", det(x, &a[0])));
@@ -31,13 +32,47 @@ static void lower_slogdet(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_slogdet_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_slogdet(x, a, out);
-    for (size_t i = 2; i < 4; i++) onx_nn_give_nothing(x, &out[i]);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[2]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[3]);
 }
 
 static void lower_trace(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out,
                onx_emit_wide_with(x, "Einsum", ONX_ATTRS(ONX_AS("equation", "ii->")),
                                   onx_nn_tensor(x, &a[0])));
+}
+
+/* ─ Triangles ────────────────────────────────────────────────────────────────────────────────── */
+
+/* Where column - row compares with the diagonal as `op` says, for opsets without Trilu. */
+static onx_value *triangle(onx_export *x, onx_value *v, size_t rank, const char *op,
+                           const onx_xv *diagonal) {
+    onx_xv rows = onx_x_size_of(x, v, rank - 2), columns = onx_x_size_of(x, v, rank - 1);
+    onx_value *row = onx_x_unsqueeze(x, onx_x_count(x, &rows), 1);
+    onx_value *limit = onx_emit(x, "Add", row, onx_x_scalar(x, diagonal, ONX_DTYPE_I64));
+    onx_value *kept = onx_emit(x, op, onx_x_count(x, &columns), limit);
+    return onx_emit(x, "Where", kept, v, onx_x_number(x, onx_x_dtype(x, v), 0));
+}
+
+/* (self, diagonal) */
+static void trilu(onx_export *x, const onx_xv *a, bool upper, onx_xv *out) {
+    onx_value *v = onx_nn_tensor(x, &a[0]);
+    size_t rank = onx_x_rank(x, v);
+    if (rank == SIZE_MAX || rank < 2) return;
+    if (x->opset < 14) {
+        const char *op = upper ? "GreaterOrEqual" : "LessOrEqual";
+        onx_x_give(x, out, triangle(x, v, rank, op, &a[1]));
+        return;
+    }
+    onx_value *k = onx_xv_is_one(x, &a[1], 0) ? NULL : onx_x_scalar(x, &a[1], ONX_DTYPE_I64);
+    onx_xattr lower[] = {ONX_AI("upper", 0), {.name = NULL}};
+    onx_x_give(x, out, onx_emit_wide_with(x, "Trilu", upper ? NULL : lower, v, k));
+}
+static void lower_tril(onx_export *x, const onx_xv *a, onx_xv *out) {
+    trilu(x, a, false, out);
+}
+static void lower_triu(onx_export *x, const onx_xv *a, onx_xv *out) {
+    trilu(x, a, true, out);
 }
 
 /* ─ Inverses ─────────────────────────────────────────────────────────────────────────────────── */
@@ -200,6 +235,8 @@ const onx_aten onx_aten_linalg[] = {
     {"linalg_slogdet(Tensor A) -> (Tensor, Tensor)", lower_slogdet, NULL},
     {"_linalg_slogdet(Tensor A) -> (Tensor, Tensor, Tensor, Tensor)", lower_slogdet_parts, NULL},
     {"trace(Tensor self)", lower_trace, NULL},
+    {"tril(Tensor self, int diagonal=0)", lower_tril, NULL},
+    {"triu(Tensor self, int diagonal=0)", lower_triu, NULL},
     {"inverse(Tensor self)", lower_inverse, NULL},
     {"linalg_inv(Tensor A)", lower_inverse, NULL},
     {"linalg_inv_ex(Tensor A" INFO, lower_inverse_info, NULL},
