@@ -175,4 +175,22 @@ TEST(complex) {
         "reciprocal(c64[1]{0,2}) = c64[1]{0,-0.5}");
 }
 
-TEST_MAIN(E(functions) E(arithmetic) E(logic) E(activations) E(choices) E(complex))
+TEST(special) {
+    RUN("erfinv(f32[4]{0,0.5,-0.9,0.999}) = f32[4]{0,0.47693628,-1.1630872,2.3267538}",
+        "erfinv(f64[2]{1,-1}) = f64[2]{inf,-inf}",
+        "special_ndtri(f32[2]{0.5,0.975}) = f32[2]{0,1.959964}",
+        "special_erfcx(f32[3]{1,3,-1}) = f32[3]{0.42758358,0.17900115,5.0089801}",
+        "special_log_ndtr(f32[2]{-2,2}) = f32[2]{-3.7831843,-0.02301291}",
+        "special_entr(f32[3]{1,0,0.5}) = f32[3]{0,0,0.3465736}",
+        "lgamma(f32[4]{0.3,-1.5,20.5,1}) = f32[4]{1.095798,0.86004702,40.831501,0}",
+        "lgamma(f32[2]{0,-2}) = f32[2]{inf,inf}",
+        "digamma(f32[3]{0.3,5,-0.5}) = f32[3]{-3.5025242,1.5061177,0.03648997}",
+        "polygamma(1, f32[2]{1,2.5}) = f32[2]{1.6449341,0.49035776}",
+        "polygamma(2, f32[1]{1}) = f32[1]{-2.4041138}",
+        "i0(f32[2]{1,5}) = f32[2]{1.2660659,27.239872}",
+        "special_i1(f32[2]{1,-5}) = f32[2]{0.5651591,-24.335642}",
+        "special_i0e(f32[1]{5}) = f32[1]{0.18354081}",
+        "special_i1e(f32[1]{-5}) = f32[1]{-0.16397227}");
+}
+
+TEST_MAIN(E(functions) E(arithmetic) E(logic) E(activations) E(choices) E(complex) E(special))

@@ -4,7 +4,7 @@
 #define FORMAT_PARSE onx_json_parse
 #include "proto_text.h"
 
-#include "base/json.h"
+#include "base/json_tree.h"
 #include "base/number.h"
 
 /* ── The reader ──────────────────────────────────────────────────────────────────────────────── */
@@ -41,6 +41,56 @@ TEST(tokens) {
         CHECK(scan(onx_str_of(cases[i][0]), 10, out, sizeof out, NULL) == ONX_OK);
         CHECK_STR(out, cases[i][1]);
     }
+}
+
+/* Numbers that are not finite, as Python writes them: only where they are asked for. */
+TEST(python_numbers) {
+    const onx_str text = ONX_LIT("[NaN,Infinity,-Infinity,-1]");
+    char out[64];
+    CHECK_EQ(scan(text, 10, out, sizeof out, NULL), ONX_MALFORMED);
+    onx_json_reader r;
+    onx_json_reader_init(&r, onx_context_or_default(NULL), text, 10, NULL);
+    r.python = true;
+    static const char *const spans[] = {"NaN", "Infinity", "-Infinity", "-1"};
+    CHECK(onx_json_next(&r) == ONX_OK);
+    for (size_t i = 0; i < ONX_COUNT(spans); i++) {
+        CHECK(onx_json_next(&r) == ONX_OK && r.token == ONX_JSON_NUMBER);
+        CHECK(onx_str_is(r.span, spans[i]));
+    }
+    onx_json_reader_fini(&r);
+}
+
+TEST(trees) {
+    const onx_str text =
+        ONX_LIT("{\"a\":[1,\"x\\n\",{\"b\":null}],\"n\":-3,\"f\":\"Infinity\","
+                "\"a\":[true,9223372036854775807,{}],\"c\":{\"d\":{\"e\":\"z\"}}}");
+    onx_arena arena;
+    const onx_json *root = NULL;
+    int64_t i;
+    double f;
+    onx_arena_init(&arena, onx_context_or_default(NULL));
+    REQUIRE(onx_json_tree(&arena, text, 10, &root, NULL) == ONX_OK);
+    CHECK_EQ(onx_json_count(root), 5);
+    const onx_json *a = onx_json_get(root, "a"); /* the last of two */
+    CHECK_EQ(onx_json_count(a), 3);
+    CHECK(onx_json_true(onx_json_at(a, 0)) && !onx_json_true(onx_json_at(a, 1)));
+    CHECK(onx_json_i64(onx_json_at(a, 1), &i) && i == INT64_MAX);
+    CHECK(onx_json_is(onx_json_at(a, 2), ONX_JSON_OBJECT) && !onx_json_at(a, 3));
+    a = root->first->first; /* the first of them */
+    CHECK(onx_str_is(onx_json_str(onx_json_at(a, 1)), "x\n"));
+    CHECK(!onx_json_get(onx_json_at(a, 2), "b"));
+    CHECK(onx_json_i64(onx_json_get(root, "n"), &i) && i == -3);
+    CHECK(onx_json_f64(onx_json_get(root, "f"), &f) && f > 1e308);
+    CHECK(!onx_json_i64(onx_json_get(root, "f"), &i));
+    const onx_json *c = onx_json_get(root, "c");
+    CHECK(onx_str_is(onx_json_str(onx_json_get(onx_json_get(c, "d"), "e")), "z"));
+    CHECK(!onx_json_get(onx_json_get(c, "x"), "e") && !onx_json_get(a, "d"));
+    size_t n = 0;
+    ONX_JSON_EACH(it, root) n += it->text.size;
+    CHECK_EQ(n, 5);
+    CHECK_EQ(onx_json_tree(&arena, text, 2, &root, NULL), ONX_LIMIT);
+    CHECK_EQ(onx_json_tree(&arena, ONX_LIT("[1,"), 3, &root, NULL), ONX_MALFORMED);
+    onx_arena_fini(&arena);
 }
 
 TEST(syntax_errors) {
@@ -430,6 +480,6 @@ TEST(data) {
     check_data();
 }
 
-TEST_MAIN(E(tokens) E(syntax_errors) E(depth) E(escapes) E(writer) E(writer_failures) E(every_kind)
-              E(other_spellings) E(mapping_errors) E(not_utf8) E(message_depth) E(limits)
-                  E(large_payload) E(hostile) E(out_of_memory) E(data))
+TEST_MAIN(E(tokens) E(python_numbers) E(trees) E(syntax_errors) E(depth) E(escapes) E(writer)
+              E(writer_failures) E(every_kind) E(other_spellings) E(mapping_errors) E(not_utf8)
+                  E(message_depth) E(limits) E(large_payload) E(hostile) E(out_of_memory) E(data))

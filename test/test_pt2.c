@@ -267,6 +267,89 @@ TEST(truncated) {
     }
 }
 
+/* ── Archives ────────────────────────────────────────────────────────────────────────────────── */
+
+static const char weighed[] = "{\"graph_module\":{\"graph\":" GRAPH(
+    T("p_w") "," T("p_v") "," T("x"), T("y"), "", META("x", "7", N("2"))) //
+    ",\"signature\":{\"input_specs\":["
+    "{\"parameter\":{\"arg\":{\"name\":\"p_w\"},\"parameter_name\":\"fc.w\"}},"
+    "{\"buffer\":{\"arg\":{\"name\":\"p_v\"},\"buffer_name\":\"v\",\"persistent\":false}}," USER_IN(
+        "x") "],\"output_specs\":[" USER_OUT("y") "]},\"module_call_graph\":[]},"
+                                                  "\"schema_version\":" V8 "}";
+
+/* Both layouts have the same two tensors: [1, 2] and, of the same storage or another, [2]. */
+static void check_weights(const torch_record *records, onx_archive_kind kind, bool shared) {
+    onx_context *ctx = onx_context_or_default(NULL);
+    onx_archive *archive = NULL;
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_buf zip;
+    onx_pt2 program;
+    onx_str bytes = torch_zip(ctx, records, &zip);
+    if (CHECK(!onx_archive_open_memory(ctx, bytes, &archive, &diag)) &&
+        CHECK(onx_archive_kind_of(archive) == kind) &&
+        CHECK(!onx_pt2_read(archive, &program, &diag))) {
+        const onx_torch_tensor *w = onx_map_get(&program.weights, NULL, ONX_LIT("fc.w"));
+        const onx_torch_tensor *v = onx_map_get(&program.weights, NULL, ONX_LIT("v"));
+        if (CHECK(w && v)) {
+            CHECK(w->rank == 1 && w->dims[0] == 2 && w->offset == 0);
+            CHECK(v->rank == 1 && v->dims[0] == 1 && v->offset == 1);
+            CHECK_EQ(w->storage == v->storage, shared);
+        }
+        onx_pt2_fini(&program);
+    } else {
+        fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
+    }
+    onx_archive_close(archive);
+    onx_buf_fini(&zip);
+}
+
+#define PAYLOAD(size, offset)                                                                      \
+    "{\"path_name\":\"weight_0\",\"is_param\":true,\"use_pickle\":false,\"tensor_meta\":"          \
+    "{\"dtype\":7,\"sizes\":[" N(size) "],\"strides\":[" N("1") "],\"storage_offset\":" N(         \
+        offset) "}}"
+
+TEST(archives) {
+    const torch_record records[] = {
+        {"m/archive_format", ONX_LIT("pt2")},
+        {"m/archive_version", ONX_LIT("0")},
+        {"m/models/model.json", onx_str_of(weighed)},
+        {"m/data/weights/weight_0", {"\0\0\x80\x3f\0\0\0\x40", 8}},
+        {"m/data/weights/model_weights_config.json",
+         ONX_LIT("{\"config\":{\"fc.w\":" PAYLOAD("2", "0") ",\"v\":" PAYLOAD("1", "1") "}}")},
+        {NULL, {NULL, 0}}};
+    check_weights(records, ONX_ARCHIVE_PT2, true);
+}
+
+#define TENSOR(size, offset)                                                                       \
+    "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"                  \
+    "X\1\0\0\0"                                                                                    \
+    "0X\3\0\0\0cpuK\2tQK" offset "K" size "\x85K\1\x85\x89}tR"
+
+/* torch 2.1 to 2.7: state dict and constants are files of torch.save within the file. */
+TEST(flat_archives) {
+    onx_context *ctx = onx_context_or_default(NULL);
+    static const char state[] = "\x80\2}X\4\0\0\0fc.w" TENSOR("\2", "\0") "s.";
+    static const char constants[] = "\x80\2}X\1\0\0\0v" TENSOR("\1", "\1") "s.";
+    const onx_str data = {"\0\0\x80\x3f\0\0\0\x40", 8};
+    torch_record inner[] = {{"archive/data.pkl", {state, sizeof state - 1}},
+                            {"archive/data/0", data},
+                            {"archive/version", ONX_LIT("3")},
+                            {NULL, {NULL, 0}}};
+    onx_buf first, second;
+    onx_str state_zip = torch_zip(ctx, inner, &first);
+    inner[0].content = (onx_str){constants, sizeof constants - 1};
+    onx_str constants_zip = torch_zip(ctx, inner, &second);
+    const torch_record records[] = {{"serialized_exported_program.json", onx_str_of(weighed)},
+                                    {"serialized_state_dict.pt", state_zip},
+                                    {"serialized_constants.pt", constants_zip},
+                                    {"serialized_example_inputs.pt", ONX_LIT("")},
+                                    {"version", ONX_LIT("8.7")},
+                                    {NULL, {NULL, 0}}};
+    check_weights(records, ONX_ARCHIVE_PT2_FLAT, false);
+    onx_buf_fini(&first);
+    onx_buf_fini(&second);
+}
+
 /* ── The test data ───────────────────────────────────────────────────────────────────────────── */
 
 TEST(corpus) {
@@ -305,4 +388,4 @@ TEST(corpus) {
 }
 
 TEST_MAIN(E(sizes) E(deep_sizes) E(versions) E(arguments) E(schema_1) E(names) E(floods)
-              E(truncated) E(corpus))
+              E(truncated) E(archives) E(flat_archives) E(corpus))

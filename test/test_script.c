@@ -1,8 +1,8 @@
 /* test_script.c: TorchScript's source as a tree: what every form becomes, what is refused and where,
  * names found in the files they belong to. */
 #include "export/script.h"
-#include "support.h"
 #include "test.h"
+#include "torch_files.h"
 
 typedef struct parsed {
     onx_arena arena;
@@ -305,6 +305,43 @@ TEST(registry) {
     onx_script_free(script);
 }
 
+static size_t parse_records(onx_archive *archive) {
+    size_t n = 0;
+    for (size_t i = 0; i < onx_archive_record_count(archive); i++) {
+        onx_str name = onx_archive_record_name(archive, i), text;
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_script_module module;
+        onx_arena arena;
+        if (!onx_str_ends(name, ONX_LIT(".py"))) continue;
+        onx_arena_init(&arena, onx_context_or_default(NULL));
+        onx_status status = onx_archive_read(archive, name, &text, &diag);
+        if (!status)
+            status = onx_script_parse(&arena, name, ONX_LIT("__torch__"), text, &module, &diag);
+        if (!CHECK(status == ONX_OK)) fprintf(stderr, "    %s: %s\n", diag.place, diag.message);
+        onx_arena_fini(&arena);
+        n++;
+    }
+    return n;
+}
+
+/* The code that PyTorch wrote. */
+TEST(archives) {
+    if (!torch_folder()) SKIP("neither ONX_TORCH nor ONX_DATA has PyTorch's files");
+    test_files files = test_files_find(torch_folder(), ".pt");
+    size_t n = 0;
+    for (size_t i = 0; i < files.count; i++) {
+        onx_archive *archive = NULL;
+        onx_diag diag = ONX_INIT(onx_diag);
+        if (!CHECK(onx_archive_open(NULL, files.paths[i], &archive, &diag) == ONX_OK))
+            fprintf(stderr, "    %s: %s\n", files.paths[i], diag.message);
+        else
+            n += parse_records(archive);
+        onx_archive_close(archive);
+    }
+    test_files_free(&files);
+    CHECK(n > 1000);
+}
+
 TEST(no_memory) {
     for (size_t at = 1;; at++) {
         test_heap heap = {0};
@@ -327,4 +364,4 @@ TEST(no_memory) {
 }
 
 TEST_MAIN(E(expressions) E(constants) E(statements) E(classes) E(refusals) E(depth) E(registry)
-              E(no_memory))
+              E(archives) E(no_memory))

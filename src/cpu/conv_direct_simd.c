@@ -42,16 +42,27 @@ typedef struct tile {
     const float *w; /* [blocks][w_step] */
     const tap *taps;
     size_t blocks, x_step, w_step, n_taps;
-    size_t last; /* lanes of the last block that are channels */
+    size_t last;       /* lanes of the last block that are channels */
+    const char *ahead; /* fetched for later, `ahead_step` bytes for each input channel */
+    size_t ahead_step;
     tile_ends ends;
 } tile;
 
-/* w: [lanes][wide*b]; in: each pixel's [lanes]. */
-TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size_t lanes,
-                              vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
-    for (size_t i = 0; i < lanes; i++, w += wide * VF) {
+/* The weights for VF input channels of one tap, and what is fetched meanwhile. */
+typedef struct weights {
+    const float *w; /* [lanes][wide*b] */
+    size_t lanes;
+    const char *ahead;
+    size_t step;
+} weights;
+
+/* in: each pixel's [lanes]. */
+TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PIXELS][WIDE],
+                              size_t pixels, size_t wide) {
+    for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step) {
         vf weight[WIDE];
-        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        vf_prefetch(k.ahead);
+        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(k.w + j * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p][i]);
             VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
@@ -61,11 +72,12 @@ TILE_INLINE void add_products(const float *w, const float *const in[SLOTS], size
 
 /* The same for neighbours, of which the first is at `in`: offsets are constants, no addresses take
  * registers. */
-TILE_INLINE void add_even_products(const float *w, const float *in, size_t lanes,
-                                   vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
-    for (size_t i = 0; i < lanes; i++, w += wide * VF, in++) {
+TILE_INLINE void add_even_products(weights k, const float *in, vf sum[PIXELS][WIDE], size_t pixels,
+                                   size_t wide) {
+    for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step, in++) {
         vf weight[WIDE];
-        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+        vf_prefetch(k.ahead);
+        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(k.w + j * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p * VF]);
             VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
@@ -96,14 +108,15 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     if (n && !t->taps->even) find_inputs(x, t->taps, in[0]);
     for (size_t i = 0; i < n; i++) {
         const tap *now = t->taps + k;
-        const float *weights = w + now->index * VF * wide * VF, *first = x + now->at[0] / sizeof *x;
-        size_t lanes = i < n - t->n_taps ? VF : t->last;
+        const float *first = x + now->at[0] / sizeof *x;
+        weights some = {w + now->index * VF * wide * VF, i < n - t->n_taps ? VF : t->last,
+                        t->ahead + i * VF * t->ahead_step, t->ahead_step};
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
         if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
         if (now->even)
-            add_even_products(weights, first, lanes, sum, pixels, wide);
+            add_even_products(some, first, sum, pixels, wide);
         else
-            add_products(weights, in[i % 2], lanes, sum, pixels, wide);
+            add_products(some, in[i % 2], sum, pixels, wide);
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
@@ -178,6 +191,21 @@ typedef struct region {
     size_t first, last;     /* pixels */
 } region;
 
+/* While weights are used by a few tiles, those of the next chunk or part come from memory, a share
+ * with each tile. A single tile waits for memory anyhow; many make little of it. */
+static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
+                       tile *t) {
+    enum { FEW = 16 };
+    size_t all = c->groups * s->oc_blocks * s->ic_blocks * s->taps * VF * VF;
+    size_t each = t->blocks * t->w_step, next = (size_t)(t->w - a->w) + s->part_pairs * each;
+    bool few = s->pixels > PIXELS && s->pixels <= FEW * PIXELS;
+    t->ahead = (const char *)t->w;
+    t->ahead_step = 0;
+    if (!few || next + each > all) return;
+    t->ahead = (const char *)(a->w + next + each / s->pixels * r->first);
+    t->ahead_step = t->w_step / (s->taps * VF) * sizeof *a->w * (r->last - r->first) / s->pixels;
+}
+
 /* One tile of each pair, summed over the input blocks [k, k + chunk). */
 static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
                        size_t k, tap *taps) {
@@ -192,6 +220,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
         size_t before = (r->group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
         t.w = a->w + before * s->taps * VF * VF;
         t.w_step = s->taps * VF * wide * VF;
+        look_ahead(c, a, s, r, &t);
         t.ends = tile_ends_at(c, a, r->group, block, wide, r->first);
         if (k) { /* y has the sums so far */
             t.ends.add = t.ends.y;

@@ -15,10 +15,11 @@
 enum {
     RANGE = 512, /* pixels of a task */
     STRIDE_MAX = 4,
-    REACH_MAX = 8,    /* from the first tap to the last */
-    SLICES = 8,       /* tasks of `in`, at least */
-    TASK_STEPS = 512, /* of ROWS pixels */
-    BAND_ROWS = 4,    /* at least */
+    REACH_MAX = 8,   /* from the first tap to the last */
+    SLICES = 8,      /* tasks of `in`, at least */
+    TASKS = 16,      /* of `out`, if they are large, and there is that much to cut, */
+    TASK_STEPS = 96, /* of ROWS pixels each, at least */
+    BAND_ROWS = 4,   /* at least */
     BAND_BYTES = 1 << 20,
     LARGEST = 0x7f000000, /* bits of 2^127: what is below stays finite */
 };
@@ -190,13 +191,15 @@ static void finish_pixels(const onx_conv *c, const onx_conv_args *a, const sizes
     }
 }
 
-/* How the pixels of a band and the panels of weights are cut into tasks. */
+/* How the pixels of a band and the panels of weights are cut into tasks: ranges of pixels times
+ * groups of panels. */
 typedef struct cut {
     size_t ranges, groups;
 } cut;
 static cut cut_of(const sizes *s) {
     size_t ranges = ceil_div(s->span, RANGE), steps = s->span / ROWS * s->pairs * s->taps;
-    return (cut){ranges, ceil_div(s->panels, 1 + TASK_STEPS * ranges / (steps + 1))};
+    size_t task = larger(TASK_STEPS, steps * s->panels / TASKS) * ranges;
+    return (cut){ranges, ceil_div(s->panels, larger(1, task / (steps + 1)))};
 }
 static size_t half_out_tasks(const onx_conv *c, onx_conv_band band) {
     sizes s = sizes_in(c, band);
@@ -217,6 +220,20 @@ static const char *see(const onx_conv *c, const sizes *s, const char *shared, si
     return shared + (image * s->image + y / c->sh * s->pitch + x / c->sw) * PIXEL;
 }
 
+/* Where the outputs from pixel q of the band on will be, and what is added to them. */
+static void fetch_outputs(const onx_conv *c, const onx_conv_args *a, const sizes *s, size_t panel,
+                          size_t q, ahead to[4]) {
+    size_t row = s->first + q / s->pitch, col = smaller(q % s->pitch, c->ow);
+    size_t lines = ceil_div(ROWS, STRIP);
+    for (size_t i = 0; i < 4; i++) {
+        size_t block = smaller(panel * 2 + i % 2, ceil_div(c->oc, VF) - 1);
+        const float *from = i < 2 ? a->y : a->residual;
+        if (!from) continue;
+        to[i].at = (const char *)(from + ((block * c->oh + row) * c->ow + col) * VF);
+        to[i].lines = lines;
+    }
+}
+
 /* Pixels [first, last) of two output blocks. */
 static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s, const char *shared,
                       size_t panel, size_t first, size_t last, char *scratch) {
@@ -230,15 +247,18 @@ static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s,
         t.more = k;
         split_weights(w, t.n, scratch);
         for (size_t i = 0; i < t.n; i++) seen[i] = see(c, s, shared, k + i);
-        t.ahead = (const char *)(w + t.n * PACKED);
-        t.lines = ceil_div(PACKED * sizeof *w / LINE, (last - first) / ROWS);
-        if (k + t.n == steps && panel + 1 == s->panels) t.lines = 0;
-        for (size_t q = first; q < last; q += ROWS, t.ahead += t.lines * t.n * LINE) {
+        bool end = k + t.n == steps;
+        ahead next = {(const char *)(w + t.n * PACKED), 0};
+        if (!end || panel + 1 < s->panels)
+            next.lines = ceil_div(PACKED * sizeof *w / LINE, (last - first) / ROWS);
+        for (size_t q = first; q < last; q += ROWS, next.at += next.lines * t.n * LINE) {
             for (size_t i = 0; i < t.n; i++) t.a[i] = seen[i] + q * PIXEL;
             t.sums[0] = sums + (q - first) * VF;
             t.sums[1] = t.sums[0] + RANGE * VF;
+            t.ahead[0] = next;
+            if (end) fetch_outputs(c, a, s, panel, q, t.ahead + 1);
             multiply(&t);
-            for (size_t j = 0; k + t.n == steps && j < 2 && (panel * 2 + j) * VF < c->oc; j++)
+            for (size_t j = 0; end && j < 2 && (panel * 2 + j) * VF < c->oc; j++)
                 finish_pixels(c, a, s, panel * 2 + j, q, t.sums[j]);
         }
     }

@@ -9,7 +9,10 @@
 
 #define LARGEST 0x1p127f /* what is below stays finite */
 
-enum { GROUP = 8 }; /* panels between epilogues, which go along rows */
+enum {
+    GROUP = 8, /* panels between epilogues, which go along rows */
+    FEW = 4,   /* rows for which tiles do not pay: B is read once, and that takes the time */
+};
 
 static size_t steps_of(size_t k) {
     return k / ONX_HALF_DEPTH + (k % ONX_HALF_DEPTH != 0);
@@ -79,6 +82,11 @@ void onx_half_pack_a(const onx_half_args *g, size_t index) {
 
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
 
+/* Is it one row after the other? */
+static bool is_alone(const onx_half_args *g) {
+    return g->b_odd || g->m <= FEW;
+}
+
 /* The sums of one row of A and a panel, one product after the other. */
 static void multiply_alone(const onx_half_args *g, size_t row, const uint16_t *panel,
                            float *sums[2]) {
@@ -107,7 +115,7 @@ static void finish_rows(const onx_half_args *g, size_t row, size_t rows, size_t 
     size_t col = panel * COLS, n = least(COLS, g->n - col);
     for (size_t i = 0; i < rows; i++) {
         float *own[2] = {sums[0] + i * VF, sums[1] + i * VF};
-        if (g->b_odd || g->odd[row + i])
+        if (is_alone(g) || g->odd[row + i])
             multiply_alone(g, row + i, g->b + panel * onx_half_panel_size(g->k), own);
         for (size_t j = 0; j < n; j += VF)
             finish(g, row + i, col + j, least(VF, n - j), own[j / VF]);
@@ -121,23 +129,26 @@ static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, 
     bool last = panel + 1 == (g->n + COLS - 1) / COLS;
     float *sums = (float *)(void *)(scratch + STRIP * STEP);
     strip t = {.b = scratch, .a_next = block};
-    for (size_t k = 0; k < steps; k += t.n, w += t.n * PACKED) {
+    for (size_t k = 0; k < steps && !is_alone(g); k += t.n, w += t.n * PACKED) {
         t.n = least(STRIP, steps - k);
         t.more = k;
-        t.ahead = (const char *)(w + t.n * PACKED);
-        t.lines = last && k + t.n == steps ? 0 : PACKED * sizeof *w / LINE / all + 1;
+        ahead next = {(const char *)(w + t.n * PACKED), PACKED * sizeof *w / LINE / all + 1};
+        if (last && k + t.n == steps) next.lines = 0;
         split_weights(w, t.n, scratch);
         for (size_t row = part.row; row < part.row_end; row += ROWS) {
             const char *a = g->packed_a + row / SIDE * block + k * SIDE * PIXEL;
             for (size_t i = 0; i < t.n; i++) t.a[i] = a + i * SIDE * PIXEL;
             t.sums[0] = sums + (row - part.row) * COLS;
             t.sums[1] = t.sums[0] + ROWS * VF;
+            t.ahead[0] = next;
             multiply(&t);
-            t.ahead += t.lines * t.n * LINE;
+            next.at += next.lines * t.n * LINE;
             if (k + t.n == steps)
                 finish_rows(g, row, least(ROWS, part.row_end - row), panel, t.sums);
         }
     }
+    for (size_t row = part.row; row < part.row_end && is_alone(g); row++)
+        finish_rows(g, row, 1, panel, (float *[2]){sums, sums + VF});
 }
 
 static void end_rows(const onx_half_args *g, onx_gemm_part part) {

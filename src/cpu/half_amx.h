@@ -1,8 +1,9 @@
 /* half_amx.h: products of floats by float16, on tiles of AMX, for files *_amx.c.
  *
- * A number is the sum of two of bfloat16, its rounded upper half and the rounded rest: a float16
- * exactly, a float but for 2^-16 of it. Of the four products of such sums the three larger ones are
- * made; they are exact, and added up in float. The fourth is below 2^-16 of the first.
+ * A number is the sum of two of bfloat16, its upper half and the rest: a float16 exactly, a float
+ * but for 2^-16 of it. Of the four products of such sums the three larger ones are made; they are
+ * exact, and added up in float. The fourth is at most 2^-15 of the first, with any sign: the upper
+ * halves of A are rounded, those of B, which are split often, are cut off.
  *
  * 32 products of each sum are a step. Their factors in A lie as {first, second} sixteen, side by
  * side: a line of upper halves, a line of lower ones. Those in B are packed as float16, for 32
@@ -46,13 +47,31 @@ static inline void store_pairs(__m512 a, __m512 b, char *upper, char *lower) {
     _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(first.lower, 16), second.lower));
 }
 
+/* The same of float16: what is left when the upper half is cut off has few bits. */
+static inline void store_halves(__m512 a, __m512 b, char *upper, char *lower) {
+    const __m512i mask = _mm512_set1_epi32(-0x10000);
+    __m512i first = _mm512_and_si512(_mm512_castps_si512(a), mask);
+    __m512i second = _mm512_and_si512(_mm512_castps_si512(b), mask);
+    __m512i rest = _mm512_castps_si512(_mm512_sub_ps(a, _mm512_castsi512_ps(first)));
+    __m512i other = _mm512_castps_si512(_mm512_sub_ps(b, _mm512_castsi512_ps(second)));
+    _mm512_storeu_si512(upper, _mm512_or_si512(_mm512_srli_epi32(first, 16), second));
+    _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(rest, 16), other));
+}
+
 /* The weights of n steps: for each, tiles of the upper halves of two blocks, and of the lower. */
 static inline void split_weights(const uint16_t *from, size_t n, char *to) {
     for (size_t step = 0; step < n; step++, to += STEP)
         for (size_t i = 0; i < 2 * SIDE; i++, from += 2 * VF)
-            store_pairs((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
-                        to + 2 * TILE + i * LINE);
+            store_halves((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
+                         to + 2 * TILE + i * LINE);
 }
+
+/* Memory that is wanted soon: so many lines of it are fetched with each step. */
+typedef struct ahead {
+    const char *at;
+    size_t lines;
+} ahead;
+enum { AHEAD = 5 };
 
 /* Steps at work on ROWS rows and COLS columns. */
 typedef struct strip {
@@ -62,9 +81,15 @@ typedef struct strip {
     size_t n;
     float *sums[2]; /* of 16 columns each: [ROWS][VF] */
     bool more;      /* they are added to */
-    const char *ahead;
-    size_t lines; /* to fetch with each step */
+    ahead ahead[AHEAD];
 } strip;
+
+static inline void fetch(const strip *t, size_t step) {
+    for (size_t i = 0; i < AHEAD; i++) {
+        const char *at = t->ahead[i].at + step * t->ahead[i].lines * LINE;
+        for (size_t l = 0; l < t->ahead[i].lines; l++) _mm_prefetch(at + l * LINE, _MM_HINT_T1);
+    }
+}
 
 static inline void load_sums(const strip *t) {
     if (t->more) {
@@ -83,7 +108,7 @@ static inline void load_sums(const strip *t) {
 /* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
  * last time, those of the next step at the end of this one. */
 static inline void multiply(const strip *t) {
-    const char *a = t->a[0], *b = t->b, *ahead = t->ahead;
+    const char *a = t->a[0], *b = t->b;
     onx_amx_fence();
     load_sums(t);
     _tile_loadd(4, a + LINE, PIXEL);
@@ -92,7 +117,7 @@ static inline void multiply(const strip *t) {
     _tile_loadd(5, a + t->a_next + LINE, PIXEL);
     for (size_t i = 1; i <= t->n; i++) {
         const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + STEP : t->b;
-        for (size_t l = 0; l < t->lines; l++, ahead += LINE) _mm_prefetch(ahead, _MM_HINT_T1);
+        fetch(t, i - 1);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_loadd(4, a, PIXEL);

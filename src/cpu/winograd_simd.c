@@ -179,6 +179,8 @@ typedef struct tile {
     const float *v; /* [channels/b][v_step]: the tiles' vectors first */
     const float *u; /* [channels][wide*b] */
     size_t channels, v_step;
+    const char *ahead; /* fetched for later, `ahead_step` bytes for each channel */
+    size_t ahead_step;
     float *m; /* [wide][m_step] */
     size_t m_step;
 } tile;
@@ -186,6 +188,7 @@ typedef struct tile {
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     vf sum[PIXELS][WIDE];
     const float *u = t->u;
+    const char *ahead = t->ahead;
     VF_UNROLL for (size_t p = 0; p < pixels; p++) {
         VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
     }
@@ -193,6 +196,8 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
         const float *v = t->v + k / VF * t->v_step;
         for (size_t i = 0; i < smaller(VF, t->channels - k); i++, u += wide * VF) {
             vf weight[WIDE];
+            vf_prefetch(ahead);
+            ahead += t->ahead_step;
             VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
             VF_UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf x = vf_set(v[p * VF + i]);
@@ -258,14 +263,18 @@ static size_t winograd_scratch(const onx_conv *c) {
     return POINTS * M_STEP * sizeof(float);
 }
 
-/* All 36 products for tiles [first, first + n) of one pair. */
+/* All 36 products for tiles [first, first + n) of one pair. Meanwhile the weights of the next point
+ * come from memory. */
 static void multiply(const onx_conv *c, const sizes *s, const float *shared, const float *u,
                      size_t wide, size_t first, size_t n, float *m) {
     size_t groups = ceil_div(n, PIXELS);
     tile t = {.channels = c->ic, .v_step = s->tiles * VF, .m_step = CHUNK * VF};
+    size_t each = s->ic_blocks * VF * wide * VF;
     for (size_t i = 0; i < POINTS; i++) {
-        t.u = u + i * s->ic_blocks * VF * wide * VF;
-        for (size_t g = 0; g < groups; g++) {
+        t.u = u + i * each;
+        t.ahead = (const char *)(t.u + (i + 1 < POINTS ? each : 0));
+        t.ahead_step = wide * VF_BYTES / groups;
+        for (size_t g = 0; g < groups; g++, t.ahead += c->ic * t.ahead_step) {
             size_t from = g * n / groups, to = (g + 1) * n / groups;
             t.v = shared + i * s->point + (first + from) * VF;
             t.m = m + i * M_STEP + from * VF;

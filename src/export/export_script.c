@@ -1,7 +1,7 @@
 /* export_script.c: TorchScript programs: what their inputs are, and what they give.
  *
- * The types of inputs come from the caller, or from what the program was traced with. A dimension is
- * dynamic where the caller names it; the others are fixed, which is reported. */
+ * The types of inputs come from the caller, or from what the program was traced with. A dimension
+ * is dynamic where the caller names it; the others are fixed, which is reported. */
 #include "base/number.h"
 #include "export/exporting.h"
 #include "export/interp.h"
@@ -161,20 +161,23 @@ static onx_status make_input(onx_exporting *e, onx_interp *in, size_t i, onx_xv 
 
 static onx_status make_outputs(onx_exporting *e, onx_interp *in) {
     onx_export *x = &e->x;
-    for (size_t i = 0; i < onx_interp_output_count(in) && onx_x_ok(x); i++) {
-        const onx_interp_result *result = onx_interp_output(in, i);
+    size_t own_count = onx_interp_output_count(in);
+    size_t n = own_count + (e->names.mutations ? onx_interp_write_count(in) : 0);
+    for (size_t i = 0; i < n && onx_x_ok(x); i++) {
+        const onx_interp_result *result =
+            i < own_count ? onx_interp_output(in, i) : onx_interp_write(in, i - own_count);
         onx_str own;
         if (!onx_arena_str(&x->arena, result->name, &own)) return onx_fail_nomem(&x->diag);
         onx_x_output(x, onx_xnames_output(&e->names, i, own.data), onx_xv_value(x, &result->value));
     }
-    if (e->names.n_outputs > onx_interp_output_count(in))
-        onx_x_fail(x, ONX_USAGE, "%zu names for %zu outputs", e->names.n_outputs,
-                   onx_interp_output_count(in));
+    if (e->names.n_outputs > n)
+        onx_x_fail(x, ONX_USAGE, "%zu names for %zu outputs", e->names.n_outputs, n);
     return x->status;
 }
 
 onx_status onx_export_script(onx_exporting *e) {
     onx_interp *in = onx_interp_open(&e->x, e->archive);
+    onx_interp_expect(in, e->options.n_inputs);
     size_t n = in ? onx_interp_input_count(in) : 0;
     onx_xv *values = in ? onx_x_array(&e->x, n + 1, sizeof *values) : NULL;
     onx_status status = values ? ONX_OK : e->x.status;

@@ -3,9 +3,11 @@
 
 #include "export/told.h"
 
+#include <stdlib.h>
+
 static onx_map *map_of(onx_interp *in, size_t i) {
-    onx_map *maps[] = {&in->values, &in->paths,   &in->enums,   &in->fresh,
-                       &in->stacks, &in->guesses, &in->builtins};
+    onx_map *maps[] = {&in->values, &in->paths, &in->enums,   &in->fresh,
+                       &in->stacks, &in->set,   &in->guesses, &in->builtins};
     return i < ONX_COUNT(maps) ? maps[i] : NULL;
 }
 
@@ -128,16 +130,56 @@ static void add_output(onx_interp *in, onx_str name, const onx_xv *v) {
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* Weights that the program wrote to: a model starts from the same ones in each run. */
-static void note_writes(onx_interp *in) {
+/* ─ What changed ─────────────────────────────────────────────────────────────────────────────── */
+
+static void add_write(onx_interp *in, onx_str name, const onx_xv *v) {
+    if (onx_arena_grow(&in->x->arena, &in->writes, &in->write_cap, in->write_count,
+                       sizeof *in->writes))
+        in->writes[in->write_count++] = (onx_interp_result){name, *v};
+    else
+        onx_x_nomem(in->x);
+}
+
+static void find_set(onx_interp *in) {
+    for (size_t i = 0; i < in->set.cap && onx_x_ok(in->x); i++) {
+        const onx_map_entry *entry = &in->set.entries[i];
+        const onx_py_object *object = entry->value;
+        if (!object) continue;
+        const onx_script_attr *attr = onx_script_attribute(object->cls, entry->name);
+        add_write(in, onx_interp_join(in, object->path, attr->name),
+                  &object->attrs[attr - object->cls->attrs]);
+    }
+}
+
+static void find_writes(onx_interp *in, const onx_xv *inputs) {
     for (size_t i = 0; i < in->values.cap; i++) {
         const onx_xv *v = in->values.entries[i].value ? in->values.entries[i].value : NULL;
         const onx_pk *pk = in->values.entries[i].owner;
         if (!v || !pk || pk->kind != ONX_PK_TENSOR || v->kind != ONX_X_TENSOR) continue;
-        const onx_xstorage *storage = v->tensor->storage;
-        if (storage->version && storage->buffer)
-            onx_x_note(in->x, "forward writes to '%s': the model computes it anew in each run",
-                       storage->buffer);
+        if (v->tensor->storage->version && v->tensor->storage->buffer)
+            add_write(in, onx_str_of(v->tensor->storage->buffer), v);
+    }
+    for (size_t i = 0; i < in->input_count && onx_x_ok(in->x); i++)
+        if (inputs[i].kind == ONX_X_TENSOR && inputs[i].tensor->storage->version)
+            add_write(in, in->inputs[i].name, &inputs[i]);
+    find_set(in);
+}
+
+static int by_name(const void *a, const void *b) {
+    onx_str x = ((const onx_interp_result *)a)->name, y = ((const onx_interp_result *)b)->name;
+    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
+    return order ? order : (x.size > y.size) - (x.size < y.size);
+}
+
+/* In an order that is always the same; only tensors can be given. */
+static void tell_writes(onx_interp *in) {
+    size_t n = in->write_count;
+    if (n) qsort(in->writes, n, sizeof *in->writes, by_name);
+    in->write_count = 0;
+    for (size_t i = 0; i < n && onx_x_ok(in->x); i++) {
+        onx_x_note(in->x, "forward changes '%.*s', which no run of the model keeps for the next",
+                   ONX_FMT(in->writes[i].name));
+        if (in->writes[i].value.kind == ONX_X_TENSOR) in->writes[in->write_count++] = in->writes[i];
     }
 }
 
@@ -172,10 +214,12 @@ static onx_xv run_root(onx_interp *in, onx_xv args) {
 
 bool onx_interp_run(onx_interp *in, const onx_xv *values) {
     if (!in || !onx_x_ok(in->x)) return false;
+    onx_interp_find_traced(in, values);
     onx_xv args = onx_interp_arguments(in, values);
     onx_xv result = onx_x_ok(in->x) ? run_root(in, args) : onx_py_none();
     if (onx_x_ok(in->x)) add_output(in, ONX_LIT(""), &result);
-    if (onx_x_ok(in->x)) note_writes(in);
+    if (onx_x_ok(in->x)) find_writes(in, values);
+    if (onx_x_ok(in->x)) tell_writes(in);
     if (in->x->survey) in->x->status = ONX_OK; /* what is missing is told; what followed is noise */
     return onx_x_check_missing(in->x) == ONX_OK;
 }
@@ -185,4 +229,10 @@ size_t onx_interp_output_count(const onx_interp *in) {
 }
 const onx_interp_result *onx_interp_output(const onx_interp *in, size_t i) {
     return &in->outputs[i];
+}
+size_t onx_interp_write_count(const onx_interp *in) {
+    return in ? in->write_count : 0;
+}
+const onx_interp_result *onx_interp_write(const onx_interp *in, size_t i) {
+    return &in->writes[i];
 }

@@ -128,6 +128,7 @@ onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *a
         onx_x_hint(in->x, "long loops are unrolled unless their length depends on an input's size");
         return onx_py_none();
     }
+    onx_interp_warn_traced(in, name, n, args);
     onx_py_upgrade(in, name, &n, &args);
     if (!onx_aten_call(in->x, name, (onx_str){NULL, 0}, n, args, out, &count)) return onx_py_none();
     if (count == 1) return out[0];

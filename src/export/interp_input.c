@@ -190,6 +190,53 @@ onx_xv onx_interp_arguments(onx_interp *in, const onx_xv *values) {
     return args;
 }
 
+/* ─ Sizes of the trace ───────────────────────────────────────────────────────────────────────── */
+
+static void find_traced(onx_interp *in, const onx_torch_tensor *sample, const onx_xv *v) {
+    const onx_fact *fact = onx_x_fact(in->x, onx_xt_value(in->x, v->tensor));
+    for (size_t i = 0; fact->rank == sample->rank && i < fact->rank; i++) {
+        int64_t now;
+        if (onx_sym_is_int(fact->dims[i], &now) || sample->dims[i] < 2) continue;
+        if (onx_arena_grow(&in->x->arena, &in->traced, &in->traced_cap, in->traced_count,
+                           sizeof *in->traced))
+            in->traced[in->traced_count++] = (onx_traced_size){sample->dims[i], fact->dims[i]};
+        else
+            onx_x_nomem(in->x);
+    }
+}
+
+void onx_interp_find_traced(onx_interp *in, const onx_xv *values) {
+    for (size_t i = 0; i < in->input_count && onx_x_ok(in->x); i++)
+        if (in->inputs[i].sample && values[i].kind == ONX_X_TENSOR)
+            find_traced(in, in->inputs[i].sample, &values[i]);
+}
+
+static void warn(onx_interp *in, onx_str name, int64_t size, const onx_sym *sym) {
+    onx_buf text;
+    onx_buf_init(&text, in->x->ctx);
+    onx_sym_print(sym, &text);
+    onx_x_note(in->x,
+               "%.*s has the number %lld, which was '%.*s' in the trace: perhaps the model is "
+               "right for no other",
+               ONX_FMT(name), (long long)size, ONX_FMT(((onx_str){text.data, text.size})));
+    onx_buf_fini(&text);
+}
+
+void onx_interp_warn_traced(onx_interp *in, onx_str name, size_t n, const onx_xarg *args) {
+    static const char *const shaped[] = {"view",  "reshape", "expand", "zeros",  "ones",
+                                         "empty", "full",    "repeat", "arange", "new_zeros"};
+    bool found = false;
+    for (size_t i = 0; in->traced_count && i < ONX_COUNT(shaped); i++)
+        found |= onx_str_is(name, shaped[i]);
+    for (size_t i = 0; found && i < n; i++)
+        for (size_t k = 0; onx_xv_is_list(&args[i].v) && k < args[i].v.list->n; k++)
+            for (size_t t = 0; t < in->traced_count; t++) {
+                int64_t size;
+                if (onx_xv_known_int(&args[i].v.list->v[k], &size) && size == in->traced[t].size)
+                    warn(in, name, size, in->traced[t].sym);
+            }
+}
+
 size_t onx_interp_input_count(const onx_interp *in) {
     return in ? in->input_count : 0;
 }

@@ -24,8 +24,8 @@
 enum {
     ONX_INTERP_DEPTH = 2000,
     ONX_INTERP_CALLS = 100,
-    ONX_INTERP_STEPS = 1 << 20,
-    ONX_INTERP_OPERATORS = 1 << 17, /* calls of operators of tensors */
+    ONX_INTERP_STEPS = 1 << 18,
+    ONX_INTERP_OPERATORS = 1 << 16, /* calls of operators of tensors */
 };
 
 /* What `object` of an OTHER is; its `type` is one of these. */
@@ -44,6 +44,11 @@ typedef struct onx_py_object {
     size_t which;
 } onx_py_object;
 
+typedef struct onx_traced_size {
+    int64_t size;
+    const onx_sym *sym; /* what it is now */
+} onx_traced_size;
+
 typedef struct onx_frame {
     const onx_script_func *func;
     onx_xv *locals;
@@ -61,6 +66,7 @@ struct onx_interp {
     onx_map enums;    /* (class, member) to its object */
     onx_map fresh;    /* lists, dicts and objects to the branch that they were made in */
     onx_map stacks;   /* lists that loops of the model's fill: interp_stack.c */
+    onx_map set;      /* (object, attribute) of a module that was set, to the object */
     onx_map guesses;  /* conditions of the model's to what they are taken to be */
     onx_map builtins; /* (table, name) to its row */
     uint64_t version; /* of the file: how old the oldest operator in it is */
@@ -68,10 +74,12 @@ struct onx_interp {
     const onx_script_func *forward;
     size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
+    onx_traced_size *traced; /* sizes that are open now, and were fixed in the trace */
+    size_t traced_count, traced_cap;
     size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
     onx_interp_arg *inputs;
-    onx_interp_result *outputs;
-    size_t input_count, input_cap, output_count, output_cap;
+    onx_interp_result *outputs, *writes;
+    size_t input_count, input_cap, output_count, output_cap, write_count, write_cap;
 };
 
 static inline onx_xv onx_py_none(void) {
@@ -90,6 +98,9 @@ const char *onx_py_kind(const onx_xv *v); /* "a list", for messages */
 
 /* interp_input.c */
 void onx_interp_find_inputs(onx_interp *in);
+/* Sizes of `values` that differ from those of the trace; whether a call has one of the latter. */
+void onx_interp_find_traced(onx_interp *in, const onx_xv *values);
+void onx_interp_warn_traced(onx_interp *in, onx_str name, size_t n, const onx_xarg *args);
 onx_xv onx_interp_arguments(onx_interp *in, const onx_xv *values);                 /* a tuple */
 onx_str onx_interp_part(onx_interp *in, onx_str base, const char *mark, size_t i); /* "base.1" */
 onx_str onx_interp_join(onx_interp *in, onx_str outer, onx_str name); /* "outer.name", "name" */

@@ -267,8 +267,9 @@ void onx_py_set(onx_interp *in, const onx_xv *v, onx_str name, onx_xv value) {
     if (!attr) return;
     const onx_py_object *object = v->object;
     if (!onx_py_may_change(in, v)) return;
-    if (object->cls->kind == ONX_CLASS_MODULE)
-        onx_x_note(in->x, "forward sets '%.*s%s%.*s': the model computes it anew in each run",
-                   ONX_FMT(object->path), object->path.size ? "." : "", ONX_FMT(name));
+    onx_str kept = onx_script_attribute(object->cls, name)->name;
+    if (object->cls->kind == ONX_CLASS_MODULE &&
+        !onx_map_put(&in->set, object, kept, (void *)(uintptr_t)object))
+        onx_x_nomem(in->x);
     *attr = value;
 }

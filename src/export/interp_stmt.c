@@ -89,8 +89,7 @@ static void assume(onx_interp *in, onx_frame *frame, const onx_script_stmt *s,
 
 static void take_guess(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, bool yes) {
     onx_py_place(in, frame, s->at);
-    onx_x_note(in->x, "%.*s: something is taken to be there: sizes that depend on data are not 0",
-               ONX_FMT(in->x->where));
+    onx_x_note(in->x, "a size that the program compares with 0 is taken not to be 0");
     onx_py_exec(in, frame, yes ? &s->body : &s->otherwise);
 }
 

@@ -19,15 +19,20 @@ static onx_str without(onx_str text, size_t n) {
 
 /* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Is it of the rank that the program notes? PyTorch, too, errs about that: of the states of an LSTM
- * it notes rank 4. A complex tensor has one more dimension. */
-static void compare_rank(onx_pt2_walk *w, const onx_pt2_graph *graph, onx_str name,
-                         const onx_xv *v) {
+/* Is a value that is used of the type and rank that the program notes? Another type is a mistake of
+ * the lowering. So is another rank, but PyTorch, too, errs about that: of the states of an LSTM it
+ * notes rank 4. A complex tensor has one more dimension. */
+static void compare(onx_pt2_walk *w, const onx_pt2_graph *graph, onx_str name, const onx_xv *v) {
     const onx_pt2_tensor *noted = onx_map_get(&w->program->tensors, graph, name);
-    if (!noted || w->told || v->kind != ONX_X_TENSOR) return;
-    onx_value *value = onx_xt_value(w->x, v->tensor);
-    size_t rank = value ? onx_x_rank(w->x, value) : noted->rank;
-    if (rank == noted->rank + onx_dtype_is_complex(v->tensor->dtype)) return;
+    if (!noted || v->kind != ONX_X_TENSOR) return;
+    if (v->tensor->dtype != noted->dtype->onx) {
+        onx_x_fail(w->x, ONX_CHANGED, "'%.*s' is %s here, but %s in PyTorch", ONX_FMT(name),
+                   onx_dtype_name(v->tensor->dtype), noted->dtype->name.data);
+        onx_x_hint(w->x, "this is a mistake of onx: please report the operator that made it");
+    }
+    onx_value *value = w->told ? NULL : onx_xt_value(w->x, v->tensor);
+    size_t rank = value ? onx_x_rank(w->x, value) : 0;
+    if (!value || rank == noted->rank + onx_dtype_is_complex(v->tensor->dtype)) return;
     onx_x_note(w->x, "'%.*s' is of rank %zu, but torch.export noted %zu: compare the results",
                ONX_FMT(name), rank, noted->rank);
     w->told = true;
@@ -50,7 +55,7 @@ static onx_xv value_of(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt
     case ONX_PT2_DEVICE: return (onx_xv){.kind = ONX_X_DEVICE, .str = arg->str};
     case ONX_PT2_NAME:
         known = onx_map_get(&w->values, graph, arg->str);
-        if (known) compare_rank(w, graph, arg->str, known);
+        if (known) compare(w, graph, arg->str, known);
         if (known) return *known;
         onx_x_fail(w->x, ONX_MALFORMED, "the value '%.*s' is used before it is computed",
                    ONX_FMT(arg->str));
@@ -80,16 +85,6 @@ onx_xv onx_pt2_value(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_
     return value_of(w, graph, arg, 0);
 }
 
-/* Is it of the type that the program notes? If not, its lowering is wrong. */
-static bool check_type(onx_pt2_walk *w, const onx_pt2_graph *graph, onx_str name, const onx_xv *v) {
-    const onx_pt2_tensor *noted = onx_map_get(&w->program->tensors, graph, name);
-    if (!noted || v->kind != ONX_X_TENSOR || v->tensor->dtype == noted->dtype->onx) return true;
-    onx_x_fail(w->x, ONX_CHANGED, "'%.*s' is %s here, but %s in PyTorch", ONX_FMT(name),
-               onx_dtype_name(v->tensor->dtype), noted->dtype->name.data);
-    onx_x_hint(w->x, "this is a mistake of onx: please report the operator and its arguments");
-    return false;
-}
-
 bool onx_pt2_bind(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_arg *arg, onx_xv v) {
     if (arg->kind == ONX_PT2_LIST) {
         bool spread = onx_xv_is_list(&v) && v.list->n >= arg->n;
@@ -104,8 +99,7 @@ bool onx_pt2_bind(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_arg
     onx_xv *slot = onx_x_alloc(w->x, sizeof *slot);
     if (!slot) return false;
     *slot = v;
-    if (!onx_map_put(&w->values, graph, arg->str, slot)) return onx_x_nomem(w->x);
-    return check_type(w, graph, arg->str, slot);
+    return onx_map_put(&w->values, graph, arg->str, slot) || onx_x_nomem(w->x);
 }
 
 /* ─ Places ───────────────────────────────────────────────────────────────────────────────────── */
@@ -215,7 +209,10 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
         if (!args[i].name.size) args[i].name.data = NULL;
         ok = onx_x_ok(w->x);
     }
+    bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
+    w->x->parts = list ? node->out[0].n : 0;
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
+    w->x->parts = 0;
     onx_buf_fini(&full);
     return ok && bind_results(w, graph, node, n_out, out);
 }

@@ -1,4 +1,4 @@
-/* script_parse.h: what the parser of expressions and that of statements share. */
+/* script_parse.h: what the parsers of expressions, statements and classes share. */
 #ifndef ONX_SCRIPT_PARSE_H
 #define ONX_SCRIPT_PARSE_H
 
@@ -33,6 +33,14 @@ uint32_t onx_script_here(const onx_script_parser *p);
 onx_status onx_script_push(onx_script_parser *p, void *item);
 onx_status onx_script_take(onx_script_parser *p, size_t base, void *array, size_t *n);
 
+/* ":" NEWLINE INDENT, and DEDENT: around what a class, function or statement holds. */
+onx_status onx_script_open(onx_script_parser *p);
+static inline bool onx_script_closes(const onx_script_parser *p) {
+    return p->lexer.token.kind == ONX_TOKEN_DEDENT;
+}
+onx_status onx_script_end_line(onx_script_parser *p);
+
+onx_status onx_script_func_parse(onx_script_parser *p, onx_script_func *f); /* at its "def" */
 onx_status onx_script_expr_parse(onx_script_parser *p, onx_script_expr **out);
 /* expr ("," expr)* [","]; tells whether a comma ended it. */
 onx_status onx_script_exprs_parse(onx_script_parser *p, bool *trailing);

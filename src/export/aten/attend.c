@@ -35,7 +35,8 @@ static onx_value *causal_bias(onx_export *x, const attention *a) {
                       onx_x_size_of(x, a->k, onx_x_rank(x, a->k) - 2)};
     onx_dtype dtype = onx_x_dtype(x, a->q);
     onx_value *low = onx_x_number(x, dtype, -INFINITY);
-    if (x->opset >= 14) return onx_emit(x, "Trilu", onx_x_fill(x, low, 2, shape), onx_x_int(x, 1));
+    if (x->opset >= 14)
+        return onx_emit_wide(x, "Trilu", onx_x_fill(x, low, 2, shape), onx_x_int(x, 1));
     onx_value *row = onx_x_unsqueeze(x, onx_x_count(x, &shape[0]), 1);
     onx_value *later = onx_emit(x, "Greater", onx_x_count(x, &shape[1]), row);
     return onx_emit(x, "Where", later, low, onx_x_number(x, dtype, 0));
@@ -102,7 +103,7 @@ static const onx_xv none = {.kind = ONX_X_NONE};
 /* `grouped` may be NULL. */
 static void lower_attention(onx_export *x, const onx_xv *a, const onx_xv *mask,
                             const onx_xv *causal, const onx_xv *scale, const onx_xv *grouped,
-                            size_t n_out, onx_xv *out) {
+                            bool many, onx_xv *out) {
     attention at = {.q = onx_nn_tensor(x, &a[0]),
                     .k = onx_nn_tensor(x, &a[1]),
                     .v = onx_nn_tensor(x, &a[2]),
@@ -111,29 +112,29 @@ static void lower_attention(onx_export *x, const onx_xv *a, const onx_xv *mask,
                     .grouped = grouped && onx_xv_true(grouped),
                     .scale = scale};
     onx_x_give(x, &out[0], attend(x, &at));
-    for (size_t i = 1; i < n_out; i++) onx_nn_give_nothing(x, &out[i]);
+    if (many) onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]); /* what training needs; no more */
 }
 
 static void lower_sdpa(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[3], &a[5], &a[6], &a[7], 1, out);
+    lower_attention(x, a, &a[3], &a[5], &a[6], &a[7], false, out);
 }
 static void lower_sdpa_math(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[3], &a[5], &a[7], &a[8], 2, out);
+    lower_attention(x, a, &a[3], &a[5], &a[7], &a[8], true, out);
 }
 static void lower_flash_cpu(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[5], &a[4], &a[6], NULL, 2, out);
+    lower_attention(x, a, &a[5], &a[4], &a[6], NULL, true, out);
 }
 static void lower_flash(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &none, &a[4], &a[6], NULL, 9, out);
+    lower_attention(x, a, &none, &a[4], &a[6], NULL, true, out);
 }
 static void lower_efficient(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[3], &a[6], &a[7], NULL, 4, out);
+    lower_attention(x, a, &a[3], &a[6], &a[7], NULL, true, out);
 }
 static void lower_cudnn(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[3], &a[6], &a[8], NULL, 9, out);
+    lower_attention(x, a, &a[3], &a[6], &a[8], NULL, true, out);
 }
 static void lower_overrideable(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_attention(x, a, &a[3], &a[5], &a[7], NULL, 9, out);
+    lower_attention(x, a, &a[3], &a[5], &a[7], NULL, true, out);
 }
 
 /* ─ Several heads, with their projections ────────────────────────────────────────────────────── */
@@ -227,7 +228,7 @@ static void lower_multi_head(onx_export *x, const onx_xv *a, onx_xv *out) {
                .mask_type = a[12]};
     onx_x_give(x, &out[0], attend_heads(x, &h));
     if (!onx_xv_true(&a[10]))
-        onx_nn_give_nothing(x, &out[1]);
+        onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]);
     else if (onx_xv_true(&a[11]))
         onx_x_give(x, &out[1], onx_x_reduce(x, "ReduceMean", h.chances, 1, &head, false));
     else

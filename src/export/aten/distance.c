@@ -34,22 +34,17 @@ static void lower_euclidean_dist(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_cdist(x, a, 2, out);
 }
 
-/* Each row with every later one: places of the upper triangle, which must be known. */
+/* Each row with every later one: the places of the upper triangle. */
 static void lower_pdist(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_xv_value(x, a);
-    int64_t rows, last = -1;
+    int64_t last = -1;
     if (!v) return;
-    if (!onx_x_known_dim(x, v, 0, &rows) || rows > 4096) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "pdist of a number of rows that is not known");
-        return;
-    }
-    size_t n = (size_t)(rows * (rows - 1) / 2), k = 0;
-    int64_t *from = onx_x_array(x, n + 1, sizeof *from), *to = onx_x_array(x, n + 1, sizeof *to);
-    if (!from || !to) return;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = i + 1; j < rows; j++) from[k] = i, to[k++] = j;
-    onx_value *gap = onx_emit(x, "Sub", onx_emit(x, "Gather", v, onx_x_ints(x, n, from)),
-                              onx_emit(x, "Gather", v, onx_x_ints(x, n, to)));
+    onx_xv n = onx_x_size_of(x, v, 0);
+    onx_value *rows = onx_x_count(x, &n);
+    onx_value *places =
+        onx_emit(x, "NonZero", onx_emit(x, "Less", onx_x_unsqueeze(x, rows, 1), rows));
+    onx_value *gap = onx_emit(x, "Sub", onx_emit(x, "Gather", v, onx_x_pick(x, places, 0, 0)),
+                              onx_emit(x, "Gather", v, onx_x_pick(x, places, 0, 1)));
     onx_x_give(x, out, onx_x_norm(x, gap, onx_xv_real(x, &a[1], 2), 1, &last, false));
 }
 

@@ -1,5 +1,5 @@
-/* embed.c: rows of a table by their numbers, alone or summed in bags, and numbers as rows of ones and
- * zeros. */
+/* embed.c: rows of a table by their numbers, alone or summed in bags, and numbers as rows of ones
+ * and zeros. */
 #include "export/aten/nn_args.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ static void embed_bags(onx_export *x, const onx_xv *a, const onx_xv *padding, on
         if (mode == 1) y = onx_emit(x, "Div", y, bag_sizes(x, &b, inside));
     }
     onx_x_give(x, &out[0], y);
-    for (size_t i = 1; i < 4; i++) onx_nn_give_nothing(x, &out[i]);
+    for (size_t i = 1; i < 4; i++) onx_nn_give_nothing(x, ONX_DTYPE_I64, &out[i]);
 }
 
 static void lower_embedding_bag(onx_export *x, const onx_xv *a, onx_xv *out) {

@@ -19,7 +19,8 @@ static void lower_det(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_det_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_det(x, a, out);
-    for (size_t i = 1; i < 3; i++) onx_nn_give_nothing(x, &out[i]);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[2]);
 }
 static void lower_logdet(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_emit(x, "Log", det(x, &a[0])));
@@ -31,7 +32,8 @@ static void lower_slogdet(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_slogdet_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_slogdet(x, a, out);
-    for (size_t i = 2; i < 4; i++) onx_nn_give_nothing(x, &out[i]);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[2]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[3]);
 }
 
 static void lower_trace(onx_export *x, const onx_xv *a, onx_xv *out) {

@@ -130,6 +130,31 @@ static void lower_kron(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_x_reshape(x, onx_emit(x, "Mul", v[0], v[1]), rank, shape));
 }
 
+/* (self[rows, k], mat2[groups, k, n], offs[groups] …): rows up to the first of the offsets times
+ * the first matrix, from there up to the second times the second … All rows are multiplied by all
+ * matrices, for how many go with which is known only in the run. */
+static void lower_grouped_mm(onx_export *x, const onx_xv *a, onx_xv *out) {
+    static const int64_t group = 0;
+    onx_value *v = onx_nn_tensor(x, &a[0]), *w = onx_nn_tensor(x, &a[1]);
+    onx_value *end = onx_nn_tensor(x, &a[2]);
+    if (!v || !w || onx_x_rank(x, v) != 2 || onx_x_rank(x, w) != 3 || !end) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "groups that are not rows of one matrix");
+        return;
+    }
+    onx_xv zero = onx_xv_int(x, 0), last = onx_xv_int(x, -1), rows = onx_x_size_of(x, v, 0);
+    onx_value *ends = onx_x_cast(x, end, ONX_DTYPE_I64);
+    onx_value *parts[] = {onx_x_ints(x, 1, &group), onx_x_slice(x, ends, 0, zero, last, 1)};
+    onx_value *begins = onx_x_concat(x, 2, parts, 0), *row = onx_x_count(x, &rows);
+    if (!begins || !row) return;
+    onx_value *inside =
+        onx_emit(x, "And", onx_emit(x, "GreaterOrEqual", row, onx_x_unsqueeze(x, begins, 1)),
+                 onx_emit(x, "Less", row, onx_x_unsqueeze(x, ends, 1)));
+    onx_value *all = product(x, v, w);
+    all = onx_emit(x, "Where", onx_x_unsqueeze(x, inside, 2), all,
+                   onx_x_number(x, onx_x_dtype(x, all), 0));
+    onx_x_give(x, out, onx_x_reduce(x, "ReduceSum", all, 1, &group, false));
+}
+
 /* ─ Sums of products ─────────────────────────────────────────────────────────────────────────── */
 
 static onx_value *einsum(onx_export *x, const char *equation, size_t n, onx_value *const *in) {
@@ -215,6 +240,11 @@ const onx_aten onx_aten_linear[] = {
     {"linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", lower_vecdot, NULL},
     {"linalg_multi_dot(Tensor[] tensors)", lower_multi_dot, NULL},
     {"chain_matmul(Tensor[] matrices)", lower_multi_dot, NULL},
+    {"_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+     "ScalarType? out_dtype=None)",
+     lower_grouped_mm, NULL},
+    {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs)",
+     lower_grouped_mm, NULL},
     {"kron(Tensor self, Tensor other)", lower_kron, NULL},
     {"einsum(str equation, Tensor[] tensors, *, int[]? path=None)", lower_einsum, NULL},
     {"tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", lower_tensordot,

@@ -7,8 +7,8 @@ onx_value *onx_nn_tensor(onx_export *x, const onx_xv *v) {
     return onx_xv_is(v, ONX_X_NONE) ? NULL : onx_xv_value(x, v);
 }
 
-void onx_nn_give_nothing(onx_export *x, onx_xv *out) {
-    onx_x_give(x, out, onx_nn_filled(x, ONX_DTYPE_F32, 0, 0));
+void onx_nn_give_nothing(onx_export *x, onx_dtype dtype, onx_xv *out) {
+    onx_x_give(x, out, onx_nn_filled(x, dtype, 0, 0));
 }
 
 bool onx_nn_ints(onx_export *x, const onx_xv *v, const char *what, size_t n, int64_t *out) {

@@ -9,8 +9,8 @@ enum { ONX_NN_AXES = 3 }; /* at most, along which windows slide and images are r
 
 /* The value of an argument; NULL of None. */
 onx_value *onx_nn_tensor(onx_export *x, const onx_xv *v);
-/* A result that PyTorch has and inference does not use: float[0]. */
-void onx_nn_give_nothing(onx_export *x, onx_xv *out);
+/* A result that PyTorch has and inference does not use: dtype[0]. */
+void onx_nn_give_nothing(onx_export *x, onx_dtype dtype, onx_xv *out);
 
 /* n known numbers; false, and x failed, where they are not. `what` is the name of the argument. A
  * list of one number stands for n. */

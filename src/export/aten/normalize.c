@@ -1,5 +1,5 @@
-/* normalize.c: normalization of PyTorch by statistics of a batch, a layer, a group, an instance, and
- * of weights.
+/* normalize.c: normalization of PyTorch by statistics of a batch, a layer, a group, an instance,
+ * and of weights.
  *
  * A batch is normalized by the running statistics, also where the module was saved in training,
  * unless the export keeps training: then, and where there are no running statistics, by its own. */
@@ -105,7 +105,7 @@ static void lower_batch_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
 /* Those with more results: statistics that only training needs. */
 static void give_with_statistics(onx_export *x, onx_value *y, size_t n, onx_xv *out) {
     onx_x_give(x, &out[0], y);
-    for (size_t i = 1; i < n; i++) onx_nn_give_nothing(x, &out[i]);
+    for (size_t i = 1; i < n; i++) onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[i]);
 }
 static void lower_native_batch_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_with_statistics(x, batch_norm(x, a, &a[3], &a[5], &a[6]), 3, out);
@@ -197,7 +197,7 @@ static void lower_native_layer_norm(onx_export *x, const onx_xv *a, onx_xv *out)
     onx_x_give(x, &out[2], l.scale);
 }
 
-/* (input, normalized_shape, weight, eps): x / sqrt(mean(x²) + eps); halves are computed in float. */
+/* (input, normalized_shape, weight, eps): x / sqrt(mean(x²) + eps); halves are made in float. */
 static void rms_norm(onx_export *x, const onx_xv *a, onx_value **y, onx_value **scale) {
     int64_t axes[ONX_RANK_MAX];
     size_t n = last_axes(x, &a[1], axes);
@@ -241,8 +241,8 @@ static onx_value *instance_norm(onx_export *x, onx_value *input, onx_value *weig
                                 double eps) {
     weight = or_filled(x, weight, input, 1);
     bias = or_filled(x, bias, input, 0);
-    return onx_emit_with(x, "InstanceNormalization", ONX_ATTRS(ONX_AF("epsilon", eps)), input,
-                         weight, bias);
+    return onx_emit_wide_with(x, "InstanceNormalization", ONX_ATTRS(ONX_AF("epsilon", eps)), input,
+                              weight, bias);
 }
 
 /* A vector along the channels of an input of that rank: [C, 1 …]. */
@@ -259,8 +259,8 @@ static onx_value *group_norm(onx_export *x, onx_value *input, int64_t groups, on
     if (rank == SIZE_MAX || rank < 2) return NULL;
     if (x->opset >= 21) {
         onx_xattr attrs[] = {ONX_AF("epsilon", eps), ONX_AI("num_groups", groups), {.name = NULL}};
-        return onx_emit_with(x, "GroupNormalization", attrs, input, or_filled(x, weight, input, 1),
-                             or_filled(x, bias, input, 0));
+        return onx_emit_wide_with(x, "GroupNormalization", attrs, input,
+                                  or_filled(x, weight, input, 1), or_filled(x, bias, input, 0));
     }
     if (rank > 2 && channels_of(x, input) == groups)
         return instance_norm(x, input, weight, bias, eps);

@@ -1,5 +1,5 @@
-/* padding.c: tensors of PyTorch with more, or less, around them. Its lists of paddings begin with the
- * last axis: before, after; numbers below 0 take away. */
+/* padding.c: tensors of PyTorch with more, or less, around them. Its lists of paddings begin with
+ * the last axis: before, after; numbers below 0 take away. */
 #include "export/aten/nn_args.h"
 
 typedef enum mode { REFLECT, REPLICATE, CIRCULAR, CONSTANT } mode; /* as PyTorch counts them */

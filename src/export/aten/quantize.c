@@ -1,6 +1,6 @@
 /* quantize.c: quantization of PyTorch: eager (quantize_per_tensor, fake_quantize*) and that of
- * exported programs (quantized_decomposed::*). QuantizeLinear and DequantizeLinear where their types
- * will do, else what they are made of.
+ * exported programs (quantized_decomposed::*). QuantizeLinear and DequantizeLinear where their
+ * types will do, else what they are made of.
  *
  * A quantized tensor of PyTorch is its integers here; dequantize looks for what made them. */
 #include "export/aten/nn_args.h"
@@ -206,12 +206,12 @@ static void lower_fake_tensor(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_fake_tensor_mask(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_fake_tensor(x, a, out);
-    onx_nn_give_nothing(x, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_BOOL, &out[1]);
 }
 /* (self, scale, zero_point, fake_quant_enabled, quant_min, quant_max) */
 static void lower_fake_enabled(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, fake(x, &a[0], &a[1], &a[2], -1, &a[4]));
-    onx_nn_give_nothing(x, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_BOOL, &out[1]);
 }
 /* (self, scale, zero_point, axis, quant_min, quant_max) */
 static void lower_fake_channel(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -219,7 +219,7 @@ static void lower_fake_channel(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 static void lower_fake_channel_mask(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_fake_channel(x, a, out);
-    onx_nn_give_nothing(x, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_BOOL, &out[1]);
 }
 /* (self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point,
  * averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant …): with the scale that was

@@ -1,4 +1,4 @@
-/* viewing.c: operators whose results are other views of the same elements: shapes, permutations, parts.
+/* viewing.c: operators whose results are views of the same elements: shapes, permutations, parts.
  *
  * Each has a way back (unview): the whole as it is when the part is another. That of parts puts the
  * new part between what is before and behind it. */
@@ -36,6 +36,12 @@ static void lower_reshape(onx_export *x, const onx_xv *a, onx_xv *out) {
     if (out->kind != ONX_X_TENSOR) return;
     out->tensor->fresh = a[0].tensor->scattered;
     out->tensor->scattered = false;
+}
+
+static void lower_ravel(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv all = onx_xv_int(x, -1), list = onx_xv_list(x, ONX_X_LIST, 1, &all);
+    onx_xv args[2] = {a[0], list};
+    if (onx_x_ok(x)) lower_reshape(x, args, out);
 }
 
 static void lower_view_as(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -494,6 +500,7 @@ static onx_value *unview_alias(onx_export *x, const onx_xv *a, size_t index, onx
 const onx_aten onx_aten_viewing[] = {
     {"view(Tensor self, int[] size)", lower_view, unview_shape},
     {"reshape(Tensor self, int[] shape)", lower_reshape, unview_shape},
+    {"ravel(Tensor self)", lower_ravel, unview_shape},
     {"_unsafe_view(Tensor self, int[] size)", lower_view, NULL},
     {"view_copy(Tensor self, int[] size)", lower_view, NULL},
     {"_reshape_copy(Tensor self, int[] size)", lower_view, NULL},

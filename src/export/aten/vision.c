@@ -1,4 +1,4 @@
-/* vision.c: torchvision's operators: boxes that overlap, pools over regions, deformed windows. */
+/* vision.c: torchvision's operators on boxes: those that overlap, and pools over regions. */
 #include "export/aten/nn_args.h"
 
 /* (dets[N, 4], scores[N], iou_threshold): the boxes that stay, the best first. */
@@ -35,7 +35,8 @@ static void lower_roi_align(onx_export *x, const onx_xv *a, onx_xv *out) {
                          ONX_AI("sampling_ratio", ratio < 0 ? 0 : ratio),
                          ONX_AF("spatial_scale", onx_xv_real(x, &a[2], 1)),
                          {.name = NULL}};
-    onx_x_give(x, out, onx_emit_with(x, "RoiAlign", attrs, onx_nn_tensor(x, &a[0]), boxes, image));
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "RoiAlign", attrs, onx_nn_tensor(x, &a[0]), boxes, image));
 }
 
 /* (input, rois, spatial_scale, pooled_height, pooled_width) */
@@ -44,36 +45,10 @@ static void lower_roi_pool(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xattr attrs[] = {ONX_AL("pooled_shape", 2, shape),
                          ONX_AF("spatial_scale", onx_xv_real(x, &a[2], 1)),
                          {.name = NULL}};
-    onx_x_give(
-        x, &out[0],
-        onx_emit_with(x, "MaxRoiPool", attrs, onx_nn_tensor(x, &a[0]), onx_nn_tensor(x, &a[1])));
-    onx_nn_give_nothing(x, &out[1]);
-}
-
-/* (input, weight, offset, mask, bias, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w,
- * groups, offset_groups, use_mask) */
-static void lower_deform_conv(onx_export *x, const onx_xv *a, onx_xv *out) {
-    int64_t n[8];
-    if (x->opset < 19) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "DeformConv is in ONNX from opset 19 on");
-        onx_x_hint(x, "export with --opset 19");
-        return;
-    }
-    for (size_t i = 0; i < 8; i++) n[i] = onx_xv_whole(x, &a[5 + i], 1);
-    int64_t pads[] = {n[2], n[3], n[2], n[3]}, kernel[2] = {0, 0};
-    onx_value *weight = onx_nn_tensor(x, &a[1]);
-    onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
-    at = onx_nn_attr(at, "dilations", 2, &n[4], 1);
-    if (n[6] != 1) *at++ = ONX_AI("group", n[6]);
-    if (onx_x_known_dim(x, weight, 2, &kernel[0]) && onx_x_known_dim(x, weight, 3, &kernel[1]))
-        *at++ = ONX_AL("kernel_shape", 2, kernel);
-    if (n[7] != 1) *at++ = ONX_AI("offset_group", n[7]);
-    at = onx_nn_attr(at, "pads", 4, pads, 0);
-    onx_nn_attr(at, "strides", 2, &n[0], 1);
-    onx_x_give(x, out,
-               onx_emit_with(x, "DeformConv", attrs, onx_nn_tensor(x, &a[0]), weight,
-                             onx_nn_tensor(x, &a[2]), onx_nn_tensor(x, &a[4]),
-                             onx_xv_true(&a[13]) ? onx_nn_tensor(x, &a[3]) : NULL));
+    onx_x_give(x, &out[0],
+               onx_emit_wide_with(x, "MaxRoiPool", attrs, onx_nn_tensor(x, &a[0]),
+                                  onx_nn_tensor(x, &a[1])));
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[1]);
 }
 
 #define ROIS "(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width"
@@ -82,9 +57,5 @@ const onx_aten onx_aten_vision[] = {
     {"torchvision::nms(Tensor dets, Tensor scores, float iou_threshold)", lower_nms, NULL},
     {"torchvision::roi_align" ROIS ", int sampling_ratio, bool aligned)", lower_roi_align, NULL},
     {"torchvision::roi_pool" ROIS ") -> (Tensor, Tensor)", lower_roi_pool, NULL},
-    {"torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, "
-     "Tensor bias, int stride_h, int stride_w, int pad_h, int pad_w, int dilation_h, "
-     "int dilation_w, int groups, int offset_groups, bool use_mask)",
-     lower_deform_conv, NULL},
     {.schema = NULL},
 };
