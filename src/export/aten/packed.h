@@ -1,5 +1,5 @@
-/* packed.h: sequences of PyTorch without their padding: all steps at time 0, then all at time 1 … of
- * sequences that are sorted by length, and how many there are at each time. */
+/* packed.h: sequences of PyTorch without their padding: all steps at time 0, then all at time 1 …
+ * of sequences that are sorted by length, and how many there are at each time. */
 #ifndef ONX_PACKED_H
 #define ONX_PACKED_H
 
