@@ -197,6 +197,28 @@ static bool bind_results(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_
     return true;
 }
 
+static onx_xv cast(onx_export *x, onx_xv v, onx_dtype dtype) {
+    if (v.kind == ONX_X_TENSOR && onx_dtype_is_float(v.tensor->dtype) && v.tensor->dtype != dtype)
+        return onx_xv_tensor(x, onx_x_cast(x, onx_xt_value(x, v.tensor), dtype));
+    if (!onx_xv_is_list(&v)) return v;
+    onx_xv *parts = onx_x_array(x, v.list->n + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < v.list->n; i++)
+        parts[i] = onx_xv_is_list(&v.list->v[i]) ? v.list->v[i] : cast(x, v.list->v[i], dtype);
+    return parts ? onx_xv_list(x, v.kind, v.list->n, parts) : v;
+}
+
+/* torch.autocast gives operators their arguments in another type. Which one shows in what they are
+ * noted to give. */
+static void autocast(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node,
+                     onx_str name, onx_xarg *args) {
+    bool writes = name.size && name.data[name.size - 1] == '_';
+    if (!w->autocast || writes || !node->n_out || node->out[0].kind != ONX_PT2_NAME) return;
+    const onx_pt2_tensor *noted = onx_map_get(&w->program->tensors, graph, node->out[0].str);
+    if (!noted || !onx_dtype_is_float(noted->dtype->onx)) return;
+    for (size_t i = 0; i < node->n_in && onx_x_ok(w->x); i++)
+        args[i].v = cast(w->x, args[i].v, noted->dtype->onx);
+}
+
 /* "aten.add.Tensor": namespace, name, overload. */
 static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node,
                           onx_str target) {
@@ -223,6 +245,7 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
     }
     bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
     w->x->parts = list ? node->out[0].n : 0;
+    if (ok) autocast(w, graph, node, name, args);
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
     w->x->parts = 0;
     onx_buf_fini(&full);
