@@ -47,6 +47,8 @@ works inputs mlp/export.pt2 --keep-initializers-as-inputs
 works unfolded mlp/traced.pt --no-constant-folding
 works functions hf_bert/export.pt2 --modules-as-functions
 prints function 'BertLayer (function)' "$onx" info "$dir/m.onnx"
+works external mlp/export.pt2 --external=m.data
+[ -s "$dir/m.data" ] && pass || fail "external data"
 works report mlp/export.pt2 --report
 prints lowered 'lowered: linear' "$onx" export "$torch/mlp/traced.pt" -o "$dir/m.onnx" --report
 prints fixed 'fixed: ' "$onx" export "$torch/mlp/traced.pt" -o "$dir/m.onnx" --report
@@ -62,6 +64,9 @@ prints unknown 'none of the files that onx export knows' "$onx" export "$dir/x.p
 head -c 1000 "$torch/mlp/traced.pt" >"$dir/cut.pt"
 prints cut 'cut off' "$onx" export "$dir/cut.pt" -o "$dir/y.onnx"
 prints opset 'opset 6: it can be from 7 to 28' "$onx" export "$torch/mlp/traced.pt" -o "$dir/y.onnx" --opset 6
+prints 'no axis' 'no input or output has that name' "$onx" export "$torch/mlp/traced.pt" -o "$dir/y.onnx" --dynamic-axes z:0=n
+prints 'no input' "there is no input 'y'" "$onx" export "$torch/mlp/scripted.pt" -o "$dir/y.onnx" --input-shape y=2x16
+prints file 'x.pt: this is none' "$onx" export "$dir/x.pt" -o "$dir/y.onnx"
 prints missing 'No such file' "$onx" export "$dir/none.pt" -o "$dir/y.onnx"
 prints axes 'should be like' "$onx" export "$torch/mlp/traced.pt" -o "$dir/y.onnx" --dynamic-axes x
 [ ! -e "$dir/y.onnx" ] && pass || fail "nothing is written"

@@ -229,13 +229,16 @@ static onx_model *functions(const char *text) {
     return model;
 }
 
+static const char scale_text[] =
+    "<ir_version: 8, opset_import: [\"\" : 18, \"my\" : 1]> g (float[1] a) => (float[1] b) "
+    "{ b = Identity (a) }\n"
+    "<domain: \"my\", opset_import: [\"\" : 18]> scale <factor> (x, w) => (y) "
+    "{ f = Constant <value_float: float = @factor> ()  t = Mul (x, f)  y = Add (t, w) }\n";
+
 /* The function of an operator; one that calls another; of an older opset. */
 TEST(lowerings) {
     static const char *const texts[] = {
-        "<ir_version: 8, opset_import: [\"\" : 18, \"my\" : 1]> g (float[1] a) => (float[1] b) "
-        "{ b = Identity (a) }\n"
-        "<domain: \"my\", opset_import: [\"\" : 18]> scale <factor> (x, w) => (y) "
-        "{ f = Constant <value_float: float = @factor> ()  t = Mul (x, f)  y = Add (t, w) }\n",
+        scale_text,
         "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]> g (float[1] a) => (float[1] b) "
         "{ b = Identity (a) }\n"
         "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> scale <factor> (x, w) => (y) "
@@ -365,6 +368,41 @@ static onx_status export_bytes(onx_str bytes) {
     return status;
 }
 
+/* One allocation fails, whichever: NO_MEMORY, or it did not matter; nothing is left behind. */
+TEST(memory_fails_anywhere) {
+    onx_context *outer = onx_context_or_default(NULL);
+    onx_buf buf;
+    onx_str bytes = archive_of(outer, SCALE, &buf);
+    onx_export_options how = ONX_INIT(onx_export_options);
+    onx_model *lowerings = functions(scale_text);
+    how.n_inputs = 1;
+    how.inputs = &input;
+    how.functions = true;
+    how.lowerings = lowerings;
+    for (size_t at = 1;; at++) {
+        test_heap heap = {0};
+        onx_context *ctx = test_context(&heap, NULL);
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_model *model = NULL;
+        heap.fail_at = heap.calls + at;
+        heap.fail_count = 1;
+        onx_status status =
+            onx_model_export_memory(ctx, bytes.data, bytes.size, &how, &model, &diag);
+        bool over = heap.failed == 0;
+        CHECK(!status == !!model && (!status || status == ONX_NO_MEMORY) && (!over || !status));
+        if (status && status != ONX_NO_MEMORY) fprintf(stderr, "    %zu: %s\n", at, diag.message);
+        onx_model_free(model);
+        onx_context_free(ctx);
+        if (!CHECK(heap.blocks == 0)) fprintf(stderr, "    %zu\n", at);
+        if (over) {
+            CHECK(at > 50);
+            break;
+        }
+    }
+    onx_model_free(lowerings);
+    onx_buf_fini(&buf);
+}
+
 static const char *const small[] = {"while_loop/scripted.pt", "mlp/traced.pt", "mlp/export.pt2"};
 
 TEST(cut_off) {
@@ -416,5 +454,5 @@ TEST(damaged) {
 
 TEST_MAIN(E(plain) E(opsets) E(names_and_axes) E(weights_as_inputs) E(folding)
               E(modules_as_functions) E(report) E(lowerings) E(lowerings_that_do_not_fit)
-                  E(lowering_by_callback) E(missing_operators) E(files_without_a_program) E(cut_off)
-                      E(damaged))
+                  E(lowering_by_callback) E(missing_operators) E(files_without_a_program)
+                      E(memory_fails_anywhere) E(cut_off) E(damaged))

@@ -3,6 +3,7 @@
 #include "export/exporting.h"
 #include "export/pt2_walk.h"
 #include "export/told.h"
+#include "ir/ir.h"
 
 enum { OPSET = 18, OPSET_MIN = 7, OPSET_MAX = 28 };
 
@@ -42,11 +43,30 @@ static onx_status export_pt2(onx_exporting *e) {
     return status;
 }
 
+/* A dynamic axis of nothing is a mistake of the caller's. */
+static onx_status check_axes(onx_exporting *e) {
+    const onx_graph *graph = e->x.model->graph;
+    for (size_t i = 0; i < e->options.n_axes; i++) {
+        const char *name = e->options.axes[i].name;
+        const onx_value *value = onx_graph_find(graph, name);
+        if (!value || (!value->input && !value->output))
+            onx_x_fail(&e->x, ONX_USAGE, "a dynamic axis of '%s': no input or output has that name",
+                       name);
+    }
+    return e->x.status;
+}
+
 static onx_status read_program(onx_exporting *e) {
     ONX_TRY(set_names(e));
     if (!onx_archive_has_graph(e->archive)) return onx_archive_decline(e->archive, &e->x.diag);
-    if (onx_archive_kind_of(e->archive) == ONX_ARCHIVE_SCRIPT) return onx_export_script(e);
-    return export_pt2(e);
+    bool script = onx_archive_kind_of(e->archive) == ONX_ARCHIVE_SCRIPT;
+    ONX_TRY(script ? onx_export_script(e) : export_pt2(e));
+    for (size_t i = 0; !script && i < e->options.n_inputs; i++)
+        if (e->options.inputs[i].name) {
+            onx_x_note(&e->x, "the types of inputs are those of the archive, not those given");
+            break;
+        }
+    return check_axes(e);
 }
 
 static void report_notes(const onx_exporting *e, onx_export_note kind, const onx_xnote *note) {
@@ -112,6 +132,7 @@ onx_status onx_model_export(onx_context *ctx, const char *path, const onx_export
     ONX_TRY(begin(&e, options, out, diag));
     ONX_TRY(onx_archive_open(onx_context_or_default(ctx), path, &e.archive, diag));
     onx_status status = export_archive(&e, out, diag);
+    if (status) onx_diag_file(diag, path);
     onx_archive_close(e.archive);
     return status;
 }

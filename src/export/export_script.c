@@ -132,6 +132,19 @@ static const char *given_type(const onx_exporting *e, size_t at, const char *own
     return NULL;
 }
 
+/* Every input that the caller speaks of must be there. */
+static onx_status check_given(onx_exporting *e, onx_interp *in) {
+    for (size_t k = 0; k < e->options.n_inputs; k++) {
+        const char *name = e->options.inputs[k].name;
+        bool found = !name;
+        for (size_t i = 0; i < onx_interp_input_count(in) && !found; i++)
+            found = onx_str_is(onx_interp_input(in, i)->name, name) ||
+                    !strcmp(onx_xnames_input(&e->names, i, ""), name);
+        if (!found) onx_x_fail(&e->x, ONX_USAGE, "there is no input '%s'", name);
+    }
+    return e->x.status;
+}
+
 static onx_status make_input(onx_exporting *e, onx_interp *in, size_t i, onx_xv *out) {
     const onx_interp_arg *arg = onx_interp_input(in, i);
     input_type type;
@@ -183,11 +196,12 @@ onx_status onx_export_script(onx_exporting *e) {
     onx_status status = values ? ONX_OK : e->x.status;
     if (!status && e->names.n_inputs > n)
         onx_x_fail(&e->x, ONX_USAGE, "%zu names for %zu inputs", e->names.n_inputs, n);
+    if (!status) status = check_given(e, in);
     for (size_t i = 0; i < n && !status && onx_x_ok(&e->x); i++)
         status = make_input(e, in, i, &values[i]);
     if (!status && onx_x_ok(&e->x)) onx_interp_run(in, values);
-    if (onx_x_ok(&e->x)) onx_x_check_missing(&e->x);
-    if (onx_x_ok(&e->x)) make_outputs(e, in);
+    if (!status && onx_x_ok(&e->x)) onx_x_check_missing(&e->x);
+    if (!status && onx_x_ok(&e->x)) status = make_outputs(e, in);
     onx_interp_close(in);
-    return e->x.status;
+    return status ? status : e->x.status;
 }

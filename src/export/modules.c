@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+enum { DEPTH_MAX = 64 }; /* of modules in modules; nodes that are deeper stay */
+
 static const onx_str no_name = {NULL, 0};
 
 /* ─ Kinds of modules ─────────────────────────────────────────────────────────────────────────── */
@@ -104,8 +106,10 @@ static onx_status read_paths(grouping *g, size_t *depth) {
         while (end && n->name.data[end - 1] != '/') end--;
         if (!end || has_graphs(n)) continue;
         onx_str path = {n->name.data, end - 1};
+        size_t parts = depth_of(path);
+        if (parts > DEPTH_MAX) continue;
         ONX_TRY(set_path(g, n, path));
-        if (depth_of(path) > *depth) *depth = depth_of(path);
+        if (parts > *depth) *depth = parts;
     }
     return ONX_OK;
 }
