@@ -202,10 +202,9 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
     size_t count = r->last - r->first, pairs = r->last_pair - r->pair, bytes = 0;
     t->ahead = (const char *)t->w;
     if (next + each > all && a->ahead_bytes && s->pixels > PIXELS) {
-        size_t tile_bytes = a->ahead_bytes / pairs * count / s->pixels;
+        bytes = a->ahead_bytes / pairs * count / s->pixels;
         t->ahead = a->ahead + a->ahead_bytes / pairs * r->first / s->pixels * pairs +
-                   (pair - r->pair) * tile_bytes;
-        bytes = tile_bytes;
+                   (pair - r->pair) * bytes;
     } else if (next + each <= all && a->fetches && s->pixels > PIXELS &&
                s->pixels <= FEW * PIXELS) {
         t->ahead = (const char *)(a->w + next + each / s->pixels * r->first);
