@@ -54,6 +54,14 @@ def case(name=None, **options):
     return add
 
 
+def one(name, cls, *args, alt=None, single=None, **options):
+    """A case in one line: arguments, others of other sizes, some of a batch of one."""
+
+    @case(name, **options)
+    def make():
+        return (cls(), args, *(a for a in (alt, single) if a))
+
+
 # ── Numbers ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -207,7 +215,7 @@ def shapes(dynamic, args, auto):
 
     dims = {}
 
-    def one(spec, arg):
+    def sizes(spec, arg):
         if not isinstance(arg, torch.Tensor):
             return pytree.tree_map(lambda _: None, arg) if isinstance(arg, (tuple, list, dict)) else None
         if not spec:
@@ -215,7 +223,7 @@ def shapes(dynamic, args, auto):
         name = lambda n: dims.setdefault(n, Dim(n, max=LIMITS.get(n, 512)))
         return {axis: Dim.AUTO if auto else name(n) for axis, n in spec.items()}
 
-    return tuple(one(s, a) for s, a in zip(list(dynamic) + [None] * len(args), args))
+    return tuple(sizes(s, a) for s, a in zip(list(dynamic) + [None] * len(args), args))
 
 
 def exported(options, model, args, errors):

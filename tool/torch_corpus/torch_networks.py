@@ -101,6 +101,7 @@ one(
     ids(3, 6, high=20),
     torch.tensor([6, 4, 2]),
     alt=(ids(2, 6, high=20), torch.tensor([6, 3])),
+    dynamic=[{0: "batch"}] * 2,
     forms=("traced", "scripted"),
 )
 one(
@@ -109,6 +110,7 @@ one(
     ids(3, 6, high=20),
     torch.tensor([6, 4, 2]),
     alt=(ids(2, 6, high=20), torch.tensor([6, 3])),
+    dynamic=[{0: "batch"}] * 2,
     forms=("traced", "scripted"),
 )
 
