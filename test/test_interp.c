@@ -300,16 +300,28 @@ TEST(branches_of_the_model) {
     CHECK(gives(DATA "if c:\n  ops.prim.RaiseException(\"no\")\nelse:\n  pass\nreturn x\n",
                 "output=float[b,4]"));
     CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n  pass\nreturn l\n",
-                "! a list is changed in a branch"));
+                "! what a branch gives"));
+    CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n"
+                     "  _0 = torch.append(l, torch.neg(x))\nreturn (l[1], torch.len(l))\n",
+                "output_0=float[b,4] output_1=2 @ReduceSum @Greater @If"));
     CHECK(gives(DATA "if c:\n  l = [x]\n  _0 = torch.append(l, x)\n  y = torch.len(l)\nelse:\n"
                      "  y = 2\nreturn y\n",
                 "output=2"));
     CHECK(gives(DATA "if c:\n  self.k = 1\nelse:\n  pass\nreturn x\n",
-                "! an object is changed in a branch"));
+                "output=float[b,4] @ReduceSum @Greater @If"));
+    CHECK(gives(DATA "if c:\n  self.k = 1\nelse:\n  self.k = 1\nreturn self.k\n", "output=1"));
+    CHECK(gives(DATA "if c:\n  _0 = torch.append((self).get(), \"c\")\nelse:\n  pass\nreturn x\n",
+                "! "));
     CHECK(gives(DATA "if c:\n  y = x\nelse:\n  y = 1\nreturn y\n", "! "));
 }
 
 TEST(loops_of_the_model) {
+    CHECK(gives("d = {\"a\": x, \"n\": torch.neg(x)}\nfor i in range(torch.len(x)):\n"
+                "  torch._set_item(d, \"a\", torch.neg(d[\"a\"]))\nreturn d\n",
+                "a=float[b,4] n=float[b,4]"));
+    CHECK(gives("for i in range(torch.len(x)):\n  self.k = torch.add(self.k, i)\n"
+                "return self.k\n",
+                "output=?"));
     CHECK(gives("y = x\nfor i in range(torch.len(x)):\n  y = torch.neg(y)\nreturn y\n",
                 "output=float[b,4]"));
     CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, torch.neg(x))\n"

@@ -268,7 +268,7 @@ void onx_py_set(onx_interp *in, const onx_xv *v, onx_str name, onx_xv value) {
     const onx_py_object *object = v->object;
     if (!onx_py_may_change(in, v)) return;
     onx_str kept = onx_script_attribute(object->cls, name)->name;
-    if (object->cls->kind == ONX_CLASS_MODULE &&
+    if (object->cls->kind == ONX_CLASS_MODULE && !in->branch &&
         !onx_map_put(&in->set, object, kept, (void *)(uintptr_t)object))
         onx_x_nomem(in->x);
     *attr = value;
