@@ -12,6 +12,20 @@ typedef struct onx_exporting {
     onx_xnames names; /* the options, as readers want them */
 } onx_exporting;
 
+/* The stages of an export, for who listens to its progress. */
+typedef enum onx_export_stage {
+    ONX_EXPORT_READ,
+    ONX_EXPORT_CLEAN,
+    ONX_EXPORT_CONVERT,
+    ONX_EXPORT_INFER,
+    ONX_EXPORT_STAGES
+} onx_export_stage;
+static inline void onx_export_tell(const onx_exporting *e, onx_export_stage stage,
+                                   const char *what) {
+    if (e->options.progress)
+        e->options.progress(e->options.user, (size_t)stage, ONX_EXPORT_STAGES, what);
+}
+
 /* export_script.c: TorchScript: inputs of the given types, or those it was traced with. */
 onx_status onx_export_script(onx_exporting *e) ONX_MUST_CHECK;
 /* finish.c: what was built as the model that was asked for. */

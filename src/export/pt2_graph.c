@@ -232,7 +232,10 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
         ok = onx_x_ok(w->x);
     }
     if (ok) autocast(w, graph, node, name, args);
+    bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
+    w->x->parts = list ? node->out[0].n : 0;
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
+    w->x->parts = 0;
     onx_buf_fini(&full);
     return ok && bind_results(w, graph, node, n_out, out);
 }

@@ -1,5 +1,6 @@
 /* arrange.c: elements repeated, moved, mirrored, cut to triangles and diagonals, seen through
  * windows. */
+#include "export/aten.h"
 #include "export/aten/parts.h"
 
 /* ─ Repeated ─────────────────────────────────────────────────────────────────────────────────── */
@@ -310,11 +311,34 @@ static void lower_unfold(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = onx_xv_tensor(x, onx_x_transpose(x, value, rank, perm));
 }
 
-/* Any strides over a tensor whose sizes are known: one Gather of the elements in order. */
+/* Does the view begin where the storage does? */
+static bool begins(const onx_xview *view) {
+    static const char *const names[] = {"view",      "reshape", "transpose", "permute",
+                                        "unsqueeze", "squeeze", "flatten",   "unflatten",
+                                        "movedim",   "t",       "detach",    "alias"};
+    for (; view; view = view->before) {
+        bool known = false;
+        for (size_t i = 0; i < ONX_COUNT(names); i++) {
+            size_t n = strlen(names[i]);
+            const char *schema = view->row->schema;
+            known |= strncmp(schema, names[i], n) == 0 && strchr("(.", schema[n]);
+        }
+        if (!known) return false;
+    }
+    return true;
+}
+
+/* Strides are those of the memory, whichever way the tensor looks at it. */
+static onx_value *memory_of(onx_export *x, const onx_xv *v) {
+    if (v->tensor->view && begins(v->tensor->view)) return v->tensor->storage->value;
+    return v->tensor->scattered ? NULL : onx_xv_value(x, v);
+}
+
+/* Any strides over memory of known sizes: one Gather of the elements in order. */
 static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t n = a[1].list->n;
     int64_t offset = 0;
-    onx_value *value = flat(x, onx_xv_value(x, &a[0])), *index = NULL;
+    onx_value *value = flat(x, memory_of(x, &a[0])), *index = NULL;
     if (a[3].kind != ONX_X_NONE && !onx_xv_known_int(&a[3], &offset)) value = NULL;
     for (size_t i = 0; i < n && value && i < a[2].list->n; i++) {
         int64_t stride;
@@ -324,7 +348,7 @@ static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
         for (size_t k = i + 1; k < n; k++) part = onx_x_unsqueeze(x, part, -1);
         index = index && part ? onx_emit(x, "Add", index, part) : part;
     }
-    if (!value || !index || a[0].tensor->scattered) {
+    if (!value || !index) {
         onx_x_fail(x, ONX_UNSUPPORTED,
                    "as_strided of strides that are only known in a run, or of a "
                    "tensor that is not contiguous");
@@ -343,19 +367,38 @@ static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx
     return NULL;
 }
 
-/* A write to a diagonal: where the square's index says so, the elements in order. */
+/* The diagonal's elements, its dimension in front: at (i, i + offset) of the first two. */
+static onx_value *put_diagonal(onx_export *x, onx_value *base, onx_value *part, int64_t offset) {
+    onx_xv n = onx_x_size_of(x, part, 0);
+    onx_value *at = onx_x_unsqueeze(x, places(x, &n), 1), *pairs[] = {at, at};
+    if (offset < 0) pairs[0] = onx_emit(x, "Add", at, onx_x_int(x, -offset));
+    if (offset > 0) pairs[1] = onx_emit(x, "Add", at, onx_x_int(x, offset));
+    onx_value *index = onx_x_ok(x) ? onx_x_concat(x, 2, pairs, 1) : NULL;
+    return onx_emit(x, "ScatterND", base, index, part);
+}
+
+/* A write to a diagonal: both dimensions in front, and back. */
 static onx_value *unview_diagonal(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
                                   onx_value *part) {
-    int64_t offset = 0;
-    size_t d1, d2, rank = onx_lower_rank(x, &a[0]);
-    (void)index;
+    int64_t offset = 0, perm[ONX_RANK_MAX], back[ONX_RANK_MAX], last[ONX_RANK_MAX];
+    size_t d1, d2, k = 2, rank = onx_lower_rank(x, &a[0]);
     if (!onx_lower_axis(x, &a[2], rank, &d1) || !onx_lower_axis(x, &a[3], rank, &d2)) return NULL;
-    if (!onx_xv_known_int(&a[1], &offset) || offset != 0 || rank != 2)
-        return unview_never(x, a, index, base, part);
-    onx_xv n = onx_x_size_of(x, part, 0);
-    onx_value *at = onx_x_unsqueeze(x, places(x, &n), 1);
-    onx_value *pairs[] = {at, at};
-    return at ? onx_emit(x, "ScatterND", base, onx_x_concat(x, 2, pairs, 1), part) : NULL;
+    if (!onx_xv_known_int(&a[1], &offset)) return unview_never(x, a, index, base, part);
+    perm[0] = (int64_t)d1, perm[1] = (int64_t)d2;
+    for (size_t i = 0; i < rank; i++)
+        if (i != d1 && i != d2) perm[k++] = (int64_t)i;
+    for (size_t i = 0; i < rank; i++) back[perm[i]] = (int64_t)i;
+    for (size_t i = 0; i + 1 < rank; i++) last[i] = i ? (int64_t)i - 1 : (int64_t)rank - 2;
+    base = onx_x_transpose(x, base, rank, perm);
+    part = onx_x_transpose(x, part, rank - 1, last);
+    if (!base || !part) return NULL;
+    return onx_x_transpose(x, put_diagonal(x, base, part, offset), rank, back);
+}
+
+static void lower_diagonal_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv args[] = {a[0], a[2], a[3], a[4]};
+    onx_value *base = onx_xv_value(x, &a[0]), *part = onx_xv_value(x, &a[1]);
+    if (base && part) out[0] = onx_xv_tensor(x, unview_diagonal(x, args, 0, base, part));
 }
 
 const onx_aten onx_aten_arrange[] = {
@@ -376,6 +419,8 @@ const onx_aten onx_aten_arrange[] = {
     {"rot90(Tensor self, int k=1, int[] dims=[0, 1])", lower_rot90, NULL},
     {"diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)", lower_diagonal,
      unview_diagonal},
+    {"diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)",
+     lower_diagonal_scatter, NULL},
     {"diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)", lower_diagonal, NULL},
     {"diag(Tensor self, int diagonal=0)", lower_diag, NULL},
     {"diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", lower_diag_embed, NULL},

@@ -182,10 +182,31 @@ static void split_sizes(onx_export *x, const onx_xv *self, size_t axis, size_t n
 
 enum { MAX_PARTS = 4096 };
 
-/* Into parts of `each`, the last one smaller; the size must be known. */
+static void split_at(onx_export *x, const onx_xv *self, size_t axis, size_t n, const onx_xv *sizes,
+                     onx_xv *out);
+
+/* As many parts as the program says: the last one is the rest. */
+static void split_parts(onx_export *x, const onx_xv *self, size_t axis, int64_t each, onx_xv *out) {
+    size_t n = x->parts;
+    onx_xv *sizes = onx_x_array(x, n, sizeof *sizes), rest;
+    if (!sizes) return;
+    onx_x_note(x, "split: a dimension of any size has %zu parts", n);
+    rest = onx_x_size_of(x, onx_xv_value(x, self), axis);
+    for (size_t i = 0; i < n; i++) {
+        sizes[i] = i + 1 < n ? onx_xv_int(x, each) : rest;
+        rest = onx_x_arith(x, "sub", rest, sizes[i]);
+    }
+    split_at(x, self, axis, n, sizes, out);
+}
+
+/* Into parts of `each`, the last one smaller; the size, or the number of parts, must be known. */
 static void split_each(onx_export *x, const onx_xv *self, size_t axis, int64_t each, onx_xv *out) {
     int64_t size;
     if (!onx_x_known_dim(x, onx_xv_value(x, self), axis, &size)) {
+        if (x->parts) {
+            split_parts(x, self, axis, each, out);
+            return;
+        }
         onx_x_fail(x, ONX_UNSUPPORTED, "how many parts there are is only known in a run");
         onx_x_hint(x, "make dimension %zu static, or use chunk()", axis);
         return;
@@ -254,14 +275,24 @@ static void lower_tensor_split(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis;
     int64_t n, size;
     if (!onx_lower_axis(x, &a[2], onx_lower_rank(x, &a[0]), &axis)) return;
-    if (!onx_xv_known_int(&a[1], &n) || n < 1 || n > MAX_PARTS ||
-        !onx_x_known_dim(x, onx_xv_value(x, &a[0]), axis, &size)) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "tensor_split of a size that is only known in a run");
+    if (!onx_xv_known_int(&a[1], &n) || n < 1 || n > MAX_PARTS) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "how many parts there are is only known in a run");
         return;
     }
     int64_t *sizes = onx_x_array(x, (size_t)n, sizeof *sizes);
-    for (int64_t i = 0; sizes && i < n; i++) sizes[i] = size / n + (i < size % n);
-    if (sizes) split_sizes(x, &a[0], axis, (size_t)n, sizes, out);
+    onx_xv *open = onx_x_array(x, (size_t)n, sizeof *open);
+    if (!sizes || !open) return;
+    onx_xv whole = onx_x_size_of(x, onx_xv_value(x, &a[0]), axis);
+    bool known = onx_xv_known_int(&whole, &size);
+    for (int64_t i = 0; i < n; i++) {
+        onx_xv more = onx_x_arith(x, "add", whole, onx_xv_int(x, n - 1 - i));
+        open[i] = onx_x_arith(x, "floordiv", more, onx_xv_int(x, n));
+        if (known) sizes[i] = size / n + (i < size % n);
+    }
+    if (known)
+        split_sizes(x, &a[0], axis, (size_t)n, sizes, out);
+    else
+        split_at(x, &a[0], axis, (size_t)n, open, out);
 }
 
 static void lower_tensor_split_at(onx_export *x, const onx_xv *a, onx_xv *out) {

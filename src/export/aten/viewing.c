@@ -38,6 +38,12 @@ static void lower_reshape(onx_export *x, const onx_xv *a, onx_xv *out) {
     out->tensor->scattered = false;
 }
 
+static void lower_ravel(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv all = onx_xv_int(x, -1), list = onx_xv_list(x, ONX_X_LIST, 1, &all);
+    onx_xv args[2] = {a[0], list};
+    if (onx_x_ok(x)) lower_reshape(x, args, out);
+}
+
 static void lower_view_as(onx_export *x, const onx_xv *a, onx_xv *out) {
     const onx_fact *shape = onx_x_fact(x, onx_xv_value(x, &a[1]));
     out[0] =
@@ -494,6 +500,7 @@ static onx_value *unview_alias(onx_export *x, const onx_xv *a, size_t index, onx
 const onx_aten onx_aten_viewing[] = {
     {"view(Tensor self, int[] size)", lower_view, unview_shape},
     {"reshape(Tensor self, int[] shape)", lower_reshape, unview_shape},
+    {"ravel(Tensor self)", lower_ravel, unview_shape},
     {"_unsafe_view(Tensor self, int[] size)", lower_view, NULL},
     {"view_copy(Tensor self, int[] size)", lower_view, NULL},
     {"_reshape_copy(Tensor self, int[] size)", lower_view, NULL},
