@@ -3,7 +3,7 @@
  *     x: f32[s0,3]; b: i64; m = aten.mul.Tensor(self=x, other=2.0); return m, b
  *     y = higher_order.cond(p, {a: f32[s0]; r = aten.neg.default(self=a); return r}, {…}, [x])
  *
- * Before the first `=`, names with types are inputs. Arguments are names, numbers, True, False,
+ * Names with types are inputs; a type behind `->` is noted of the first result. Arguments are names, numbers, True, False,
  * None, "text", lists and graphs in braces. Names that begin with n_ are numbers, others tensors.
  * Targets without "torch." or "_operator." in front are operators of torch.ops. */
 #ifndef ONX_TEST_PT2_TEXT_H
@@ -166,6 +166,9 @@ static inline void pt2_statement(pt2_text *t) {
         onx_buf_printf(&t->nodes, "],\"outputs\":[%.*s],\"metadata\":{}}", (int)names.size,
                        names.data);
         onx_buf_fini(&names);
+        if (!pt2_take(t, "->")) return;
+        onx_buf_printf(&t->metas, "%s\"%.*s\":", t->metas.size ? "," : "", ONX_FMT(name));
+        pt2_type(t, &t->metas);
     }
 }
 

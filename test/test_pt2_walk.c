@@ -356,6 +356,30 @@ TEST(graphs_are_inlined) {
     end(&p);
 }
 
+/* Operators compute in the type that they are noted to give. */
+TEST(autocast) {
+    program p;
+    if (CHECK(make(&p, "x: f32[2]; r = higher_order.wrap_with_autocast(\"cpu\", 5, True, None, "
+                       "{a: f32[2]; r = aten.mul.Tensor(self=a, other=a) -> f16[2]; return r}, x);"
+                       "return r"))) {
+        tensor in[] = {F32(2, 3, 2.0009765625)};
+        tensor out[] = {{.dtype = ONX_DTYPE_F16, .rank = 1, .n = 2, .dims = {2}, .v = {9, 4}}};
+        expect(&p, 1, in, 1, out);
+    }
+    end(&p);
+}
+
+/* What a lowering gives is of the type that PyTorch noted, or it is refused. */
+TEST(types_are_compared) {
+    program p;
+    CHECK(!make_with(&p, "x: f32[2]; a = aten.neg.default(self=x) -> i64[2]; return a", NULL));
+    CHECK_EQ(p.diag.status, ONX_CHANGED);
+    end(&p);
+    CHECK(make(&p, "x: f32[2]; a = aten.neg.default(self=x) -> f32[2,1]; return a"));
+    CHECK(noted(&p, "rank"));
+    end(&p);
+}
+
 TEST(inputs_that_change) {
     program p;
     static const onx_xnames names = {.mutations = true};
@@ -403,5 +427,6 @@ TEST(unknown_names) {
 
 TEST_MAIN(E(straight) E(names_of_the_user) E(sizes_are_solved) E(python_numbers) E(branches)
               E(branches_of_nothing) E(branches_that_write) E(branches_that_differ) E(while_loops)
-                  E(loops_change_sizes) E(scans) E(graphs_are_inlined) E(inputs_that_change)
-                      E(assertions_are_left_out) E(missing_operators) E(unknown_names))
+                  E(loops_change_sizes) E(scans) E(graphs_are_inlined) E(autocast)
+                      E(types_are_compared) E(inputs_that_change) E(assertions_are_left_out)
+                          E(missing_operators) E(unknown_names))

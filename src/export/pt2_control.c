@@ -196,31 +196,39 @@ static const struct {
     {"hints_wrapper", 1, 0, run_plain},
 };
 
+/* What the graphs are given, after them; names of graphs and hints are left out. */
+static void add_operand(call *c, const onx_pt2_arg *arg, const onx_xv *v) {
+    operands more = {(onx_xv *)(uintptr_t)v, 1};
+    if (arg->kind == ONX_PT2_STR || arg->kind == ONX_PT2_DICT || arg->name.size) return;
+    if (arg->kind == ONX_PT2_LIST) {
+        more = (operands){v->list->v, v->list->n};
+        if (c->n_lists < ONX_COUNT(c->lists)) c->lists[c->n_lists++] = more;
+    }
+    if (more.n) memcpy(c->all.v + c->all.n, more.v, more.n * sizeof *more.v);
+    c->all.n += more.n;
+}
+
 /* Sort the arguments: what comes before the graphs, the graphs, and what they are given. */
 static bool sort_args(call *c, const onx_pt2_graph *graph, const onx_pt2_node *node) {
     onx_export *x = c->w->x;
-    for (size_t i = 0; i < node->n_in; i++) {
+    size_t most = 0;
+    for (size_t i = 0; i < node->n_in; i++)
+        most += node->in[i].kind == ONX_PT2_LIST ? node->in[i].n : 1;
+    c->all.v = values(x, most);
+    for (size_t i = 0; i < node->n_in && onx_x_ok(x); i++) {
         const onx_pt2_arg *arg = &node->in[i];
         onx_xv v = onx_pt2_value(c->w, graph, arg);
         if (!onx_x_ok(x)) return false;
-        operands more = {&v, 1};
-        if (arg->kind == ONX_PT2_GRAPH) {
-            if (c->n_graphs == 2) return onx_x_fail(x, ONX_UNSUPPORTED, "more than two graphs");
+        if (arg->kind == ONX_PT2_GRAPH && c->n_graphs == ONX_COUNT(c->graphs))
+            return onx_x_fail(x, ONX_UNSUPPORTED, "an operator with more than two graphs");
+        if (arg->kind == ONX_PT2_GRAPH)
             c->graphs[c->n_graphs++] = arg->graph;
-        } else if (!c->n_graphs) {
+        else if (!c->n_graphs)
             c->first = v;
-        } else if (arg->kind == ONX_PT2_STR || arg->kind == ONX_PT2_DICT || arg->name.size) {
-            continue; /* what a graph is called; hints */
-        } else {
-            if (arg->kind == ONX_PT2_LIST) {
-                more = (operands){v.list->v, v.list->n};
-                if (c->n_lists < 3) c->lists[c->n_lists++] = more;
-            }
-            operands before = c->all;
-            if (!join(x, &c->all, &before, &more)) return false;
-        }
+        else
+            add_operand(c, arg, &v);
     }
-    return true;
+    return onx_x_ok(x);
 }
 
 static bool bind_all(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node,

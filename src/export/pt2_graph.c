@@ -243,9 +243,9 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
         if (!args[i].name.size) args[i].name.data = NULL;
         ok = onx_x_ok(w->x);
     }
+    if (ok) autocast(w, graph, node, name, args);
     bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
     w->x->parts = list ? node->out[0].n : 0;
-    if (ok) autocast(w, graph, node, name, args);
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
     w->x->parts = 0;
     onx_buf_fini(&full);
