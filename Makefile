@@ -13,6 +13,7 @@ build/build.ninja: CMakePresets.json
 run:
 	@tool/setup build
 	@$(MAKE) --no-print-directory all
+	@cmake --build build --target enlarge
 	@tool/tour build/onx
 
 test:

@@ -57,9 +57,9 @@ struct cli_command {
 };
 
 extern const cli_command cli_info, cli_print, cli_check, cli_infer, cli_convert, cli_extract,
-    cli_merge, cli_inline, cli_export, cli_rename, cli_dims_cmd, cli_strip, cli_optimize, cli_constants,
-    cli_code, cli_tensor, cli_run, cli_conform, cli_diff, cli_bench, cli_plan, cli_ops, cli_version,
-    cli_help;
+    cli_merge, cli_inline, cli_export, cli_rename, cli_dims_cmd, cli_strip, cli_optimize,
+    cli_constants, cli_code, cli_tensor, cli_run, cli_conform, cli_diff, cli_bench, cli_plan,
+    cli_ops, cli_version, cli_help;
 const cli_command *cli_command_at(size_t index); /* NULL after the last one */
 const cli_command *cli_command_find(const char *name);
 

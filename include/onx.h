@@ -1395,6 +1395,33 @@ typedef enum onx_export_note {
     ONX_EXPORT_ASSUMPTION, /* what was taken to be so */
 } onx_export_note;
 
+/* An argument of an operator that a program lowers itself. */
+typedef struct onx_export_arg {
+    const char *name;   /* NULL: only its place is known */
+    onx_attr_type type; /* of one that is known: INT (bools too), FLOAT, STRING, or lists of
+                                these; else UNDEFINED: tensors, or, of none, None */
+    int64_t i;
+    double f;
+    const char *s;
+    size_t n; /* of a list; of tensors */
+    const int64_t *ints;
+    const float *floats;
+    const char *const *strings;
+    onx_value *const *values;
+} onx_export_arg;
+
+#define ONX_EXPORT_RESULTS 8
+
+/* A call of such an operator: nodes are added at the end of `graph`. */
+typedef struct onx_export_call {
+    const char *op; /* "my::op" */
+    onx_graph *graph;
+    size_t n_args;
+    const onx_export_arg *args;
+    size_t n_results; /* what it gives, to be filled in: values of `graph` */
+    onx_value *results[ONX_EXPORT_RESULTS];
+} onx_export_call;
+
 typedef struct onx_export_options {
     size_t size;
     int64_t opset;   /* 7 to 28 (18) */
@@ -1412,18 +1439,22 @@ typedef struct onx_export_options {
     bool mutations;              /* buffers that the program changes are further outputs */
     size_t n_opsets;             /* of domains of the lowerings */
     const onx_opset_target *opsets;
-    /* Operators that onx does not know: functions of this model, called "ns::op" or "op" of the
-     * namespace that is their domain; their inputs and attributes are the arguments, by name. */
+    /* Operators of the program's own: functions of this model, of the operator's name in the domain
+     * that is its namespace ("aten" for PyTorch's). Their inputs and attributes are the arguments,
+     * by name where the archive has names; else tensors are inputs, and numbers, strings and lists
+     * attributes, in order. NULL: none. */
     const onx_model *lowerings;
+    /* The same by a function: NOT_FOUND leaves the operator to onx. NULL: none. */
+    onx_status (*lower)(void *user, onx_export_call *call, onx_diag *diag);
     void (*progress)(void *user, size_t done, size_t total, const char *what); /* may be NULL */
     /* Hears of what was done and assumed, and how often; may be NULL. */
     void (*report)(void *user, onx_export_note kind, const char *text, size_t count);
     void *user;
 } onx_export_options;
 
-/* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights are
- * not copied: the model keeps the file mapped. UNSUPPORTED, with all of them: operators that cannot
- * be exported, or a file that holds no program; then the hint says what to do in Python. */
+/* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights
+ * are not copied: the model keeps the file mapped. UNSUPPORTED, with all of them: operators that
+ * cannot be exported, or a file that holds no program; then the hint says what to do in Python. */
 ONX_API onx_status onx_model_export(onx_context *ctx, const char *path,
                                     const onx_export_options *options, onx_model **out,
                                     onx_diag *diag);

@@ -121,7 +121,7 @@ static void check_conv(const onx_conv_staged *t, const onx_conv *c, bool half) {
         size_t oc = k / pixels, to = at(oc, k % pixels, pixels);
         sum s = exact(c, x, w, oc, k % pixels);
         double want = s.value + (double)bias[oc] + (double)r[to];
-        double bound = (half ? 0x1p8 : 0x1p9) + 3 * (double)(c->ic * taps) + 2;
+        double bound = (half ? 0x1p9 : 0x1p10) + 3 * (double)(c->ic * taps) + 2;
         bound *= 0x1p-24 * (s.magnitude + fabs((double)bias[oc]) + fabs((double)r[to]));
         wrong += !(fabs((double)y1[to] - 1 - fmin(4, fmax(-3, want))) <= bound + 0x1p-22);
         wrong += y1[to] != y2[to];

@@ -105,7 +105,7 @@ static void check(run_fn *run, size_t m, size_t n, size_t k, bool turned, int od
             sum += p, magnitude += fabs(p);
         }
         double want = sum + 0.25 * (double)d[i % n];
-        double bound = (0x1p9 + 3 * (double)k + 4) * 0x1p-24 * (magnitude + fabs(want));
+        double bound = (0x1p10 + 3 * (double)k + 4) * 0x1p-24 * (magnitude + fabs(want));
         wrong += isnan(want)   ? !isnan(c[0][i])
                  : isinf(want) ? (double)c[0][i] != want
                                : !(fabs((double)c[0][i] - want) <= bound);

@@ -56,33 +56,47 @@ static void put_output(onx_export *x, const onx_interp_result *r, onx_buf *out) 
         onx_buf_puts(out, "?");
 }
 
-/* What forward(x: float[b,4]) gives, as text, then ~ what it changed, then @ the nodes; "! message" where it fails. */
-static void run(const char *code, onx_buf *out) {
-    onx_buf bytes = make_archive(code);
+static void show(onx_export *x, const onx_interp *in, onx_buf *out) {
+    for (size_t i = 0; i < onx_interp_output_count(in); i++)
+        put_output(x, onx_interp_output(in, i), out);
+    for (size_t i = 0; i < onx_interp_write_count(in); i++)
+        onx_buf_printf(out, " ~%.*s", ONX_FMT(onx_interp_write(in, i)->name));
+}
+
+/* Run forward(x: float[b,4]); `out` may be NULL. */
+static onx_status export(onx_context *ctx, const onx_buf *bytes, onx_buf *out) {
     onx_diag diag = ONX_INIT(onx_diag);
     onx_archive *archive = NULL;
     onx_export x;
-    onx_context *ctx = onx_context_or_default(NULL);
-    CHECK(!onx_archive_open_memory(ctx, (onx_str){bytes.data, bytes.size}, &archive, &diag));
-    CHECK(!onx_export_begin(&x, ctx, ONX_X_BASE, &diag));
-    onx_interp *in = onx_interp_open(&x, archive);
-    const onx_sym *dims[] = {onx_sym_name(x.syms, ONX_LIT("b")), onx_sym_int(x.syms, 4)};
+    onx_status status =
+        onx_archive_open_memory(ctx, (onx_str){bytes->data, bytes->size}, &archive, &diag);
+    if (status) return status;
+    status = onx_export_begin(&x, ctx, ONX_X_BASE, &diag);
+    onx_interp *in = status ? NULL : onx_interp_open(&x, archive);
+    const onx_sym *dims[2] = {NULL};
+    if (!status) dims[0] = onx_sym_name(x.syms, ONX_LIT("b")), dims[1] = onx_sym_int(x.syms, 4);
     onx_xv args[8];
     for (size_t i = 0; i < onx_interp_input_count(in) && i < 8; i++)
         args[i] = i ? (onx_xv){.kind = ONX_X_OTHER} : onx_x_input(&x, "x", ONX_DTYPE_F32, 2, dims);
-    onx_interp_run(in, args);
-    for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_output_count(in); i++)
-        put_output(&x, onx_interp_output(in, i), out);
-    for (size_t i = 0; onx_x_ok(&x) && i < onx_interp_write_count(in); i++)
-        onx_buf_printf(out, " ~%.*s", ONX_FMT(onx_interp_write(in, i)->name));
-    if (!onx_x_ok(&x)) onx_buf_printf(out, "! %s", x.diag.message);
-    for (const onx_node *n = onx_graph_node_first(onx_model_graph(x.model)); n;
+    if (in) onx_interp_run(in, args);
+    if (!status) status = x.status;
+    if (!status && out) show(&x, in, out);
+    if (status && out) onx_buf_printf(out, "! %s", x.diag.message);
+    for (const onx_node *n = out ? onx_graph_node_first(onx_model_graph(x.model)) : NULL; n;
          n = onx_node_next(n))
         onx_buf_printf(out, " @%s", onx_node_op(n));
-    onx_buf_putc(out, '\0');
     onx_interp_close(in);
     onx_export_end(&x);
     onx_archive_close(archive);
+    return status;
+}
+
+/* The same as text: what it gives, then ~ what it changed, then @ the nodes; "! message" where it
+ * fails. */
+static void run(const char *code, onx_buf *out) {
+    onx_buf bytes = make_archive(code);
+    (void)export(onx_context_or_default(NULL), &bytes, out);
+    onx_buf_putc(out, '\0');
     onx_buf_fini(&bytes);
 }
 
@@ -347,6 +361,27 @@ TEST(unsupported) {
                 "! 3 operators cannot be exported"));
 }
 
+TEST(no_memory) {
+    onx_buf bytes =
+        make_archive("  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                     "    l = [x]\n    d = {\"a\": self.k}\n"
+                     "    for i in range(torch.len(x)):\n      _0 = torch.append(l, torch.neg(x))\n"
+                     "    if bool(torch.gt(torch.sum(x), 0)):\n      y = torch.cat(l, 1)\n"
+                     "    else:\n      y = torch.neg(torch.cat(l, 1))\n"
+                     "    return (y, torch.format(\"{}\", d[\"a\"]), self.names)\n");
+    for (size_t at = 1; at < 100000; at += 1 + at / 16) {
+        test_heap heap = {0};
+        onx_context *ctx = test_context(&heap, NULL);
+        heap.fail_at = heap.calls + at;
+        onx_status status = export(ctx, &bytes, NULL);
+        onx_context_free(ctx);
+        CHECK_EQ(heap.bytes, 0);
+        CHECK_EQ(status, heap.failed ? ONX_NO_MEMORY : ONX_OK);
+        if (!heap.failed) break;
+    }
+    onx_buf_fini(&bytes);
+}
+
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(unsupported))
+                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(unsupported) E(no_memory))

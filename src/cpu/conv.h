@@ -97,9 +97,9 @@ ONX_ISAS(ONX_CONV_TIER)
 
 /* For weights that are float16, in the blocks of avx512: any sizes, strides up to 4, small windows.
  *
- *     |y - exact| <= (2^9 + 3*ic*kh*kw + 2) * eps * (|bias| + |residual| + sum |x||w|)
+ *     |y - exact| <= (2^10 + 3*ic*kh*kw + 2) * eps * (|bias| + |residual| + sum |x||w|)
  *
- * is certain; with half of the 2^9 where x is float16, too. */
+ * is certain; with half of the 2^10 where x is float16, too. */
 extern const onx_conv_staged onx_conv_half_amx;
 
 #endif

@@ -6,8 +6,8 @@
  *
  * Any number of parts of C are then computed, by any thread and in any order; the bits do not
  * depend on how C is cut. With eps = 2^-24,
- *     |C - exact| <= (2^9 + 3 k + 4) eps (|alpha| |A||B| + |beta D|)
- * and half of the 2^9 where A, too, is float16 in floats. Rows of A with numbers that are not
+ *     |C - exact| <= (2^10 + 3 k + 4) eps (|alpha| |A||B| + |beta D|)
+ * and half of the 2^10 where A, too, is float16 in floats. Rows of A with numbers that are not
  * finite, or 2^127 and more, are multiplied one by one, and so are all if they are few or B is not
  * finite. Nothing is allocated; A and B need no alignment. */
 #ifndef ONX_GEMM_HALF_H

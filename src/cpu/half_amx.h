@@ -1,8 +1,9 @@
 /* half_amx.h: products of floats by float16, on tiles of AMX, for files *_amx.c.
  *
- * A number is the sum of two of bfloat16, its rounded upper half and the rounded rest: a float16
- * exactly, a float but for 2^-16 of it. Of the four products of such sums the three larger ones are
- * made; they are exact, and added up in float. The fourth is below 2^-16 of the first.
+ * A number is the sum of two of bfloat16, its upper half and the rest: a float16 exactly, a float
+ * but for 2^-16 of it. Of the four products of such sums the three larger ones are made; they are
+ * exact, and added up in float. The fourth is at most 2^-15 of the first, with any sign: the upper
+ * halves of A are rounded, those of B, which are split often, are cut off.
  *
  * 32 products of each sum are a step. Their factors in A lie as {first, second} sixteen, side by
  * side: a line of upper halves, a line of lower ones. Those in B are packed as float16, for 32
@@ -46,12 +47,23 @@ static inline void store_pairs(__m512 a, __m512 b, char *upper, char *lower) {
     _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(first.lower, 16), second.lower));
 }
 
+/* The same of float16: what is left when the upper half is cut off has few bits. */
+static inline void store_halves(__m512 a, __m512 b, char *upper, char *lower) {
+    const __m512i mask = _mm512_set1_epi32(-0x10000);
+    __m512i first = _mm512_and_si512(_mm512_castps_si512(a), mask);
+    __m512i second = _mm512_and_si512(_mm512_castps_si512(b), mask);
+    __m512i rest = _mm512_castps_si512(_mm512_sub_ps(a, _mm512_castsi512_ps(first)));
+    __m512i other = _mm512_castps_si512(_mm512_sub_ps(b, _mm512_castsi512_ps(second)));
+    _mm512_storeu_si512(upper, _mm512_or_si512(_mm512_srli_epi32(first, 16), second));
+    _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(rest, 16), other));
+}
+
 /* The weights of n steps: for each, tiles of the upper halves of two blocks, and of the lower. */
 static inline void split_weights(const uint16_t *from, size_t n, char *to) {
     for (size_t step = 0; step < n; step++, to += STEP)
         for (size_t i = 0; i < 2 * SIDE; i++, from += 2 * VF)
-            store_pairs((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
-                        to + 2 * TILE + i * LINE);
+            store_halves((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
+                         to + 2 * TILE + i * LINE);
 }
 
 /* Memory that is wanted soon: so many lines of it are fetched with each step. */

@@ -1,4 +1,4 @@
-/* aten.c: calls of operators: the row that fits, its lowering, what is written and what is viewed. */
+/* aten.c: calls of operators: the row that fits, its lowering, what is written, what is a view. */
 #include "export/aten.h"
 #include "export/bind_args.h"
 #include "export/told.h"
@@ -118,8 +118,14 @@ bool onx_aten_call(onx_export *x, onx_str name, onx_str overload, size_t n, cons
     onx_str asked = name;
     bool back = is_written_back(x, &name);
     const onx_xschema *first = onx_xschema_find(x, name);
-    if (first && (x->survey || has_unknown(n, args)))
-        return give_unknown(out, n_out, first->n_outs);
+    bool open = x->survey || has_unknown(n, args);
+    size_t custom = onx_custom_outs(x, asked);
+    if (open && custom) return give_unknown(out, n_out, custom);
+    if (!open && onx_custom_call(x, asked, n, args, out, n_out)) {
+        onx_x_lowered(x, asked);
+        return onx_x_ok(x);
+    }
+    if (first && open) return give_unknown(out, n_out, first->n_outs);
     const onx_xschema *s = first ? resolve(x, first, overload, n, args, &bound) : NULL;
     if (!onx_x_ok(x)) return false;
     if (!s) {

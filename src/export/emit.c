@@ -190,6 +190,15 @@ bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out
     return onx_x_ok(x);
 }
 
+bool onx_emit_added(onx_export *x, onx_node *first) {
+    for (onx_node *node = first; node && onx_x_ok(x); node = onx_node_next(node)) {
+        if (!infer(x, node)) return false;
+        for (size_t i = 0; i < node->output.n; i++)
+            if (onx_node_output(node, i) && !own_sizes(x, onx_node_output(node, i))) return false;
+    }
+    return onx_x_ok(x);
+}
+
 /* ─ Constants ────────────────────────────────────────────────────────────────────────────────── */
 
 /* What makes a constant equal to another: type, sizes and bytes, in one string of the arena. */

@@ -6,8 +6,8 @@
 #include "rt/provider.h"
 
 static onx_map *maps_of(onx_export *x, size_t i) {
-    onx_map *maps[] = {&x->constants, &x->names, &x->params, &x->weights,
-                       &x->owners,    &x->made,  &x->rows};
+    onx_map *maps[] = {&x->packed,  &x->constants, &x->names, &x->params,
+                       &x->weights, &x->owners,    &x->made,  &x->rows};
     return i < ONX_COUNT(maps) ? maps[i] : NULL;
 }
 
@@ -28,6 +28,7 @@ onx_status onx_export_begin(onx_export *x, onx_context *ctx, int64_t opset, onx_
 void onx_export_end(onx_export *x) {
     onx_facts_free(x->facts);
     onx_model_free(x->model);
+    onx_model_free(x->lowerings);
     for (size_t i = 0; maps_of(x, i); i++) onx_map_fini(maps_of(x, i));
     onx_arena_fini(&x->arena);
 }
@@ -132,7 +133,8 @@ static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_te
     onx_torch_tensor real;
     onx_value *value = known_weight(x, tensor);
     if (value) return value;
-    if (x->no_params && tensor->is_parameter) return add_open_weight(x, name, tensor);
+    bool parameter = tensor->is_parameter || tensor->requires_grad; /* the latter: TorchScript */
+    if (x->no_params && parameter) return add_open_weight(x, name, tensor);
     const char *fresh = onx_graph_new_name(x->model->graph, name);
     onx_status status = fresh ? onx_torch_tensor_real(&x->arena, tensor, &real, &x->diag)
                               : onx_fail_nomem(&x->diag);

@@ -1,7 +1,7 @@
 /* export.h: PyTorch programs to ONNX: what a program's values are, and how operators become nodes.
  *
  *     archive ─▶ reader (interp*.c: TorchScript, pt2*.c: torch.export) ─▶ calls of ATen operators
- *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when it is made
+ *             ─▶ onx_aten_call ─▶ a row of the table (aten/) ─▶ nodes, each inferred when made
  *
  * A reader walks the program once, in the order in which PyTorch would run it, over values of which
  * as much is known as can be before a run (onx_xv). Numbers, lists and objects are computed on the
@@ -135,12 +135,15 @@ struct onx_export {
     onx_graph *graph; /* where nodes go now: the main graph, or one inside it */
     onx_facts *facts;
     onx_syms *syms;
-    struct onx_cpu *cpu; /* for small constants */
-    uint32_t clock;      /* versions of storages */
-    int64_t opset;       /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
-    bool no_params;      /* weights are inputs */
-    bool training;       /* keep dropout and batch statistics */
-    onx_status status;   /* of the first failure */
+    struct onx_cpu *cpu;  /* for small constants */
+    uint32_t clock;       /* versions of storages */
+    int64_t opset;        /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
+    bool no_params;       /* weights are inputs */
+    bool training;        /* keep dropout and batch statistics */
+    onx_model *lowerings; /* operators as functions, of the model's opset; NULL: none */
+    onx_status (*lower)(void *user, onx_export_call *call, onx_diag *diag); /* NULL: none */
+    void *user;                                                             /* of `lower` */
+    onx_status status; /* of the first failure */
     onx_diag diag;
     onx_str path;      /* of the module that runs now, "layer1.0.conv1"; "" at the top */
     onx_str where;     /* the line of source, for messages: "model.py:12"; "" where not known */
@@ -154,6 +157,7 @@ struct onx_export {
     onx_map weights; /* by what they are made from: aliases of one parameter are one initializer */
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
+    onx_map packed;  /* packed sequences to what they were with their padding (aten/packed.c) */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */
     struct onx_xnote *lowered, *fixed; /* operators that were lowered; inputs of fixed sizes */
@@ -238,6 +242,10 @@ onx_value *onx_emit_array(onx_export *x, const char *op, const onx_xattr *attrs,
  * are filled, with n_out of them, and inferred. It is never computed at once. */
 onx_node *onx_emit_open(onx_export *x, const char *op, size_t n_in, onx_value *const *in);
 bool onx_emit_close(onx_export *x, onx_node *node, size_t n_out, onx_value **out);
+
+/* Nodes that were added to the current graph by other means, from `first` to its end, are inferred
+ * as if they had been emitted. */
+bool onx_emit_added(onx_export *x, onx_node *first);
 
 /* An initializer that was just added is known from now on; NULL: memory ran out. */
 onx_value *onx_x_added(onx_export *x, onx_value *value);

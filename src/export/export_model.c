@@ -63,12 +63,28 @@ static void report_notes(const onx_exporting *e, onx_export_note kind, const onx
     }
 }
 
+/* The user's functions, of the opset that the model is built with. */
+static onx_status take_lowerings(onx_exporting *e, onx_diag *diag) {
+    onx_opset_target target = {NULL, onx_model_opset(e->x.model, "")};
+    onx_convert_options how = ONX_INIT(onx_convert_options);
+    how.n_targets = 1;
+    how.targets = &target;
+    e->x.lower = e->options.lower;
+    e->x.user = e->options.user;
+    if (!e->options.lowerings) return ONX_OK;
+    onx_status status = onx_model_convert(e->options.lowerings, &how, &e->x.lowerings, diag);
+    if (status) onx_diag_place(diag, "the lowerings");
+    return status;
+}
+
 static onx_status export_archive(onx_exporting *e, onx_model **out, onx_diag *diag) {
     onx_context *ctx = onx_archive_doc(e->archive)->ctx;
     onx_status status = onx_export_begin(&e->x, ctx, e->options.opset, diag);
     e->x.training = e->options.training;
     e->x.no_params = e->options.no_params;
+    if (!status) status = take_lowerings(e, diag);
     if (!status) {
+        onx_export_tell(e, ONX_EXPORT_READ, "reading the program");
         status = read_program(e);
         if (status && diag) *diag = e->x.diag;
         report_notes(e, ONX_EXPORT_OPERATOR, e->x.lowered);

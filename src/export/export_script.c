@@ -1,7 +1,7 @@
 /* export_script.c: TorchScript programs: what their inputs are, and what they give.
  *
- * The types of inputs come from the caller, or from what the program was traced with. A dimension is
- * dynamic where the caller names it; the others are fixed, which is reported. */
+ * The types of inputs come from the caller, or from what the program was traced with. A dimension
+ * is dynamic where the caller names it; the others are fixed, which is reported. */
 #include "base/number.h"
 #include "export/exporting.h"
 #include "export/interp.h"

@@ -1,4 +1,4 @@
-/* exporting.h: one export with the options of onx.h; for the files that go from one to the other. */
+/* exporting.h: one export with the options of onx.h; for the files between the two. */
 #ifndef ONX_EXPORTING_H
 #define ONX_EXPORTING_H
 
@@ -11,6 +11,20 @@ typedef struct onx_exporting {
     onx_archive *archive;
     onx_xnames names; /* the options, as readers want them */
 } onx_exporting;
+
+/* The stages of an export, for who listens to its progress. */
+typedef enum onx_export_stage {
+    ONX_EXPORT_READ,
+    ONX_EXPORT_CLEAN,
+    ONX_EXPORT_CONVERT,
+    ONX_EXPORT_INFER,
+    ONX_EXPORT_STAGES
+} onx_export_stage;
+static inline void onx_export_tell(const onx_exporting *e, onx_export_stage stage,
+                                   const char *what) {
+    if (e->options.progress)
+        e->options.progress(e->options.user, (size_t)stage, ONX_EXPORT_STAGES, what);
+}
 
 /* export_script.c: TorchScript: inputs of the given types, or those it was traced with. */
 onx_status onx_export_script(onx_exporting *e) ONX_MUST_CHECK;

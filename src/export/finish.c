@@ -64,11 +64,14 @@ onx_status onx_export_finish(onx_exporting *e, onx_model **out, onx_diag *diag) 
     e->x.model = NULL;
     onx_facts_free(e->x.facts);
     e->x.facts = NULL;
+    onx_export_tell(e, ONX_EXPORT_CLEAN, "optimizing");
     onx_status status = apply(e, clean, &model, diag);
     if (!status && e->options.opset < ONX_X_BASE) {
+        onx_export_tell(e, ONX_EXPORT_CONVERT, "converting");
         status = apply(e, convert, &model, diag);
         if (!status) status = apply(e, clean, &model, diag);
     }
+    onx_export_tell(e, ONX_EXPORT_INFER, "inferring types");
     if (!status) status = onx_model_infer(model, NULL, diag);
     if (!status && e->options.initializers_as_inputs) status = add_inputs(model, diag);
     if (!status) status = add_opsets(e, model);

@@ -213,9 +213,8 @@ static onx_status set_inputs(onx_facts *facts, const onx_graph *graph, size_t n_
 onx_status onx_facts_add(onx_facts *facts, const onx_value *value, const onx_fact *fact,
                          onx_diag *diag) {
     onx_fact known = fact ? *fact : onx_fact_none;
-    onx_status status = value->init && !value->input
-                            ? onx_fact_of_tensor(facts, value->init, &known)
-                            : ONX_OK;
+    onx_status status =
+        value->init && !value->input ? onx_fact_of_tensor(facts, value->init, &known) : ONX_OK;
     return status || keep(facts, NULL, value, &known) ? onx_fail_nomem(diag) : ONX_OK;
 }
 

@@ -48,8 +48,8 @@ onx_syms *onx_facts_syms(const onx_facts *facts);
 /* Go through one node of the model (again): after it was added or changed. */
 onx_status onx_facts_update(onx_facts *facts, const onx_node *node, onx_diag *diag) ONX_MUST_CHECK;
 
-/* A value that came after the facts: an initializer, or an input of a graph of which `fact` is known
- * (what it points to must live as long; NULL: what is declared). */
+/* A value that came after the facts: an initializer, or an input of a graph of which `fact` is
+ * known (what it points to must live as long; NULL: what is declared). */
 onx_status onx_facts_add(onx_facts *facts, const onx_value *value, const onx_fact *fact,
                          onx_diag *diag) ONX_MUST_CHECK;
 

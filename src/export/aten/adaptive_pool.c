@@ -67,7 +67,7 @@ static bool even_pool(onx_export *x, const adaptive *p, const char *op, size_t n
         if (!is_even(p, i, &kernel[i], &stride[i])) return false;
     attrs[0] = ONX_AL("kernel_shape", p->axes, kernel);
     onx_nn_attr(&attrs[1], "strides", p->axes, stride, 1);
-    onx_emit_node(x, op, attrs, 1, &p->input, n, y);
+    onx_emit_wide_node(x, op, attrs, 1, &p->input, n, y);
     return true;
 }
 
@@ -228,7 +228,7 @@ static void global_max(onx_export *x, const adaptive *p, onx_value **y) {
                      onx_xv_int(x, -1)};
     onx_xv shape[2 + ONX_NN_AXES];
     for (size_t i = 0; i < p->axes + 2; i++) shape[i] = i < 2 ? flat[i] : onx_xv_int(x, 1);
-    y[0] = onx_emit(x, "GlobalMaxPool", p->input);
+    y[0] = onx_emit_wide(x, "GlobalMaxPool", p->input);
     onx_value *best = onx_emit_with(x, "ArgMax", ONX_ATTRS(ONX_AI("axis", 2)),
                                     onx_x_reshape(x, p->input, 3, flat));
     y[1] = onx_x_reshape(x, best, p->axes + 2, shape);

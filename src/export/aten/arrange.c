@@ -1,5 +1,6 @@
 /* arrange.c: elements repeated, moved, mirrored, cut to triangles and diagonals, seen through
  * windows. */
+#include "export/aten.h"
 #include "export/aten/parts.h"
 
 /* ─ Repeated ─────────────────────────────────────────────────────────────────────────────────── */
@@ -310,11 +311,34 @@ static void lower_unfold(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = onx_xv_tensor(x, onx_x_transpose(x, value, rank, perm));
 }
 
-/* Any strides over a tensor whose sizes are known: one Gather of the elements in order. */
+/* Does the view begin where the storage does? */
+static bool begins(const onx_xview *view) {
+    static const char *const names[] = {"view",      "reshape", "transpose", "permute",
+                                        "unsqueeze", "squeeze", "flatten",   "unflatten",
+                                        "movedim",   "t",       "detach",    "alias"};
+    for (; view; view = view->before) {
+        bool known = false;
+        for (size_t i = 0; i < ONX_COUNT(names); i++) {
+            size_t n = strlen(names[i]);
+            const char *schema = view->row->schema;
+            known |= strncmp(schema, names[i], n) == 0 && strchr("(.", schema[n]);
+        }
+        if (!known) return false;
+    }
+    return true;
+}
+
+/* Strides are those of the memory, whichever way the tensor looks at it. */
+static onx_value *memory_of(onx_export *x, const onx_xv *v) {
+    if (v->tensor->view && begins(v->tensor->view)) return v->tensor->storage->value;
+    return v->tensor->scattered ? NULL : onx_xv_value(x, v);
+}
+
+/* Any strides over memory of known sizes: one Gather of the elements in order. */
 static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t n = a[1].list->n;
     int64_t offset = 0;
-    onx_value *value = flat(x, onx_xv_value(x, &a[0])), *index = NULL;
+    onx_value *value = flat(x, memory_of(x, &a[0])), *index = NULL;
     if (a[3].kind != ONX_X_NONE && !onx_xv_known_int(&a[3], &offset)) value = NULL;
     for (size_t i = 0; i < n && value && i < a[2].list->n; i++) {
         int64_t stride;
@@ -324,7 +348,7 @@ static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
         for (size_t k = i + 1; k < n; k++) part = onx_x_unsqueeze(x, part, -1);
         index = index && part ? onx_emit(x, "Add", index, part) : part;
     }
-    if (!value || !index || a[0].tensor->scattered) {
+    if (!value || !index) {
         onx_x_fail(x, ONX_UNSUPPORTED,
                    "as_strided of strides that are only known in a run, or of a "
                    "tensor that is not contiguous");

@@ -35,7 +35,8 @@ static onx_value *causal_bias(onx_export *x, const attention *a) {
                       onx_x_size_of(x, a->k, onx_x_rank(x, a->k) - 2)};
     onx_dtype dtype = onx_x_dtype(x, a->q);
     onx_value *low = onx_x_number(x, dtype, -INFINITY);
-    if (x->opset >= 14) return onx_emit(x, "Trilu", onx_x_fill(x, low, 2, shape), onx_x_int(x, 1));
+    if (x->opset >= 14)
+        return onx_emit_wide(x, "Trilu", onx_x_fill(x, low, 2, shape), onx_x_int(x, 1));
     onx_value *row = onx_x_unsqueeze(x, onx_x_count(x, &shape[0]), 1);
     onx_value *later = onx_emit(x, "Greater", onx_x_count(x, &shape[1]), row);
     return onx_emit(x, "Where", later, low, onx_x_number(x, dtype, 0));

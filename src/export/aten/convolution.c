@@ -69,8 +69,8 @@ static void make(onx_export *x, conv *c, onx_xv *out) {
     at = onx_nn_attr(at, "pads", 2 * c->axes, c->pads, 0);
     at = onx_nn_attr(at, "strides", c->axes, c->stride, 1);
     onx_value *batch = onx_nn_batch(x, c->input, c->axes, &added);
-    onx_value *y = onx_emit_with(x, c->transposed ? "ConvTranspose" : "Conv", attrs, batch,
-                                 c->weight, c->bias);
+    onx_value *y = onx_emit_wide_with(x, c->transposed ? "ConvTranspose" : "Conv", attrs, batch,
+                                      c->weight, c->bias);
     onx_x_give(x, out, onx_nn_unbatch(x, y, added));
 }
 
@@ -133,7 +133,7 @@ static void lower_conv_tbc(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_nn_attr(attrs, "pads", 2, pads, 0);
     onx_value *input = onx_x_transpose(x, onx_nn_tensor(x, &a[0]), 3, into);
     onx_value *weight = onx_x_transpose(x, onx_nn_tensor(x, &a[1]), 3, turned);
-    onx_value *y = onx_emit_with(x, "Conv", attrs, input, weight, onx_nn_tensor(x, &a[2]));
+    onx_value *y = onx_emit_wide_with(x, "Conv", attrs, input, weight, onx_nn_tensor(x, &a[2]));
     onx_x_give(x, out, onx_x_transpose(x, y, 3, back));
 }
 

@@ -19,9 +19,9 @@ static void make(onx_export *x, const deform *d, onx_xv *out) {
     if (d->bends != 1) *at++ = ONX_AI("offset_group", d->bends);
     at = onx_nn_attr(at, "pads", 4, pads, 0);
     onx_nn_attr(at, "strides", 2, d->stride, 1);
-    onx_x_give(
-        x, out,
-        onx_emit_with(x, "DeformConv", attrs, d->input, d->weight, d->offset, d->bias, d->mask));
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "DeformConv", attrs, d->input, d->weight, d->offset, d->bias,
+                                  d->mask));
 }
 
 /* ─ By parts ─────────────────────────────────────────────────────────────────────────────────── */
@@ -90,11 +90,11 @@ static void make_parts(onx_export *x, const deform *d, onx_xv *out) {
     onx_xv filter[] = {onx_x_size_of(x, d->weight, 0), onx_x_size_of(x, d->weight, 1),
                        onx_xv_int(x, taps), one, one};
     onx_value *input = d->bends > 1 ? onx_x_reshape(x, d->input, 4, parts) : d->input;
-    onx_value *v = onx_emit(x, "GridSample", input, grid_of(x, d, taps, size));
+    onx_value *v = onx_emit_wide(x, "GridSample", input, grid_of(x, d, taps, size));
     v = masked(x, d, v, taps, channels, size);
     onx_xattr attrs[] = {ONX_AI("group", d->groups), {.name = NULL}};
-    v = onx_emit_with(x, "Conv", d->groups > 1 ? attrs : NULL, v,
-                      onx_x_reshape(x, d->weight, 5, filter), d->bias);
+    v = onx_emit_wide_with(x, "Conv", d->groups > 1 ? attrs : NULL, v,
+                           onx_x_reshape(x, d->weight, 5, filter), d->bias);
     onx_x_give(x, out, onx_x_squeeze(x, v, 2));
 }
 

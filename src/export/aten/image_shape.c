@@ -42,7 +42,7 @@ static void lower_pixel_unshuffle(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = as_images(x, onx_nn_tensor(x, &a[0]), dims, &rank);
     if (!v) return;
     if (onx_x_known_dim(x, v, 1, &channels) && channels == 1) {
-        v = onx_emit_with(x, "SpaceToDepth", ONX_ATTRS(ONX_AI("blocksize", factor)), v);
+        v = onx_emit_wide_with(x, "SpaceToDepth", ONX_ATTRS(ONX_AI("blocksize", factor)), v);
     } else {
         onx_xv by = onx_xv_int(x, factor), size[4];
         for (size_t i = 0; i < 4; i++) size[i] = onx_x_size_of(x, v, i);
@@ -122,7 +122,7 @@ static void lower_im2col(onx_export *x, const onx_xv *a, onx_xv *out) {
     attrs[0] = ONX_AI("group", channels);
     attrs[1] = ONX_AL("kernel_shape", 2, b.kernel);
     block_attrs(&b, &attrs[2]);
-    onx_value *y = onx_emit_with(x, "Conv", attrs, v, filters);
+    onx_value *y = onx_emit_wide_with(x, "Conv", attrs, v, filters);
     onx_xv columns[] = {onx_x_size_of(x, v, 0), onx_xv_int(x, channels * b.kernel[0] * b.kernel[1]),
                         onx_xv_int(x, -1)};
     onx_x_give(x, out, onx_nn_unbatch(x, onx_x_reshape(x, y, 3, columns), added));
@@ -136,8 +136,9 @@ static void lower_col2im(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_nn_batch(x, onx_nn_tensor(x, &a[0]), 1, &added);
     if (!v || !onx_xv_is_list(&a[1]) || !read_block(x, &a[2], &b)) return;
     block_attrs(&b, attrs);
-    onx_value *y = onx_emit_with(x, "Col2Im", attrs, v, onx_x_shape(x, a[1].list->n, a[1].list->v),
-                                 onx_x_ints(x, 2, b.kernel));
+    onx_value *y =
+        onx_emit_wide_with(x, "Col2Im", attrs, v, onx_x_shape(x, a[1].list->n, a[1].list->v),
+                           onx_x_ints(x, 2, b.kernel));
     onx_x_give(x, out, onx_nn_unbatch(x, y, added));
 }
 
@@ -164,7 +165,7 @@ static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
                          ONX_AS("mode", modes[x->opset >= 20][mode]),
                          ONX_AS("padding_mode", paddings[padding]),
                          {.name = NULL}};
-    onx_x_give(x, out, onx_emit_with(x, "GridSample", attrs, input, grid));
+    onx_x_give(x, out, onx_emit_wide_with(x, "GridSample", attrs, input, grid));
 }
 
 /* n points from -1 to 1: at the ends, or in the middle of n parts. */

@@ -17,7 +17,7 @@ typedef struct index_plan {
     size_t mask_rank;
 } index_plan;
 
-/* A mask stands for the places where it is true: a tensor of integers for each of its dimensions. */
+/* A mask stands for the places where it is true: a tensor of integers for each dimension. */
 static bool add_mask(onx_export *x, index_plan *p, onx_value *mask, size_t axis) {
     size_t rank = onx_x_rank(x, mask);
     if (rank == SIZE_MAX || rank == 0)

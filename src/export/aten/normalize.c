@@ -241,8 +241,8 @@ static onx_value *instance_norm(onx_export *x, onx_value *input, onx_value *weig
                                 double eps) {
     weight = or_filled(x, weight, input, 1);
     bias = or_filled(x, bias, input, 0);
-    return onx_emit_with(x, "InstanceNormalization", ONX_ATTRS(ONX_AF("epsilon", eps)), input,
-                         weight, bias);
+    return onx_emit_wide_with(x, "InstanceNormalization", ONX_ATTRS(ONX_AF("epsilon", eps)), input,
+                              weight, bias);
 }
 
 /* A vector along the channels of an input of that rank: [C, 1 …]. */
@@ -259,8 +259,8 @@ static onx_value *group_norm(onx_export *x, onx_value *input, int64_t groups, on
     if (rank == SIZE_MAX || rank < 2) return NULL;
     if (x->opset >= 21) {
         onx_xattr attrs[] = {ONX_AF("epsilon", eps), ONX_AI("num_groups", groups), {.name = NULL}};
-        return onx_emit_with(x, "GroupNormalization", attrs, input, or_filled(x, weight, input, 1),
-                             or_filled(x, bias, input, 0));
+        return onx_emit_wide_with(x, "GroupNormalization", attrs, input,
+                                  or_filled(x, weight, input, 1), or_filled(x, bias, input, 0));
     }
     if (rank > 2 && channels_of(x, input) == groups)
         return instance_norm(x, input, weight, bias, eps);

@@ -70,7 +70,7 @@ static void lower_max_pool_indices(onx_export *x, const onx_xv *a, onx_xv *out) 
     onx_value *y[2];
     if (!read_pool(x, &p, a, &a[4], &a[5])) return;
     pool_attrs(&p, attrs);
-    if (!onx_emit_node(x, "MaxPool", attrs, 1, &p.input, 2, y)) return;
+    if (!onx_emit_wide_node(x, "MaxPool", attrs, 1, &p.input, 2, y)) return;
     onx_x_give(x, &out[0], onx_nn_unbatch(x, y[0], p.added));
     onx_x_give(x, &out[1], onx_nn_unbatch(x, in_plane(x, &p, y[1]), p.added));
 }

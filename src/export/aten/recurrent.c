@@ -5,9 +5,10 @@
  *     sequence      [time, batch, width], or batch first
  *     states        [layers * directions, batch, width]
  *
- * A packed sequence is kept as it was before it was packed, time first; the numbers of sequences at
- * each time are kept as the lengths. */
+ * An LSTM whose states are projected, r = P h, is one with the matrix R P in the place of R, whose
+ * results are projected; states that it begins with are a further input at the first step. */
 #include "export/aten/nn_args.h"
+#include "export/aten/packed.h"
 
 enum { DIRECTIONS = 2, MOST_LAYERS = 64 };
 
@@ -30,7 +31,7 @@ typedef struct network {
     onx_value *lengths;  /* of sequences: int64[batch]; NULL: all are whole */
     onx_value *state[2]; /* initial; NULL: 0 */
     const onx_xlist *params;
-    bool biased, bidirectional, batch_first;
+    bool biased, bidirectional, batch_first, projected;
     int64_t layers;
 } network;
 
@@ -47,20 +48,35 @@ static onx_value *reorder(onx_export *x, const cell *c, onx_value *w) {
     return onx_x_reshape(x, gates, rank, joined);
 }
 
+static size_t directions_of(const network *n) {
+    return n->bidirectional ? 2 : 1;
+}
+static size_t weights_of(const network *n) { /* of a direction of a layer */
+    return (n->biased ? 4 : 2) + n->projected;
+}
+
+enum { INPUT_WEIGHT, STATE_WEIGHT, INPUT_BIAS, STATE_BIAS, PROJECTION };
+
+static onx_value *param(onx_export *x, const network *n, size_t layer, size_t d, size_t which) {
+    size_t at = which == PROJECTION ? weights_of(n) - 1 : which;
+    return onx_nn_tensor(x, &n->params->v[(layer * directions_of(n) + d) * weights_of(n) + at]);
+}
+
 /* One weight of all directions of a layer: [directions, rows …]. */
 static onx_value *weight_of(onx_export *x, const network *n, size_t layer, size_t which) {
-    size_t each = n->biased ? 4 : 2, directions = n->bidirectional ? 2 : 1;
     onx_value *parts[DIRECTIONS];
-    for (size_t d = 0; d < directions; d++) {
-        const onx_xv *v = &n->params->v[(layer * directions + d) * each + which];
-        parts[d] = onx_x_unsqueeze(x, reorder(x, n->cell, onx_nn_tensor(x, v)), 0);
+    for (size_t d = 0; d < directions_of(n); d++) {
+        onx_value *w = reorder(x, n->cell, param(x, n, layer, d, which));
+        if (n->projected && which == STATE_WEIGHT)
+            w = onx_emit(x, "MatMul", w, param(x, n, layer, d, PROJECTION));
+        parts[d] = onx_x_unsqueeze(x, w, 0);
     }
-    return onx_x_concat(x, directions, parts, 0);
+    return onx_x_concat(x, directions_of(n), parts, 0);
 }
 
 static onx_value *biases_of(onx_export *x, const network *n, size_t layer) {
     if (!n->biased) return NULL;
-    onx_value *parts[] = {weight_of(x, n, layer, 2), weight_of(x, n, layer, 3)};
+    onx_value *parts[] = {weight_of(x, n, layer, INPUT_BIAS), weight_of(x, n, layer, STATE_BIAS)};
     return onx_x_concat(x, 2, parts, 1);
 }
 
@@ -75,27 +91,72 @@ static onx_value *state_of(onx_export *x, const network *n, size_t which, size_t
     return onx_x_slice(x, state, 0, onx_xv_int(x, first), onx_xv_int(x, first + directions), 1);
 }
 
+/* What a layer is given: its input, what that is multiplied by, its first states. */
+typedef struct start {
+    onx_value *input, *weight, *states, *memory;
+} start;
+
+/* States r as an input at the first step of direction d, and 0 at all others. */
+static onx_value *first_step(onx_export *x, onx_value *states, size_t d, const onx_xv *time) {
+    onx_xv none = onx_xv_int(x, 0), rest = onx_x_arith(x, "sub", *time, onx_xv_int(x, 1));
+    onx_xv pads[] = {d ? rest : none, none, none, d ? none : rest, none, none};
+    onx_xv from = onx_xv_int(x, (int64_t)d), to = onx_xv_int(x, (int64_t)d + 1);
+    return onx_emit(x, "Pad", onx_x_slice(x, states, 0, from, to, 1), onx_x_shape(x, 6, pads));
+}
+
+/* Of states that are projected, there is no h that they come from: they go in with the input. */
+static void start_projected(onx_export *x, const network *n, size_t layer, start *s) {
+    onx_value *in[1 + DIRECTIONS] = {s->input}, *weights[DIRECTIONS];
+    onx_xv time = onx_x_size_of(x, s->input, 0);
+    if (n->lengths && n->bidirectional)
+        onx_x_fail(x, ONX_UNSUPPORTED, "packed sequences, projected, that begin with a state");
+    for (size_t d = 0; d < directions_of(n) && onx_x_ok(x); d++) {
+        onx_value *r = reorder(x, n->cell, param(x, n, layer, d, STATE_WEIGHT));
+        onx_value *parts[1 + DIRECTIONS];
+        parts[0] = reorder(x, n->cell, param(x, n, layer, d, INPUT_WEIGHT));
+        for (size_t k = 0; k < directions_of(n); k++)
+            parts[1 + k] = k == d ? r : onx_nn_times(x, r, 0);
+        weights[d] = onx_x_concat(x, 1 + directions_of(n), parts, 1);
+        weights[d] = onx_x_unsqueeze(x, weights[d], 0);
+        in[1 + d] = first_step(x, s->states, d, &time);
+    }
+    if (!onx_x_ok(x)) return;
+    s->input = onx_x_concat(x, 1 + directions_of(n), in, 2);
+    s->weight = onx_x_concat(x, directions_of(n), weights, 0);
+    s->states = NULL;
+}
+
+/* Results and states of all directions, [… directions, batch, width], by their projections. */
+static onx_value *project(onx_export *x, const network *n, size_t layer, onx_value *y) {
+    onx_value *parts[DIRECTIONS];
+    for (size_t d = 0; d < directions_of(n); d++)
+        parts[d] = onx_x_unsqueeze(x, onx_x_swap(x, param(x, n, layer, d, PROJECTION), 0, 1), 0);
+    return onx_emit(x, "MatMul", y, onx_x_concat(x, directions_of(n), parts, 0));
+}
+
 /* y[0]: [time, directions, batch, width]; then the last states. */
 static bool run_layer(onx_export *x, const network *n, size_t layer, onx_value *input,
                       onx_value *y[3]) {
     onx_xattr attrs[5] = {{.name = NULL}}, *at = attrs;
     const char *activations[] = {n->cell->activation, n->cell->activation};
-    size_t directions = n->bidirectional ? 2 : 1;
     int64_t hidden;
-    onx_value *r = weight_of(x, n, layer, 1);
+    start s = {input, weight_of(x, n, layer, INPUT_WEIGHT), state_of(x, n, 0, layer),
+               n->cell->remembers ? state_of(x, n, 1, layer) : NULL};
+    onx_value *r = weight_of(x, n, layer, STATE_WEIGHT);
     if (!r || !onx_x_known_dim(x, r, 2, &hidden)) return false;
-    if (n->cell->activation) *at++ = ONX_ASL("activations", directions, activations);
+    if (n->projected && s.states) start_projected(x, n, layer, &s);
+    if (n->cell->activation) *at++ = ONX_ASL("activations", directions_of(n), activations);
     if (n->bidirectional) *at++ = ONX_AS("direction", "bidirectional");
     *at++ = ONX_AI("hidden_size", hidden);
     if (n->cell == &gru) *at = ONX_AI("linear_before_reset", 1);
-    onx_value *in[] = {input,
-                       weight_of(x, n, layer, 0),
-                       r,
-                       biases_of(x, n, layer),
-                       onx_x_cast(x, n->lengths, ONX_DTYPE_I32),
-                       state_of(x, n, 0, layer),
-                       n->cell->remembers ? state_of(x, n, 1, layer) : NULL};
-    return onx_emit_node(x, n->cell->op, attrs, ONX_COUNT(in), in, n->cell->remembers ? 3 : 2, y);
+    onx_value *in[] = {
+        s.input,  s.weight, r, biases_of(x, n, layer), onx_x_cast(x, n->lengths, ONX_DTYPE_I32),
+        s.states, s.memory};
+    if (!onx_emit_wide_node(x, n->cell->op, attrs, ONX_COUNT(in), in, n->cell->remembers ? 3 : 2,
+                            y))
+        return false;
+    for (size_t i = 0; i < 2 && n->projected; i++) y[i] = project(x, n, layer, y[i]);
+    return onx_x_ok(x);
 }
 
 /* [time, batch, all directions], or with the batch first. */
@@ -111,19 +172,19 @@ static onx_value *join_directions(onx_export *x, const network *n, onx_value *y,
     return onx_x_reshape(x, y, 3, shape);
 }
 
-static bool check(onx_export *x, const network *n) {
-    size_t each = n->biased ? 4 : 2, directions = n->bidirectional ? 2 : 1;
+/* Do the weights fit? Those of an LSTM may have a projection with them. */
+static bool check(onx_export *x, network *n) {
+    size_t cells = (size_t)n->layers * directions_of(n);
     if (!n->input || !onx_x_ok(x)) return false;
-    if (n->layers < 1 || n->layers > MOST_LAYERS) {
+    if (n->layers < 1 || n->layers > MOST_LAYERS)
         onx_x_fail(x, ONX_UNSUPPORTED, "%lld layers", (long long)n->layers);
-    } else if (n->params->n != (size_t)n->layers * directions * each) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "a projection of the states (proj_size)");
-        onx_x_hint(x, "ONNX's LSTM has none: write the cell out as a loop in Python");
-    }
+    n->projected = n->cell == &lstm && n->params->n == cells * (weights_of(n) + 1);
+    if (onx_x_ok(x) && n->params->n != cells * weights_of(n))
+        onx_x_fail(x, ONX_INVALID, "%zu weights", n->params->n);
     return onx_x_ok(x);
 }
 
-static void run_network(onx_export *x, const network *n, onx_xv *out) {
+static void run_network(onx_export *x, network *n, onx_xv *out) {
     onx_value *last[2][MOST_LAYERS], *y[3];
     size_t layers = (size_t)n->layers;
     if (!check(x, n)) return;
@@ -165,20 +226,20 @@ static void lower_input(onx_export *x, const cell *c, const onx_xv *a, onx_xv *o
 
 /* (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional) */
 static void lower_data(onx_export *x, const cell *c, const onx_xv *a, onx_xv *out) {
+    onx_packed p;
     network n = {.cell = c,
-                 .input = onx_nn_tensor(x, &a[0]),
-                 .lengths = onx_nn_tensor(x, &a[1]),
                  .params = a[3].list,
                  .biased = onx_xv_true(&a[4]),
                  .layers = onx_xv_whole(x, &a[5], 1),
                  .bidirectional = onx_xv_true(&a[8])};
-    if (n.input && onx_x_rank(x, n.input) != 3) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "a packed sequence that was not made here");
-        onx_x_hint(x, "pack it with pack_padded_sequence in the model");
-        return;
-    }
+    if (!onx_packed_open(x, onx_nn_tensor(x, &a[0]), onx_nn_tensor(x, &a[1]), &p)) return;
+    n.input = p.padded;
+    n.lengths = p.lengths;
     read_states(x, &n, &a[2]);
     run_network(x, &n, out);
+    p.padded = onx_nn_tensor(x, &out[0]);
+    p.zeros = true;
+    onx_x_give(x, &out[0], onx_packed_close(x, &p));
 }
 
 #define FORMS(name)                                                                                \
@@ -229,47 +290,6 @@ static void lower_relu_cell(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_cell(x, &rnn_relu, a, out);
 }
 
-/* ─ Packed sequences ─────────────────────────────────────────────────────────────────────────── */
-
-/* (input, lengths, batch_first) */
-static void lower_pack(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_nn_tensor(x, &a[0]);
-    onx_x_note(x, "packed sequences stay padded; their lengths go with them");
-    onx_x_give(x, &out[0], v && onx_xv_true(&a[2]) ? onx_x_swap(x, v, 0, 1) : v);
-    onx_x_give(x, &out[1], onx_x_as(x, &a[1], ONX_DTYPE_I64));
-}
-
-/* What comes after the end of each sequence is that number. */
-static onx_value *refill(onx_export *x, onx_value *v, onx_value *lengths, const onx_xv *number) {
-    static const int64_t axes[] = {1, 2};
-    onx_xv time = onx_x_size_of(x, v, 0);
-    onx_value *at = onx_emit(x, "Unsqueeze", onx_x_count(x, &time), onx_x_ints(x, 2, axes));
-    onx_value *inside = onx_emit(x, "Less", at, onx_x_unsqueeze(x, lengths, 1));
-    return onx_emit(x, "Where", inside, v, onx_x_scalar(x, number, onx_x_dtype(x, v)));
-}
-
-/* (data, batch_sizes, batch_first, padding_value, total_length): up to the end of the longest, or
- * as long as that. */
-static void lower_pad_packed(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_nn_tensor(x, &a[0]), *lengths = onx_nn_tensor(x, &a[1]);
-    int64_t total = onx_xv_whole(x, &a[4], -1);
-    if (!v || !lengths || onx_x_rank(x, v) != 3) return;
-    if (!onx_xv_is_one(x, &a[3], 0)) v = refill(x, v, lengths, &a[3]);
-    if (total <= 0) {
-        onx_value *longest = onx_x_reduce(x, "ReduceMax", lengths, 0, NULL, false);
-        v = onx_x_slice(x, v, 0, onx_xv_int(x, 0), onx_xv_run(ONX_X_INT, longest), 1);
-    } else {
-        onx_xv none = onx_xv_int(x, 0), time = onx_x_size_of(x, v, 0);
-        onx_xv more = onx_x_arith(x, "sub", onx_xv_int(x, total), time);
-        onx_xv pads[] = {none, none, none, more, none, none};
-        if (!onx_xv_is_one(x, &more, 0))
-            v = onx_emit(x, "Pad", v, onx_x_shape(x, 6, pads),
-                         onx_x_scalar(x, &a[3], onx_x_dtype(x, v)));
-    }
-    onx_x_give(x, &out[0], v && onx_xv_true(&a[2]) ? onx_x_swap(x, v, 0, 1) : v);
-    onx_x_give(x, &out[1], lengths);
-}
-
 #define REST                                                                                       \
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "                \
     "bool bidirectional"
@@ -294,9 +314,5 @@ const onx_aten onx_aten_recurrent[] = {
     {"gru_cell" CELL(""), lower_gru_cell, NULL},
     {"rnn_tanh_cell" CELL(""), lower_tanh_cell, NULL},
     {"rnn_relu_cell" CELL(""), lower_relu_cell, NULL},
-    {"_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)" TWO, lower_pack, NULL},
-    {"_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, "
-     "Scalar padding_value, int total_length)" TWO,
-     lower_pad_packed, NULL},
     {.schema = NULL},
 };

@@ -1,4 +1,4 @@
-/* viewing.c: operators whose results are other views of the same elements: shapes, permutations, parts.
+/* viewing.c: operators whose results are views of the same elements: shapes, permutations, parts.
  *
  * Each has a way back (unview): the whole as it is when the part is another. That of parts puts the
  * new part between what is before and behind it. */

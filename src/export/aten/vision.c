@@ -35,7 +35,8 @@ static void lower_roi_align(onx_export *x, const onx_xv *a, onx_xv *out) {
                          ONX_AI("sampling_ratio", ratio < 0 ? 0 : ratio),
                          ONX_AF("spatial_scale", onx_xv_real(x, &a[2], 1)),
                          {.name = NULL}};
-    onx_x_give(x, out, onx_emit_with(x, "RoiAlign", attrs, onx_nn_tensor(x, &a[0]), boxes, image));
+    onx_x_give(x, out,
+               onx_emit_wide_with(x, "RoiAlign", attrs, onx_nn_tensor(x, &a[0]), boxes, image));
 }
 
 /* (input, rois, spatial_scale, pooled_height, pooled_width) */
@@ -44,9 +45,9 @@ static void lower_roi_pool(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xattr attrs[] = {ONX_AL("pooled_shape", 2, shape),
                          ONX_AF("spatial_scale", onx_xv_real(x, &a[2], 1)),
                          {.name = NULL}};
-    onx_x_give(
-        x, &out[0],
-        onx_emit_with(x, "MaxRoiPool", attrs, onx_nn_tensor(x, &a[0]), onx_nn_tensor(x, &a[1])));
+    onx_x_give(x, &out[0],
+               onx_emit_wide_with(x, "MaxRoiPool", attrs, onx_nn_tensor(x, &a[0]),
+                                  onx_nn_tensor(x, &a[1])));
     onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[1]);
 }
 

@@ -15,55 +15,29 @@
 
 #include <stdio.h>
 
-static const char *const beginning[] = {
-    "Attention",
-    "BatchNormalization",
-    "Conv",
-    "ConvTranspose",
-    "Einsum",
-    "Gemm",
-    "GroupNormalization",
-    "InstanceNormalization",
-    "LayerNormalization",
-    "LogSoftmax",
-    "LpNormalization",
-    "MatMul",
-    "RMSNormalization",
-    "Softmax",
-};
-static const char *const following[] = {
-    "Abs",           "Add",         "AveragePool",
-    "Clip",          "Concat",      "Cos",
-    "DepthToSpace",  "Div",         "Elu",
-    "Erf",           "Exp",         "Expand",
-    "Flatten",       "Gather",      "GatherElements",
-    "GatherND",      "Gelu",        "GlobalAveragePool",
-    "GlobalMaxPool", "HardSigmoid", "HardSwish",
-    "Identity",      "IsNaN",       "LeakyRelu",
-    "Log",           "Max",         "MaxPool",
-    "Mean",          "Min",         "Mish",
-    "Mul",           "Neg",         "PRelu",
-    "Pad",           "Pow",         "Reciprocal",
-    "ReduceL2",      "ReduceMax",   "ReduceMean",
-    "ReduceMin",     "ReduceSum",   "Relu",
-    "Reshape",       "Resize",      "RotaryEmbedding",
-    "Selu",          "Sigmoid",     "Sin",
-    "Slice",         "Softplus",    "Softsign",
-    "SpaceToDepth",  "Split",       "Sqrt",
-    "Squeeze",       "Sub",         "Sum",
-    "Swish",         "Tanh",        "Tile",
-    "Transpose",     "Trilu",       "Unsqueeze",
-    "Where",
-};
+/* Operators that take long, and those that may follow; each name between blanks. */
+static const char beginning[] =
+    " Attention BatchNormalization Conv ConvTranspose Einsum Gemm GroupNormalization GRU"
+    " InstanceNormalization LayerNormalization LogSoftmax LpNormalization LSTM MatMul"
+    " RMSNormalization RNN Softmax ";
+static const char following[] =
+    " Abs Add AveragePool Clip Concat Cos DepthToSpace Div Elu Erf Exp Expand Flatten Gather"
+    " GatherElements GatherND Gelu GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish"
+    " Identity IsNaN LeakyRelu Log Max MaxPool Mean Min Mish Mul Neg Pad Pow PRelu Reciprocal"
+    " ReduceL2 ReduceMax ReduceMean ReduceMin ReduceSum Relu Reshape Resize RotaryEmbedding Selu"
+    " Sigmoid Sin Slice Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tanh"
+    " Tile Transpose Trilu Unsqueeze Where ";
 
 typedef struct widening {
     onx_pass_ctx *ctx;
     onx_map twins; /* value to its twin of floats */
 } widening;
 
-static bool is_among(const onx_op *op, size_t n, const char *const *names) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(op->name, names[i]) == 0) return true;
+/* Is its name one of the words? */
+static bool is_among(const onx_op *op, const char *words) {
+    size_t n = strlen(op->name);
+    for (const char *at = words; (at = strstr(at, op->name)); at += n)
+        if (at[-1] == ' ' && at[n] == ' ') return true;
     return false;
 }
 
@@ -168,12 +142,14 @@ static onx_status make_backs(widening *w, onx_node *node, const onx_node *twin) 
 
 /* Are all outputs of half precision, and, where there are several, free to be replaced? */
 static bool outputs_fit(const onx_pass_ctx *ctx, const onx_node *node) {
+    size_t halves = 0;
     for (size_t i = 0; i < node->output.n; i++) {
         const onx_value *out = onx_node_output(node, i);
-        if (out ? !is_half(ctx, out) || (node->output.n > 1 && onx_pass_held(ctx, out)) : i == 0)
-            return false;
+        bool pinned = out && node->output.n > 1 && ctx->pinned && ctx->pinned(ctx->user, out);
+        if (out && (pinned || !is_half(ctx, out))) return false;
+        halves += out != NULL;
     }
-    return node->output.n > 0;
+    return halves > 0;
 }
 static bool outputs_differ(const onx_pass_ctx *ctx, const onx_node *node) {
     for (size_t i = 0; i < node->output.n; i++)
@@ -209,15 +185,14 @@ static onx_status skip_cast(widening *w, onx_node *node) {
 static bool begins(const onx_pass_ctx *ctx, const onx_node *node, const onx_op *op) {
     const onx_value *x = onx_node_input(node, 0), *weights = onx_node_input(node, 1);
     bool coarse = onx_pass_fact(ctx, x)->dtype == ONX_DTYPE_BF16;
-    return is_half(ctx, x) && is_among(op, ONX_COUNT(beginning), beginning) &&
+    return is_half(ctx, x) && is_among(op, beginning) &&
            (!coarse || (is_weight(op, 1) && onx_pass_constant(ctx, weights)));
 }
 
 static bool follows(const widening *w, const onx_node *node, const onx_op *op) {
     size_t twins = 0;
     for (size_t i = 0; i < node->input.n; i++) twins += twin_of(w, onx_node_input(node, i)) != NULL;
-    return twins && (is_among(op, ONX_COUNT(beginning), beginning) ||
-                     is_among(op, ONX_COUNT(following), following));
+    return twins && (is_among(op, beginning) || is_among(op, following));
 }
 
 static onx_status visit(widening *w, onx_node *node) {
