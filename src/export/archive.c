@@ -5,6 +5,8 @@
 #include "ir/external.h"
 
 /* A record and what is known of it. */
+enum { LARGE = 64 << 10 }; /* bytes of a record whose pages are given back */
+
 typedef struct record {
     const onx_zip_entry *entry;
     onx_str name; /* without the common folder */
@@ -321,6 +323,7 @@ static onx_status read_record(onx_archive *archive, record *r, onx_diag *diag) {
     onx_str content;
     onx_blob *owner;
     ONX_TRY(onx_zip_read(&archive->zip, r->entry, &content, &owner, diag));
+    if (content.size >= LARGE) onx_doc_drop(archive->doc, content); /* only its checksum was made */
     if (owner) ONX_TRY(onx_doc_keep(archive->doc, owner, diag));
     r->content = content;
     r->is_read = true;

@@ -169,6 +169,14 @@ static bool run_plain(call *c, onx_xv *out) {
     return apply(c->w, graph, c->all.n, c->all.v, graph->n_out, out);
 }
 
+static bool run_autocast(call *c, onx_xv *out) {
+    bool outer = c->w->autocast;
+    c->w->autocast = true;
+    bool ok = run_plain(c, out);
+    c->w->autocast = outer;
+    return ok;
+}
+
 static const struct {
     const char *name;
     size_t graphs, lists;
@@ -180,7 +188,7 @@ static const struct {
     {"map_impl", 1, 1, run_map},
     {"wrap", 1, 0, run_plain},
     {"wrap_with_set_grad_enabled", 1, 0, run_plain},
-    {"wrap_with_autocast", 1, 0, run_plain},
+    {"wrap_with_autocast", 1, 0, run_autocast},
     {"wrap_activation_checkpoint", 1, 0, run_plain},
     {"tag_activation_checkpoint", 1, 0, run_plain},
     {"invoke_subgraph", 1, 0, run_plain},

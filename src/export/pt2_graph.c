@@ -3,6 +3,7 @@
  * What a node gives is compared with what the program notes about it. Assertions are left out: they
  * guard what torch.export has decided. */
 #include "export/aten.h"
+#include "export/modules.h"
 #include "export/pt2_walk.h"
 #include "export/told.h"
 
@@ -120,6 +121,17 @@ static onx_str module_of(onx_str stack) {
     return ONX_LIT("");
 }
 
+/* Every module of the stack, and its class. */
+static void keep_modules(onx_export *x, onx_str stack) {
+    for (size_t end = 1; x->functions && end <= stack.size; end++) {
+        if (end < stack.size && stack.data[end] != ';') continue;
+        onx_str part = {stack.data, end}, path = module_of(part);
+        size_t comma = end;
+        while (comma && stack.data[comma - 1] != ',') comma--;
+        onx_x_module(x, path, (onx_str){stack.data + comma, end - comma});
+    }
+}
+
 /* "model.py:12": of lines `File "…/model.py", line 12, in forward`, the last that is not in
  * PyTorch itself. */
 static onx_str line_of(onx_export *x, onx_str stack) {
@@ -185,6 +197,28 @@ static bool bind_results(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_
     return true;
 }
 
+static onx_xv cast(onx_export *x, onx_xv v, onx_dtype dtype) {
+    if (v.kind == ONX_X_TENSOR && onx_dtype_is_float(v.tensor->dtype) && v.tensor->dtype != dtype)
+        return onx_xv_tensor(x, onx_x_cast(x, onx_xt_value(x, v.tensor), dtype));
+    if (!onx_xv_is_list(&v)) return v;
+    onx_xv *parts = onx_x_array(x, v.list->n + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < v.list->n; i++)
+        parts[i] = onx_xv_is_list(&v.list->v[i]) ? v.list->v[i] : cast(x, v.list->v[i], dtype);
+    return parts ? onx_xv_list(x, v.kind, v.list->n, parts) : v;
+}
+
+/* torch.autocast gives operators their arguments in another type. Which one shows in what they are
+ * noted to give. */
+static void autocast(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node,
+                     onx_str name, onx_xarg *args) {
+    bool writes = name.size && name.data[name.size - 1] == '_';
+    if (!w->autocast || writes || !node->n_out || node->out[0].kind != ONX_PT2_NAME) return;
+    const onx_pt2_tensor *noted = onx_map_get(&w->program->tensors, graph, node->out[0].str);
+    if (!noted || !onx_dtype_is_float(noted->dtype->onx)) return;
+    for (size_t i = 0; i < node->n_in && onx_x_ok(w->x); i++)
+        args[i].v = cast(w->x, args[i].v, noted->dtype->onx);
+}
+
 /* "aten.add.Tensor": namespace, name, overload. */
 static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node,
                           onx_str target) {
@@ -211,6 +245,7 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
     }
     bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
     w->x->parts = list ? node->out[0].n : 0;
+    if (ok) autocast(w, graph, node, name, args);
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
     w->x->parts = 0;
     onx_buf_fini(&full);
@@ -232,6 +267,7 @@ static bool call_python(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_p
 static bool run_node(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node) {
     onx_str target = node->target;
     w->x->path = module_of(node->modules);
+    keep_modules(w->x, node->modules);
     w->x->where = line_of(w->x, node->stack);
     if (!begins(target, "torch.ops.")) return call_python(w, graph, node);
     target = without(target, 10);

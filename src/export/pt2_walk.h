@@ -12,6 +12,7 @@ typedef struct onx_pt2_walk {
     onx_map values;          /* (graph, name) to onx_xv */
     onx_map symbols;         /* name in the program to onx_sym */
     bool told;               /* that a rank is not what the program notes */
+    bool autocast; /* operators are given floats of the type that they are noted to give */
 } onx_pt2_walk;
 
 /* pt2_export.c: the program becomes the graph of x->model; what is assumed is noted there. */

@@ -181,6 +181,7 @@ static onx_status scale(onx_pass_ctx *ctx, const product *p, const float *factor
     if (!weights) return onx_fail_nomem(ctx->diag);
     onx_status status = ONX_OK;
     if (!onx_tensor_read(w, weights, bytes, NULL)) {
+        onx_doc_drop(w->msg.doc, onx_tensor_view(w)); /* most likely nobody needs it any more */
         multiply(p, factors, weights);
         status = onx_pass_add_floats(ctx, p->node->graph, onx_value_name(p->weights),
                                      onx_tensor_rank(w), onx_tensor_dims(w), weights, out);
