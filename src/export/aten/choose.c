@@ -1,4 +1,4 @@
-/* choose.c: one value or another: where, clamp, masked_fill, and filling. */
+/* choose.c: one value or another: where, clamp, masked_fill. */
 #include "export/aten/lowering.h"
 
 /* ─ Bounds ───────────────────────────────────────────────────────────────────────────────────── */
@@ -45,7 +45,10 @@ static void lower_clamp_max(onx_export *x, const onx_xv *a, onx_xv *out) {
 static void lower_where(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = onx_x_promote(x, 2, a + 1);
     if (onx_dtype_is_complex(dtype)) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "where of complex numbers");
+        onx_dtype part = onx_complex_part(dtype);
+        onx_value *is = onx_x_unsqueeze(x, onx_x_as(x, &a[0], ONX_DTYPE_BOOL), -1);
+        *out = onx_xv_complex(x, onx_emit(x, "Where", is, onx_complex_pairs(x, &a[1], part),
+                                          onx_complex_pairs(x, &a[2], part)));
         return;
     }
     onx_x_give(x, out,
@@ -60,27 +63,6 @@ static void lower_masked_fill(onx_export *x, const onx_xv *a, onx_xv *out) {
                         onx_xv_value(x, &a[0])));
 }
 
-/* ─ Filling: the functional forms of fill_, zero_ and copy_ ──────────────────────────────────── */
-
-static void lower_fill(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *number = onx_x_as(x, &a[1], onx_xv_type(x, &a[0]));
-    onx_x_give(x, out, onx_x_fill_like(x, number, onx_xv_value(x, &a[0])));
-}
-
-static void lower_zero(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *zero = onx_x_number(x, onx_xv_type(x, &a[0]), 0);
-    onx_x_give(x, out, onx_x_fill_like(x, zero, onx_xv_value(x, &a[0])));
-}
-
-static void lower_copy(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *to = onx_xv_value(x, &a[0]);
-    size_t rank = onx_x_rank(x, to);
-    if (!onx_x_ok(x)) return;
-    const onx_fact *fact = onx_x_fact(x, to);
-    onx_value *v = onx_x_as(x, &a[1], onx_x_dtype(x, to));
-    onx_x_give(x, out, onx_x_expand(x, v, rank, fact->dims));
-}
-
 #define CLAMP(name)                                                                                \
     { name "(Tensor self, Any? min=None, Any? max=None)", lower_clamp, NULL }
 const onx_aten onx_aten_choose[] = {
@@ -90,8 +72,5 @@ const onx_aten onx_aten_choose[] = {
     {"clamp_max(Tensor self, Any max)", lower_clamp_max, NULL},
     {"where.self(Tensor condition, Any self, Any other)", lower_where, NULL},
     {"masked_fill(Tensor self, Tensor mask, Any value)", lower_masked_fill, NULL},
-    {"fill(Tensor self, Any value)", lower_fill, NULL},
-    {"zero(Tensor self)", lower_zero, NULL},
-    {"copy(Tensor self, Any src, bool non_blocking=False)", lower_copy, NULL},
     {NULL, NULL, NULL},
 };

@@ -50,6 +50,11 @@ static onx_value *operand(onx_export *x, const onx_xv *v, onx_dtype part) {
     return onx_xv_is_complex(v) ? value : onx_x_unsqueeze(x, value, -1);
 }
 
+onx_value *onx_complex_pairs(onx_export *x, const onx_xv *v, onx_dtype part) {
+    onx_value *value = operand(x, v, part);
+    return onx_xv_is_complex(v) ? value : times(x, value, 1, 0);
+}
+
 onx_value *onx_complex_mul(onx_export *x, onx_value *a, onx_value *b) {
     onx_value *ar = onx_complex_re(x, a), *ai = onx_complex_im(x, a);
     onx_value *br = onx_complex_re(x, b), *bi = onx_complex_im(x, b);
@@ -79,8 +84,8 @@ onx_value *onx_complex_binary(onx_export *x, const char *op, const onx_xv *a, co
     if (strcmp(op, "Mul") == 0 && a_pairs && b_pairs) return onx_complex_mul(x, va, vb);
     if (strcmp(op, "Div") == 0 && b_pairs) return divide(x, va, a_pairs, vb);
     if (strcmp(op, "Add") == 0 || strcmp(op, "Sub") == 0) {
-        if (!a_pairs) va = times(x, va, 1, 0);
-        if (!b_pairs) vb = times(x, vb, 1, 0);
+        va = onx_complex_pairs(x, a, part);
+        vb = onx_complex_pairs(x, b, part);
     } else if (strcmp(op, "Mul") != 0 && strcmp(op, "Div") != 0) {
         return onx_x_fail(x, ONX_UNSUPPORTED, "%s of complex numbers", op);
     }

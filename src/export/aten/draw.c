@@ -91,6 +91,13 @@ static void lower_uniform(onx_export *x, const onx_xv *a, onx_xv *out) {
                        onx_xv_real(x, &a[2], 1)));
 }
 
+/* -log(u)/lambda */
+static void lower_exponential(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *u = uniform(x, onx_xv_value(x, a), a->tensor->dtype, 1e-7, 1);
+    onx_x_give(x, out,
+               onx_emit_number(x, "Mul", onx_emit(x, "Log", u), -1 / onx_xv_real(x, &a[1], 1)));
+}
+
 static void lower_normal_like(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out,
                gaussian(x, onx_xv_value(x, a), a->tensor->dtype, onx_xv_real(x, &a[1], 0),
@@ -183,6 +190,8 @@ const onx_aten onx_aten_draw[] = {
     {"randperm(int n, *, " OPTIONS ", Generator? generator=None)", lower_randperm, NULL},
     {"uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None)",
      lower_uniform, NULL},
+    {"exponential(Tensor self, float lambd=1., *, Generator? generator=None)", lower_exponential,
+     NULL},
     {"normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None)",
      lower_normal_like, NULL},
     {"normal_(Tensor self, float mean=0., float std=1., *, Generator? generator=None)",

@@ -37,6 +37,12 @@ static void lower_slogdet_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_trace(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_nn_tensor(x, &a[0]);
+    if (onx_x_dim(x, v, 0) != onx_x_dim(x, v, 1)) {
+        onx_xv diagonal = onx_aten_do(x, "diagonal", 1, a);
+        if (onx_x_ok(x)) *out = onx_aten_do(x, "sum", 1, &diagonal);
+        return;
+    }
     onx_x_give(x, out,
                onx_emit_wide_with(x, "Einsum", ONX_ATTRS(ONX_AS("equation", "ii->")),
                                   onx_nn_tensor(x, &a[0])));
@@ -156,12 +162,12 @@ static void lower_solve_info(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* (self, n): by squaring. */
 static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
-    int64_t n = onx_xv_whole(x, &a[1], 1), size;
+    int64_t n = onx_xv_whole(x, &a[1], 1);
     onx_value *base = onx_nn_tensor(x, &a[0]), *y = NULL;
     size_t rank = onx_x_rank(x, base);
     if (rank == SIZE_MAX || rank < 2) return;
     if (n < 0) base = inverse(x, base);
-    if (n == 0 || n < -1024 || n > 1024 || !onx_x_known_dim(x, base, rank - 1, &size)) {
+    if (n == 0 || n < -1024 || n > 1024) {
         onx_x_fail(x, ONX_UNSUPPORTED, "power %lld of a matrix", (long long)n);
         return;
     }
@@ -170,6 +176,27 @@ static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
         if (n > 1) base = onx_emit(x, "MatMul", base, base);
     }
     onx_x_give(x, out, y);
+}
+
+/* exp(A) = exp(A/2^8)^(2^8), and of what is that small by 10 terms of its series, innermost first:
+ * 1 + A(1 + A/2(1 + A/3 …)). */
+static void lower_matrix_exp(onx_export *x, const onx_xv *a, onx_xv *out) {
+    enum { HALVED = 8, TERMS = 10 };
+    onx_value *v = onx_x_floating(x, &a[0]), *y = NULL;
+    size_t rank = onx_x_rank(x, v);
+    if (rank == SIZE_MAX || rank < 2) return;
+    onx_dtype dtype = onx_x_dtype(x, v);
+    onx_xv n = onx_x_size_of(x, v, rank - 1);
+    onx_value *places = onx_x_count(x, &n);
+    onx_value *one =
+        onx_x_cast(x, onx_emit(x, "Equal", onx_x_unsqueeze(x, places, 1), places), ONX_DTYPE_F64);
+    v = onx_emit_number(x, "Mul", onx_x_cast(x, v, ONX_DTYPE_F64), 1.0 / (1 << HALVED));
+    for (int k = TERMS; k > 0 && onx_x_ok(x); k--) {
+        onx_value *part = k > 1 ? onx_emit_number(x, "Div", v, k) : v;
+        y = onx_emit(x, "Add", y ? onx_emit(x, "MatMul", part, y) : part, one);
+    }
+    for (int k = 0; k < HALVED && onx_x_ok(x); k++) y = onx_emit(x, "MatMul", y, y);
+    onx_x_give(x, out, onx_x_cast(x, y, dtype));
 }
 
 /* ─ Norms ────────────────────────────────────────────────────────────────────────────────────── */
@@ -244,6 +271,8 @@ const onx_aten onx_aten_linalg[] = {
     {"linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
      "-> (Tensor, Tensor)",
      lower_solve_info, NULL},
+    {"matrix_exp(Tensor self)", lower_matrix_exp, NULL},
+    {"linalg_matrix_exp(Tensor self)", lower_matrix_exp, NULL},
     {"matrix_power(Tensor self, int n)", lower_matrix_power, NULL},
     {"linalg_matrix_power(Tensor self, int n)", lower_matrix_power, NULL},
     {"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1]" NORM, lower_matrix_norm,

@@ -68,6 +68,8 @@ onx_xv onx_xv_complex(onx_export *x, onx_value *pairs);
 onx_value *onx_complex_pair(onx_export *x, onx_value *re, onx_value *im);
 onx_value *onx_complex_re(onx_export *x, onx_value *pairs);
 onx_value *onx_complex_im(onx_export *x, onx_value *pairs);
+/* A number or tensor, real or complex, as pairs of that type. */
+onx_value *onx_complex_pairs(onx_export *x, const onx_xv *v, onx_dtype part);
 /* Arithmetic where one of the two is complex: "Add", "Sub", "Mul", "Div". */
 onx_value *onx_complex_binary(onx_export *x, const char *op, const onx_xv *a, const onx_xv *b);
 /* A function of one complex tensor: "exp", "abs", "neg" …; fails where there is none. */

@@ -16,15 +16,10 @@ typedef struct batch {
     double momentum, eps;
 } batch;
 
-static int64_t channels_of(onx_export *x, onx_value *input) {
-    int64_t channels = 0;
-    if (input && !onx_x_known_dim(x, input, 1, &channels))
-        onx_x_fail(x, ONX_UNSUPPORTED, "the number of channels is not known");
-    return channels;
-}
-
 static onx_value *or_filled(onx_export *x, onx_value *value, onx_value *input, double v) {
-    return value ? value : onx_nn_filled(x, onx_x_dtype(x, input), channels_of(x, input), v);
+    if (value || !input) return value;
+    onx_xv channels = onx_x_size_of(x, input, 1);
+    return onx_x_fill(x, onx_x_number(x, onx_x_dtype(x, input), v), 1, &channels);
 }
 
 /* All but the channels. */
@@ -256,13 +251,14 @@ static onx_value *along_channels(onx_export *x, onx_value *vector, size_t rank) 
 static onx_value *group_norm(onx_export *x, onx_value *input, int64_t groups, onx_value *weight,
                              onx_value *bias, double eps) {
     size_t rank = onx_x_rank(x, input);
+    int64_t channels;
     if (rank == SIZE_MAX || rank < 2) return NULL;
     if (x->opset >= 21) {
         onx_xattr attrs[] = {ONX_AF("epsilon", eps), ONX_AI("num_groups", groups), {.name = NULL}};
         return onx_emit_wide_with(x, "GroupNormalization", attrs, input,
                                   or_filled(x, weight, input, 1), or_filled(x, bias, input, 0));
     }
-    if (rank > 2 && channels_of(x, input) == groups)
+    if (rank > 2 && onx_x_known_dim(x, input, 1, &channels) && channels == groups)
         return instance_norm(x, input, weight, bias, eps);
     onx_xv grouped[] = {onx_x_size_of(x, input, 0), onx_xv_int(x, groups), onx_xv_int(x, -1)};
     onx_value *y = instance_norm(x, onx_x_reshape(x, input, 3, grouped), NULL, NULL, eps);

@@ -253,44 +253,6 @@ static void lower_frobenius_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_norm(x, a, 2, &a[1], &a[2], NULL, out);
 }
 
-/* Of matrices: "fro", or sums along one axis, the extreme along the other. */
-static void lower_matrix_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
-    double p = onx_xv_is(&a[1], ONX_X_STR) ? 2 : onx_xv_real(x, &a[1], 2);
-    range r = range_of(x, a, &a[2], &a[3]);
-    if (onx_xv_is(&a[1], ONX_X_STR)) {
-        if (onx_str_is(a[1].str, "fro"))
-            give_norm(x, a, 2, &a[2], &a[3], &a[4], out);
-        else
-            onx_x_fail(x, ONX_UNSUPPORTED, "the matrix norm '%.*s'", ONX_FMT(a[1].str));
-        return;
-    }
-    if (r.n != 2 || (fabs(p) != 1 && !isinf(p))) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "the matrix norm %g, which takes singular values", p);
-        return;
-    }
-    bool rows = isinf(p) != 0;
-    onx_value *v = onx_x_floats(x, a, onx_xv_dtype(x, &a[4]));
-    onx_value *sums = onx_x_norm(x, v, 1, 1, &r.axes[rows ? 1 : 0], true);
-    range both = {.n = 1, .axes = {r.axes[rows ? 0 : 1]}, .keep = true};
-    onx_value *norm = reduce(x, p > 0 ? "ReduceMax" : "ReduceMin", sums, &both);
-    if (!r.keep && norm) norm = onx_emit(x, "Squeeze", norm, onx_x_ints(x, 2, r.axes));
-    onx_x_give(x, out, norm);
-}
-
-/* Without an order, and of vectors, it is the vector norm. */
-static void lower_linalg_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
-    size_t rank = onx_xv_rank(x, a);
-    size_t n = onx_xv_is_list(&a[2]) ? a[2].list->n : rank;
-    if (onx_xv_is(&a[1], ONX_X_NONE) || n == 1) {
-        lower_norm(x, a, out);
-        return;
-    }
-    onx_xv dims[2] = {onx_xv_int(x, -2), onx_xv_int(x, -1)}, args[5];
-    memcpy(args, a, sizeof args);
-    if (onx_xv_is(&a[2], ONX_X_NONE)) args[2] = onx_xv_list(x, ONX_X_LIST, 2, dims);
-    lower_matrix_norm(x, args, out);
-}
-
 static void lower_logsumexp(onx_export *x, const onx_xv *a, onx_xv *out) {
     range r = range_of(x, a, &a[1], &a[2]);
     onx_x_give(x, out, reduce(x, "ReduceLogSumExp", onx_x_floating(x, a), &r));
@@ -346,21 +308,9 @@ const onx_aten onx_aten_reduction[] = {
     {"native_norm(Tensor self, Scalar? p=2, int[1]? dim=None, bool keepdim=False, "
      "ScalarType? dtype=None)",
      lower_norm, NULL},
-    {"linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+    {"linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, "
      "ScalarType? dtype=None)",
      lower_norm, NULL},
-    {"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
-     "ScalarType? dtype=None)",
-     lower_linalg_norm, NULL},
-    {"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
-     "ScalarType? dtype=None)",
-     lower_linalg_norm, NULL},
-    {"linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
-     "ScalarType? dtype=None)",
-     lower_matrix_norm, NULL},
-    {"linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], "
-     "bool keepdim=False, *, ScalarType? dtype=None)",
-     lower_matrix_norm, NULL},
     {"frobenius_norm(Tensor self, int[1] dim=[], bool keepdim=False)", lower_frobenius_norm, NULL},
     {"logsumexp(Tensor self, int[1] dim, bool keepdim=False)", lower_logsumexp, NULL},
     {"special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)", lower_logsumexp, NULL},
