@@ -38,8 +38,8 @@ typedef struct onx_xschema {
 /* aten_schema.c: the rows of a name, from the first on, all parsed; NULL: none, or x failed. */
 onx_xschema *onx_xschema_find(onx_export *x, onx_str name);
 
-/* custom_lower.c: a call of an operator that the user lowers: true where that is so, and the results
- * are there, or x failed. */
+/* custom_lower.c: a call of an operator that the user lowers: true where that is so, and the
+ * results are there, or x failed. */
 bool onx_custom_call(onx_export *x, onx_str name, size_t n, const onx_xarg *args,
                      onx_xv out[ONX_X_OUTS], size_t *n_out);
 /* Does the user lower it by a function of ONNX? How many results it has; 0: none. */
