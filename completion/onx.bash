@@ -30,12 +30,16 @@ _onx() {
             --dtype) words='float double float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool' ;;
             --name | --why | --graph | --max-elements | --width | --threshold | --align | --rtol | --atol) return ;;
             -o | --output) files=$data ;;
+            --sample-inputs | --verify) files=/ ;;
+            --lowerings) files=$models ;;
+            --opset | --input-names | --output-names | --dynamic-axes | --input-shape | --custom-opset) return ;;
             --external) files='*' ;;
         esac
         if [[ -z ${words-}${files-} ]]; then
             case ${COMP_WORDS[1]} in
                 help) words=$("$onx" help --list-options 2>/dev/null) ;;
                 tensor) files=$data ;;
+                export) files='pt|pt2|pth|ptl' ;;
                 info | print | convert | extract | merge | rename | dims | strip | optimize | constants | infer | run | bench | plan) files=$models ;;
             esac
         fi

@@ -1,5 +1,5 @@
 /* fuzz_interp.c: any text as the methods and classes of a TorchScript module, which is then run on
- * types and sizes. What comes out is a model whose links hold, or a failure that says what it is. */
+ * types and sizes. What comes out is a model whose links hold, or a failure that says why. */
 #include "base/zip.h"
 #include "export/interp.h"
 #include "fuzz.h"

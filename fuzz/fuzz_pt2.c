@@ -1,5 +1,5 @@
-/* fuzz_pt2.c: programs of torch.export. The text is the program of an archive without weights; where
- * it is exported, what comes out is a model that checks. */
+/* fuzz_pt2.c: programs of torch.export. The text is the program of an archive without weights;
+ * where it is exported, what comes out is a model that checks. */
 #include "fuzz.h"
 
 #include "torch_files.h"

@@ -162,6 +162,9 @@ static void check_conv(const set *t, const onx_conv_algorithm *run, const onx_co
     run_conv(run, c, &a, false);
     a.y = y2;
     if (residual) memcpy(y2, rb, floats * sizeof *y2), a.residual = y2; /* in place */
+    a.fetches = true;                                                   /* which changes nothing */
+    a.ahead = (const char *)w;
+    a.ahead_bytes = out * c->ic * c->kh * c->kw * sizeof *w;
     run_conv(run, c, &a, true);
     CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
     float *y = from_blocked(t, y1, groups, oc, pixels);
@@ -349,6 +352,7 @@ static void check_winograd(const set *t, const onx_conv *c) {
     CHECK(run_winograd(run, c, &a, false));
     memcpy(y2, rb, floats * sizeof *y2);
     a.y = y2, a.residual = y2; /* in place */
+    a.fetches = true;
     CHECK(run_winograd(run, c, &a, true));
     CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
     float *y = from_blocked(t, y1, 1, c->oc, pixels);

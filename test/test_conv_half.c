@@ -131,7 +131,7 @@ static void check_conv(const onx_conv_staged *t, const onx_conv *c, bool half) {
 }
 
 static onx_conv pick_conv(void) {
-    onx_conv c = {.n = 1, .groups = 1, .ic = B + pick(70), .oc = B + pick(70)};
+    onx_conv c = {.n = 1, .groups = 1, .ic = B + 1 + pick(70), .oc = B + 1 + pick(70)};
     c.kh = 1 + pick(4), c.kw = 1 + pick(4), c.sh = 1 + pick(4), c.sw = 1 + pick(4);
     c.dh = 1 + pick(2), c.dw = 1 + pick(2), c.top = pick(4), c.left = pick(4);
     c.oh = 1 + pick(9), c.ow = 1 + pick(9);
@@ -175,12 +175,12 @@ TEST(large) {
 TEST(refuses) {
     static const float hostile[] = {NAN, INFINITY, -INFINITY, 3e38f};
     EACH_ALGORITHM(t) {
-        onx_conv c = square(32, 16, 5, 3, 1), other = c;
-        float *x = numbers(32 * 25), *w = numbers(16 * 32 * 9), *packed = room(t->weights(&c));
-        float *y = room(B * 25);
+        onx_conv c = square(32, 20, 5, 3, 1), other = c;
+        float *x = numbers(32 * 25), *w = numbers(20 * 32 * 9), *packed = room(t->weights(&c));
+        float *y = room(2 * B * 25);
         onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY, .y = y};
         for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
-            size_t where = pick(32 * 25), weight = pick(16 * 32 * 9);
+            size_t where = pick(32 * 25), weight = pick(20 * 32 * 9);
             float kept = x[where], kept_weight = w[weight];
             CHECK(pack(t, &c, w, packed) && run(t, &c, &a, 1, false));
             x[where] = hostile[i];
@@ -196,6 +196,8 @@ TEST(refuses) {
         CHECK(!t->fits(&other));
         other = c, other.groups = 2;
         CHECK(!t->fits(&other));
+        other = c, other.oc = B;
+        CHECK(t->fits(&c) && !t->fits(&other));
         free(x), free(w), free(packed), free(y);
     }
 }

@@ -161,6 +161,31 @@ TEST(folding) {
     result_free(&r);
 }
 
+/* Equal modules are calls of one function, weights are inputs, and nothing is lost. */
+TEST(modules_as_functions) {
+    if (!torch_folder()) SKIP("neither ONX_TORCH nor ONX_DATA has PyTorch's files");
+    static const char *const files[] = {"mlp/export.pt2", "mlp/traced.pt", "mlp/scripted.pt"};
+    for (size_t i = 0; i < ONX_COUNT(files); i++) {
+        const onx_export_input type = {"x", "float[2,16]"};
+        onx_export_options how = ONX_INIT(onx_export_options);
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_model *model = NULL;
+        how.functions = true;
+        if (strstr(files[i], "scripted")) how.n_inputs = 1, how.inputs = &type;
+        REQUIRE(!onx_model_export(NULL, test_path(torch_folder(), files[i]), &how, &model, &diag));
+        CHECK_EQ(onx_model_check(model, NULL, &diag), ONX_OK);
+        CHECK_STR(operators(model), "Sequential ");
+        const onx_function *f =
+            onx_model_function_find(model, "torch.nn.modules.linear", "Linear", NULL);
+        REQUIRE(f);
+        const onx_graph *body = onx_function_body(f);
+        CHECK_EQ(onx_graph_input_count(body), 3);
+        CHECK(onx_graph_find(body, "weight") && onx_graph_find(body, "bias"));
+        CHECK(!onx_model_function_find(model, "torch.nn.modules.linear", "Linear_1", NULL));
+        onx_model_free(model);
+    }
+}
+
 typedef struct heard {
     size_t notes[4], steps, total;
 } heard;
@@ -389,6 +414,7 @@ TEST(damaged) {
     }
 }
 
-TEST_MAIN(E(plain) E(opsets) E(names_and_axes) E(weights_as_inputs) E(folding) E(report)
-              E(lowerings) E(lowerings_that_do_not_fit) E(lowering_by_callback) E(missing_operators)
-                  E(files_without_a_program) E(cut_off) E(damaged))
+TEST_MAIN(E(plain) E(opsets) E(names_and_axes) E(weights_as_inputs) E(folding)
+              E(modules_as_functions) E(report) E(lowerings) E(lowerings_that_do_not_fit)
+                  E(lowering_by_callback) E(missing_operators) E(files_without_a_program) E(cut_off)
+                      E(damaged))

@@ -42,7 +42,9 @@ TEST(windows) {
     RUN("hann_window(4) = f32[4]{0,0.5,1,0.5}", "hann_window(3, False) = f32[3]{0,1,0}",
         "hann_window(1) = f32[1]{1}", "hamming_window(2) = f32[2]{0.08,1}",
         "hamming_window(2, True, 0.5, 0.5) = f32[2]{0,1}",
-        "blackman_window(4) = f32[4]{0,0.34,1,0.34}", "bartlett_window(4) = f32[4]{0,0.5,1,0.5}");
+        "blackman_window(4) = f32[4]{0,0.34,1,0.34}",
+        "kaiser_window(3, False, 2.0) = f32[3]{0.43868,1,0.43868}",
+        "bartlett_window(4) = f32[4]{0,0.5,1,0.5}");
 }
 
 TEST(numbers) {

@@ -144,7 +144,10 @@ TEST(statistics) {
         "renorm(f32[2,2]{3,4,0.3,0.4}, 2, 0, 1.0) = f32[2,2]{0.6,0.8,0.3,0.4}",
         "vander(f32[2]{2,3}, 3) = f32[2,3]{4,2,1,9,3,1}",
         "vander(i64[2]{2,3}, None, True) = i64[2,2]{1,2,1,3}",
-        "pdist(f32[N=3,1]{0,1,3}) = f32[3]{1,3,2}");
+        "pdist(f32[N=3,1]{0,1,3}) = f32[3]{1,3,2}", "nanmedian(f32[4]{nan,3,1,2}) = f32[]{2}",
+        "nanmedian(f32[1,3]{nan,3,1}, 1, True) = f32[1,1]{1}, i64[1,1]{2}",
+        "unique_consecutive(i64[3,2]{1,2,1,2,3,3}, dim=0) = "
+        "i64[2,2]{1,2,3,3}, i64[3]{0,0,1}, i64[2]{2,1}");
 }
 
 TEST_MAIN(E(sums) E(extremes) E(variances) E(norms) E(orders) E(distinct) E(cumulations)

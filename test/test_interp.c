@@ -7,7 +7,7 @@
 
 /* ── Archives made of text ── */
 
-/* A module M: `training` is True, `k` is 3, `t` is a pair of names; `code` is the rest of its file. */
+/* A module M: `training` is True, `k` is 3, `names` are two; `code` is the rest of its file. */
 static onx_buf make_archive(const char *code) {
     static const char head[] = "class M(Module):\n"
                                "  __parameters__ = []\n"

@@ -1,5 +1,5 @@
-/* test_script.c: TorchScript's source as a tree: what every form becomes, what is refused and where,
- * names found in the files they belong to. */
+/* test_script.c: TorchScript's source as a tree: what every form becomes, what is refused and
+ * where, names found in the files they belong to. */
 #include "export/script.h"
 #include "test.h"
 #include "torch_files.h"

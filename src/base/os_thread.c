@@ -94,6 +94,15 @@ size_t onx_thread_available(void) {
     return cgroup_quota(n ? n : 1);
 }
 
+size_t onx_thread_cache(void) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? (size_t)bytes : 0;
+#else
+    return 0;
+#endif
+}
+
 bool onx_thread_tiles(void) {
 #if defined(__x86_64__) && defined(SYS_arch_prctl)
     enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA */

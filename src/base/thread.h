@@ -41,6 +41,8 @@ static inline void onx_thread_relax(void) {
 
 /* How many processors this process may use: affinity, and the quota of its control group. */
 size_t onx_thread_available(void);
+/* Bytes of the second-level cache of a processor; 0: not known. */
+size_t onx_thread_cache(void);
 /* Asks the system for matrix tiles (AMX) in all threads of the process; false: there are none. */
 bool onx_thread_tiles(void);
 /* Monotonic. */

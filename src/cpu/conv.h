@@ -36,6 +36,9 @@ typedef struct onx_conv_args {
     const float *residual; /* as y, added before the clamp; may be y itself; or NULL */
     float lo, hi;          /* y is clamped to these; NaN stays NaN */
     float *y;              /* [n][groups*ceil(oc/b)][oh][ow][b] */
+    bool fetches;          /* weights are fetched into the second-level cache before their time */
+    const char *ahead;     /* and so are these bytes, by `direct`; NULL: none */
+    size_t ahead_bytes;
     /* Done last, to n finished outputs at a time (whole vectors) that are in the cache; or NULL. */
     void (*then)(void *user, float *y, size_t n);
     void *user;

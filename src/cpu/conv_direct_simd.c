@@ -61,7 +61,7 @@ TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PI
                               size_t pixels, size_t wide) {
     for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step) {
         vf weight[WIDE];
-        vf_prefetch(k.ahead);
+        __builtin_prefetch(k.ahead, 0, 2);
         VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(k.w + j * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p][i]);
@@ -76,7 +76,7 @@ TILE_INLINE void add_even_products(weights k, const float *in, vf sum[PIXELS][WI
                                    size_t wide) {
     for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step, in++) {
         vf weight[WIDE];
-        vf_prefetch(k.ahead);
+        __builtin_prefetch(k.ahead, 0, 2);
         VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(k.w + j * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
             vf x = vf_set(in[p * VF]);
@@ -192,18 +192,26 @@ typedef struct region {
 } region;
 
 /* While weights are used by a few tiles, those of the next chunk or part come from memory, a share
- * with each tile. A single tile waits for memory anyhow; many make little of it. */
+ * with each tile; with the last part, those of a later convolution. A single tile waits for memory
+ * anyhow; many make little of it. */
 static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
-                       tile *t) {
+                       size_t pair, tile *t) {
     enum { FEW = 16 };
     size_t all = c->groups * s->oc_blocks * s->ic_blocks * s->taps * VF * VF;
     size_t each = t->blocks * t->w_step, next = (size_t)(t->w - a->w) + s->part_pairs * each;
-    bool few = s->pixels > PIXELS && s->pixels <= FEW * PIXELS;
+    size_t count = r->last - r->first, pairs = r->last_pair - r->pair, bytes = 0;
     t->ahead = (const char *)t->w;
-    t->ahead_step = 0;
-    if (!few || next + each > all) return;
-    t->ahead = (const char *)(a->w + next + each / s->pixels * r->first);
-    t->ahead_step = t->w_step / (s->taps * VF) * sizeof *a->w * (r->last - r->first) / s->pixels;
+    if (next + each > all && a->ahead_bytes && s->pixels > PIXELS) {
+        size_t tile_bytes = a->ahead_bytes / pairs * count / s->pixels;
+        t->ahead = a->ahead + a->ahead_bytes / pairs * r->first / s->pixels * pairs +
+                   (pair - r->pair) * tile_bytes;
+        bytes = tile_bytes;
+    } else if (next + each <= all && a->fetches && s->pixels > PIXELS &&
+               s->pixels <= FEW * PIXELS) {
+        t->ahead = (const char *)(a->w + next + each / s->pixels * r->first);
+        bytes = each / s->pixels * count * sizeof *a->w;
+    }
+    t->ahead_step = ceil_div(bytes, larger(1, t->blocks * t->n_taps * VF));
 }
 
 /* One tile of each pair, summed over the input blocks [k, k + chunk). */
@@ -220,7 +228,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
         size_t before = (r->group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
         t.w = a->w + before * s->taps * VF * VF;
         t.w_step = s->taps * VF * wide * VF;
-        look_ahead(c, a, s, r, &t);
+        look_ahead(c, a, s, r, pair, &t);
         t.ends = tile_ends_at(c, a, r->group, block, wide, r->first);
         if (k) { /* y has the sums so far */
             t.ends.add = t.ends.y;

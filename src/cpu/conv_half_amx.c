@@ -59,9 +59,10 @@ static bool window_fits(size_t size, size_t dilation, size_t stride) {
     return stride <= STRIDE_MAX &&
            (size == 1 || (dilation <= REACH_MAX && (size - 1) * dilation <= REACH_MAX));
 }
+/* With few channels tiles would be filled with zeros. */
 static bool half_fits(const onx_conv *c) {
-    return c->groups == 1 && c->ic >= VF && c->oc >= VF && window_fits(c->kh, c->dh, c->sh) &&
-           window_fits(c->kw, c->dw, c->sw);
+    return c->groups == 1 && c->ic >= VF && c->ic * c->kh * c->kw > VF && c->oc > VF &&
+           window_fits(c->kh, c->dh, c->sh) && window_fits(c->kw, c->dw, c->sw);
 }
 static bool half_worth(const onx_conv *c) {
     (void)c;

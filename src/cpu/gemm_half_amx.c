@@ -42,6 +42,8 @@ size_t onx_half_scratch(size_t rows) {
 static __m256i fetch_row(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col,
                          size_t l, size_t j) {
     uint16_t all[VF] = {0};
+    if (b_col == 1 && l < k && n - j >= VF && j < n)
+        return _mm256_loadu_si256((const void *)((const char *)b + (l * b_row + j) * sizeof *b));
     for (size_t i = 0; i < VF && l < k && j + i < n; i++)
         memcpy(all + i, (const char *)b + (l * b_row + (j + i) * b_col) * sizeof *b, sizeof *b);
     return _mm256_loadu_si256((const __m256i *)all);

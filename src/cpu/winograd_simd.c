@@ -196,7 +196,7 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
         const float *v = t->v + k / VF * t->v_step;
         for (size_t i = 0; i < smaller(VF, t->channels - k); i++, u += wide * VF) {
             vf weight[WIDE];
-            vf_prefetch(ahead);
+            __builtin_prefetch(ahead, 0, 2);
             ahead += t->ahead_step;
             VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(u + j * VF);
             VF_UNROLL for (size_t p = 0; p < pixels; p++) {
@@ -264,16 +264,16 @@ static size_t winograd_scratch(const onx_conv *c) {
 }
 
 /* All 36 products for tiles [first, first + n) of one pair. Meanwhile the weights of the next point
- * come from memory. */
+ * may come from memory. */
 static void multiply(const onx_conv *c, const sizes *s, const float *shared, const float *u,
-                     size_t wide, size_t first, size_t n, float *m) {
+                     bool fetches, size_t wide, size_t first, size_t n, float *m) {
     size_t groups = ceil_div(n, PIXELS);
     tile t = {.channels = c->ic, .v_step = s->tiles * VF, .m_step = CHUNK * VF};
     size_t each = s->ic_blocks * VF * wide * VF;
     for (size_t i = 0; i < POINTS; i++) {
         t.u = u + i * each;
-        t.ahead = (const char *)(t.u + (i + 1 < POINTS ? each : 0));
-        t.ahead_step = wide * VF_BYTES / groups;
+        t.ahead = (const char *)(t.u + (fetches && i + 1 < POINTS ? each : 0));
+        t.ahead_step = fetches ? wide * VF_BYTES / groups : 0;
         for (size_t g = 0; g < groups; g++, t.ahead += c->ic * t.ahead_step) {
             size_t from = g * n / groups, to = (g + 1) * n / groups;
             t.v = shared + i * s->point + (first + from) * VF;
@@ -289,7 +289,8 @@ static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float 
     size_t block = task / s.chunks * WIDE, first = task % s.chunks * s.tiles / s.chunks;
     size_t n = (task % s.chunks + 1) * s.tiles / s.chunks - first, plane = c->oh * c->ow * VF;
     size_t wide = smaller(WIDE, ceil_div(c->oc, VF) - block);
-    multiply(c, &s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, wide, first, n, scratch);
+    multiply(c, &s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, a->fetches, wide, first,
+             n, scratch);
     for (size_t j = 0; j < wide; j++) {
         size_t channel = (block + j) * VF, at = (block + j) * plane;
         vf bias = a->bias ? vf_load_n(a->bias + channel, smaller(VF, c->oc - channel)) : vf_zero();

@@ -299,6 +299,8 @@ bool onx_x_axis(onx_export *x, int64_t dim, size_t rank, size_t *out) {
 /* ─ Common shapes of nodes ───────────────────────────────────────────────────────────────────── */
 
 onx_value *onx_x_cast(onx_export *x, onx_value *value, onx_dtype dtype) {
+    if (onx_dtype_is_complex(dtype)) /* of a value it is the type of the parts */
+        dtype = dtype == ONX_DTYPE_C128 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
     if (!value || onx_x_dtype(x, value) == dtype) return value;
     return onx_emit_with(x, "Cast", ONX_ATTRS(ONX_AI("to", dtype)), value);
 }

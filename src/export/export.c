@@ -6,8 +6,8 @@
 #include "rt/provider.h"
 
 static onx_map *maps_of(onx_export *x, size_t i) {
-    onx_map *maps[] = {&x->packed,  &x->constants, &x->names, &x->params,
-                       &x->weights, &x->owners,    &x->made,  &x->rows};
+    onx_map *maps[] = {&x->packed, &x->constants, &x->names,   &x->params, &x->weights,
+                       &x->owners, &x->made,      &x->modules, &x->rows};
     return i < ONX_COUNT(maps) ? maps[i] : NULL;
 }
 

@@ -139,6 +139,7 @@ struct onx_export {
     uint32_t clock;       /* versions of storages */
     int64_t opset;        /* that is asked for; the model is built at max(opset, ONX_X_BASE) */
     bool no_params;       /* weights are inputs */
+    bool functions;       /* modules become functions: their classes are kept */
     bool training;        /* keep dropout and batch statistics */
     onx_model *lowerings; /* operators as functions, of the model's opset; NULL: none */
     onx_status (*lower)(void *user, onx_export_call *call, onx_diag *diag); /* NULL: none */
@@ -157,6 +158,7 @@ struct onx_export {
     onx_map weights; /* by what they are made from: aliases of one parameter are one initializer */
     onx_map owners;  /* name of a size (onx_sym) to the onx_xowner that has it */
     onx_map made;    /* (graph, sym) to the value that holds it */
+    onx_map modules; /* path of a module to the onx_str that is its class */
     onx_map packed;  /* packed sequences to what they were with their padding (aten/packed.c) */
     onx_map rows;    /* name of an operator to its parsed rows */
     struct onx_xnote *notes, *missing; /* told.c: assumptions; operators without a row */

@@ -1,6 +1,7 @@
 /* finish.c: from what the lowerings built to the model that was asked for: clean, of the right
  * opset, with types. */
 #include "export/exporting.h"
+#include "export/modules.h"
 #include "ir/ir.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 static onx_status clean(const onx_exporting *e, const onx_model *model, onx_model **out,
                         onx_diag *diag) {
     onx_optimize_options how = ONX_INIT(onx_optimize_options);
+    if (e->options.functions) how.level = ONX_LEVEL_BASIC; /* nothing that joins modules */
     if (e->options.no_folding) how.level = ONX_LEVEL_NONE, how.enable = "dce, identity, cse";
     return onx_model_optimize(model, &how, out, NULL, diag);
 }
@@ -71,6 +73,7 @@ onx_status onx_export_finish(onx_exporting *e, onx_model **out, onx_diag *diag) 
         status = apply(e, convert, &model, diag);
         if (!status) status = apply(e, clean, &model, diag);
     }
+    if (!status && e->options.functions) status = onx_export_modules(&e->x, model, diag);
     onx_export_tell(e, ONX_EXPORT_INFER, "inferring types");
     if (!status) status = onx_model_infer(model, NULL, diag);
     if (!status && e->options.initializers_as_inputs) status = add_inputs(model, diag);

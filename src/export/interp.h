@@ -47,8 +47,8 @@ typedef struct onx_interp_result {
 } onx_interp_result;
 size_t onx_interp_output_count(const onx_interp *in);
 const onx_interp_result *onx_interp_output(const onx_interp *in, size_t i);
-/* What it changed: tensors of modules and inputs, by name ("bn.running_mean"), as they are then. All
- * of these are noted. */
+/* What it changed: tensors of modules and inputs, by name ("bn.running_mean"), as they are then.
+ * All of these are noted. */
 size_t onx_interp_write_count(const onx_interp *in);
 const onx_interp_result *onx_interp_write(const onx_interp *in, size_t i);
 

@@ -1,10 +1,6 @@
-/* interp_builtin.c: Python's operators on numbers, comparison of any values, and questions whose
- * answer does not depend on the model. */
+/* interp_builtin.c: truth and equality of any values, questions whose answer does not depend on the
+ * model, and which table has an operator. */
 #include "export/interp_builtin.h"
-
-#include "ir/sym.h"
-
-#include <math.h>
 
 /* ─ Truth and equality ───────────────────────────────────────────────────────────────────────── */
 
@@ -54,7 +50,7 @@ bool onx_py_guess(onx_interp *in, const onx_xv *cond, bool *holds) {
 
 /* Programs ask whether there is anything at all (`if n > 0`): there is, or they would not be run.
  * `word` compares a with b, of which one is 0 and the other a size. */
-static void guess_size(onx_interp *in, const char *word, const onx_xv *a, const onx_xv *b,
+void onx_py_guess_size(onx_interp *in, const char *word, const onx_xv *a, const onx_xv *b,
                        const onx_xv *cond) {
     int64_t ia, ib;
     bool ka = onx_xv_known_int(a, &ia), kb = onx_xv_known_int(b, &ib);
@@ -110,71 +106,14 @@ onx_xv onx_py_equal(onx_interp *in, const onx_xv *a, const onx_xv *b) {
     return result;
 }
 
-/* ─ Arithmetic ───────────────────────────────────────────────────────────────────────────────── */
-
-static bool arith(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
-    (void)n;
-    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
-    *out = onx_x_arith(in->x, row->word, a[0].v, a[1].v);
-    return true;
-}
-
-static bool order(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
-    if (!arith(in, row, n, a, out)) return false;
-    guess_size(in, row->word, &a[0].v, &a[1].v, out);
-    return true;
-}
-
-static bool power(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
-    if (!arith(in, row, n, a, out)) return false;
-    *out = onx_x_to_float(in->x, *out);
-    return true;
-}
-
 static bool is_equal(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                      onx_xv *out) {
     (void)n;
     if (a[0].v.kind == ONX_X_TENSOR || a[1].v.kind == ONX_X_TENSOR) return false;
     *out = onx_py_equal(in, &a[0].v, &a[1].v);
     if (onx_xv_is_number(&a[0].v) && onx_xv_is_number(&a[1].v))
-        guess_size(in, "eq", &a[0].v, &a[1].v, out);
+        onx_py_guess_size(in, "eq", &a[0].v, &a[1].v, out);
     if (row->word[0] == 'n') *out = onx_py_not(in, *out);
-    return true;
-}
-
-/* & | ^ of bools, and of ints that are known. */
-static bool bitwise(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                    onx_xv *out) {
-    int64_t x, y;
-    (void)n;
-    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
-    bool bools = a[0].v.kind == ONX_X_BOOL && a[1].v.kind == ONX_X_BOOL;
-    if (onx_xv_known_int(&a[0].v, &x) && onx_xv_known_int(&a[1].v, &y)) {
-        int64_t r = row->word[0] == 'a' ? x & y : row->word[0] == 'o' ? x | y : x ^ y;
-        *out = bools ? onx_xv_bool(in->x, r != 0) : onx_xv_int(in->x, r);
-    } else if (bools) {
-        *out = onx_x_arith(in->x, row->word[0] == 'x' ? "ne" : row->word, a[0].v, a[1].v);
-    } else {
-        onx_x_fail(in->x, ONX_UNSUPPORTED, "bits of an int that is not known");
-    }
-    return true;
-}
-
-static bool negate(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                   onx_xv *out) {
-    (void)row, (void)n;
-    if (!onx_xv_is_number(&a[0].v)) return false;
-    *out = a[0].v.kind == ONX_X_FLOAT && !a[0].v.sym && !a[0].v.value
-               ? onx_xv_float(-a[0].v.f)
-               : onx_x_arith(in->x, "sub", onx_xv_int(in->x, 0), a[0].v);
-    return true;
-}
-
-static bool absolute(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                     onx_xv *out) {
-    onx_xv minus;
-    if (!negate(in, row, n, a, &minus)) return false;
-    *out = onx_x_arith(in->x, "max", a[0].v, minus);
     return true;
 }
 
@@ -183,94 +122,6 @@ static bool invert(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     (void)row, (void)n;
     if (a[0].v.kind == ONX_X_TENSOR) return false;
     *out = onx_py_not(in, a[0].v);
-    return true;
-}
-
-static const struct function {
-    const char *name;
-    double (*f)(double);
-    const char *node; /* that computes it; NULL: none does */
-} functions[] = {
-    {"sqrt", sqrt, "Sqrt"},   {"exp", exp, "Exp"},      {"log", log, "Log"},
-    {"sin", sin, "Sin"},      {"cos", cos, "Cos"},      {"tan", tan, "Tan"},
-    {"asin", asin, "Asin"},   {"acos", acos, "Acos"},   {"atan", atan, "Atan"},
-    {"sinh", sinh, "Sinh"},   {"cosh", cosh, "Cosh"},   {"tanh", tanh, "Tanh"},
-    {"round", rint, "Round"}, {"log2", log2, NULL},     {"log10", log10, NULL},
-    {"log1p", log1p, NULL},   {"expm1", expm1, NULL},   {"erf", erf, "Erf"},
-    {"fabs", fabs, "Abs"},    {"lgamma", lgamma, NULL},
-};
-
-/* A function of one float. */
-static bool function(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                     onx_xv *out) {
-    const struct function *f = functions;
-    double value;
-    (void)n;
-    if (!onx_xv_is_number(&a[0].v)) return false;
-    while (strcmp(f->name, row->word) != 0) f++;
-    if (onx_xv_known_float(in->x, &a[0].v, &value)) {
-        *out = onx_xv_float(f->f(value));
-        return true;
-    }
-    onx_value *v = f->node ? onx_x_scalar(in->x, &a[0].v, ONX_DTYPE_F32) : NULL;
-    if (!f->node) onx_x_fail(in->x, ONX_UNSUPPORTED, "%s of a number that is not known", f->name);
-    *out = onx_xv_run(ONX_X_FLOAT, v ? onx_emit(in->x, f->node, v) : NULL);
-    return true;
-}
-
-/* floor and ceil, which give an int. */
-static bool whole_part(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                       onx_xv *out) {
-    bool up = strcmp(row->word, "ceil") == 0;
-    double f;
-    (void)n;
-    if (!onx_xv_is_number(&a[0].v)) return false;
-    if (a[0].v.kind != ONX_X_FLOAT) {
-        *out = onx_x_to_int(in->x, a[0].v);
-    } else if (onx_xv_known_float(in->x, &a[0].v, &f)) {
-        *out = onx_x_to_int(in->x, onx_xv_float(up ? ceil(f) : floor(f)));
-    } else if (a[0].v.sym) {
-        const onx_sym *(*part)(onx_syms *, const onx_sym *) = up ? onx_sym_ceil : onx_sym_floor;
-        *out = onx_xv_sym(ONX_X_INT, part(in->x->syms, a[0].v.sym));
-    } else {
-        onx_value *v = onx_x_scalar(in->x, &a[0].v, ONX_DTYPE_NONE);
-        v = v ? onx_emit(in->x, up ? "Ceil" : "Floor", v) : NULL;
-        *out = onx_xv_run(ONX_X_INT, onx_x_cast(in->x, v, ONX_DTYPE_I64));
-    }
-    return true;
-}
-
-/* min and max of two numbers, or of a list of them. */
-static bool extreme(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                    onx_xv *out) {
-    if (n == 2) return arith(in, row, n, a, out);
-    if (a[0].v.kind != ONX_X_LIST || a[0].v.list->n == 0) return false;
-    *out = a[0].v.list->v[0];
-    for (size_t i = 1; i < a[0].v.list->n && onx_x_ok(in->x); i++)
-        *out = onx_x_arith(in->x, row->word, *out, a[0].v.list->v[i]);
-    return true;
-}
-
-/* len(range(lo, hi, step)), and its element i. */
-static bool range_length(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                         onx_xv *out) {
-    int64_t step;
-    onx_export *x = in->x;
-    (void)row, (void)n;
-    if (!onx_xv_known_int(&a[2].v, &step) || step == 0)
-        return onx_x_fail(x, ONX_UNSUPPORTED, "a range whose step is 0 or not known");
-    onx_xv lo = a[step > 0 ? 0 : 1].v, hi = a[step > 0 ? 1 : 0].v;
-    onx_xv span = onx_x_arith(x, "sub", hi, lo), size = onx_xv_int(x, step > 0 ? step : -step);
-    span = onx_x_arith(x, "add", span, onx_x_arith(x, "sub", size, onx_xv_int(x, 1)));
-    span = onx_x_arith(x, "floordiv", span, size);
-    *out = onx_x_arith(x, "max", span, onx_xv_int(x, 0));
-    return true;
-}
-
-static bool derive_index(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                         onx_xv *out) {
-    (void)row, (void)n;
-    *out = onx_x_arith(in->x, "add", a[1].v, onx_x_arith(in->x, "mul", a[0].v, a[2].v));
     return true;
 }
 
@@ -347,55 +198,10 @@ static bool raise(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return true;
 }
 
-const onx_py_row onx_py_numbers[] = {
-    {"add", 2, 2, arith, "add"},
-    {"sub", 2, 2, arith, "sub"},
-    {"mul", 2, 2, arith, "mul"},
-    {"div", 2, 2, arith, "truediv"},
-    {"floordiv", 2, 2, arith, "floordiv"},
-    {"remainder", 2, 2, arith, "mod"},
-    {"pow", 2, 2, power, "pow"},
-    {"lt", 2, 2, order, "lt"},
-    {"le", 2, 2, order, "le"},
-    {"gt", 2, 2, order, "gt"},
-    {"ge", 2, 2, order, "ge"},
+const onx_py_row onx_py_questions[] = {
     {"eq", 2, 2, is_equal, "eq"},
     {"ne", 2, 2, is_equal, "ne"},
-    {"__and__", 2, 2, bitwise, "and"},
-    {"__or__", 2, 2, bitwise, "or"},
-    {"__xor__", 2, 2, bitwise, "xor"},
     {"__not__", 1, 1, invert, ""},
-    {"neg", 1, 1, negate, ""},
-    {"abs", 1, 1, absolute, ""},
-    {"prim::abs", 1, 1, absolute, ""},
-    {"prim::min", 1, 2, extreme, "min"},
-    {"prim::max", 1, 2, extreme, "max"},
-    {"min", 1, 2, extreme, "min"},
-    {"max", 1, 2, extreme, "max"},
-    {"sqrt", 1, 1, function, "sqrt"},
-    {"exp", 1, 1, function, "exp"},
-    {"log", 1, 1, function, "log"},
-    {"sin", 1, 1, function, "sin"},
-    {"cos", 1, 1, function, "cos"},
-    {"tan", 1, 1, function, "tan"},
-    {"asin", 1, 1, function, "asin"},
-    {"acos", 1, 1, function, "acos"},
-    {"atan", 1, 1, function, "atan"},
-    {"sinh", 1, 1, function, "sinh"},
-    {"cosh", 1, 1, function, "cosh"},
-    {"tanh", 1, 1, function, "tanh"},
-    {"round", 1, 1, function, "round"},
-    {"log2", 1, 1, function, "log2"},
-    {"log10", 1, 1, function, "log10"},
-    {"log1p", 1, 1, function, "log1p"},
-    {"expm1", 1, 1, function, "expm1"},
-    {"erf", 1, 1, function, "erf"},
-    {"fabs", 1, 1, function, "fabs"},
-    {"lgamma", 1, 1, function, "lgamma"},
-    {"floor", 1, 1, whole_part, "floor"},
-    {"ceil", 1, 1, whole_part, "ceil"},
-    {"__range_length", 3, 3, range_length, ""},
-    {"__derive_index", 3, 3, derive_index, ""},
     {"__is__", 2, 2, is_same, "is"},
     {"__isnot__", 2, 2, is_same, "not"},
     {"is_scripting", 0, 0, give_word, "T"},
@@ -455,14 +261,15 @@ const onx_py_row onx_py_numbers[] = {
 
 /* ─ Finding the row ──────────────────────────────────────────────────────────────────────────── */
 
-bool onx_py_has_unknown(size_t n, const onx_xarg *a) {
+static bool has_unknown(size_t n, const onx_xarg *a) {
     for (size_t i = 0; i < n; i++)
         if (a[i].v.kind == ONX_X_UNKNOWN) return true;
     return false;
 }
 
 bool onx_interp_add_builtins(onx_interp *in) {
-    static const onx_py_row *const tables[] = {onx_py_lists, onx_py_strings, onx_py_numbers};
+    static const onx_py_row *const tables[] = {onx_py_lists, onx_py_dicts, onx_py_strings,
+                                               onx_py_numbers, onx_py_questions};
     for (size_t i = 0; i < ONX_COUNT(tables); i++)
         for (const onx_py_row *row = tables[i]; row->name; row++)
             if (!onx_map_put(&in->builtins, tables[i], onx_str_of(row->name),
@@ -472,11 +279,13 @@ bool onx_interp_add_builtins(onx_interp *in) {
 }
 
 bool onx_py_builtin(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out) {
-    static const onx_py_row *const tables[] = {onx_py_lists, onx_py_strings, onx_py_numbers};
+    static const onx_py_row *const tables[] = {onx_py_lists, onx_py_dicts, onx_py_strings,
+                                               onx_py_numbers, onx_py_questions};
     for (size_t i = 0; i < ONX_COUNT(tables); i++) {
         const onx_py_row *row = onx_map_get(&in->builtins, tables[i], name);
         if (!row || n < row->least || n > row->most) continue;
-        bool unknown = tables[i] != onx_py_lists && onx_py_has_unknown(n, args);
+        bool unknown =
+            tables[i] != onx_py_lists && tables[i] != onx_py_dicts && has_unknown(n, args);
         *out = onx_py_unknown();
         if (unknown || row->fn(in, row, n, args, out) || !onx_x_ok(in->x)) return true;
     }

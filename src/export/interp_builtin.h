@@ -17,8 +17,18 @@ struct onx_py_row {
 
 /* They end with a row without a name. A name may stand in several tables: they are asked in this
  * order. */
-extern const onx_py_row onx_py_lists[], onx_py_strings[], onx_py_numbers[];
+extern const onx_py_row onx_py_lists[], onx_py_dicts[], onx_py_strings[], onx_py_numbers[],
+    onx_py_questions[];
 
-bool onx_py_has_unknown(size_t n, const onx_xarg *a);
+/* `cond`, made by `word` from a and b, is guessed where it asks whether a size is 0. */
+void onx_py_guess_size(onx_interp *in, const char *word, const onx_xv *a, const onx_xv *b,
+                       const onx_xv *cond);
+
+onx_xv onx_py_list_new(onx_interp *in, size_t n, const onx_xv *v);
+void onx_py_list_remove(onx_xlist *list, size_t i);
+/* The element equal to `v`; the length: there is none. */
+size_t onx_py_position(onx_interp *in, const onx_xlist *list, const onx_xv *v);
+void onx_py_dict_set(onx_interp *in, onx_xdict *dict, onx_xv key, onx_xv value);
+onx_xv onx_py_dict_copy(onx_interp *in, const onx_xdict *dict);
 
 #endif

@@ -1,6 +1,7 @@
 /* interp_call.c: calls in TorchScript: of functions and methods, which are inlined; of operators,
  * which Python or the table of ATen's operators has; and of forms like annotate and isinstance. */
 #include "export/interp_internal.h"
+#include "export/modules.h"
 
 #include "base/number.h"
 
@@ -83,7 +84,10 @@ onx_xv onx_py_call_method(onx_interp *in, const onx_xv *self, onx_str name, size
     all[0] = (onx_xarg){.v = *self};
     if (n) memcpy(all + 1, args, n * sizeof *args);
     onx_str path = in->x->path;
-    if (object->cls->kind == ONX_CLASS_MODULE) in->x->path = object->path;
+    if (object->cls->kind == ONX_CLASS_MODULE) {
+        in->x->path = object->path;
+        onx_x_module(in->x, object->path, object->cls->name);
+    }
     onx_xv result = onx_py_call_func(in, method, n + 1, all);
     if (onx_x_ok(in->x)) in->x->path = path; /* else it is part of the message */
     return result;

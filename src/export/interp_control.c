@@ -147,7 +147,7 @@ void onx_py_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, onx_x
 
 /* ─ Loop ─────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The list that a statement appends to, a local from before the loop; -1: it is no such statement. */
+/* The list that a statement appends to, a local from before the loop; -1: it does no such thing. */
 static int32_t appends_to(const onx_frame *frame, const onx_script_stmt *s) {
     const onx_script_expr *e = s->value_count == 1 ? s->values[0] : NULL;
     bool call = e && (s->kind == ONX_STMT_EXPR || s->kind == ONX_STMT_ASSIGN) && e->n == 3 &&

@@ -5,8 +5,8 @@
  *     interp_module.c   objects and constants, from the archive's pickles
  *     interp_expr.c     expressions
  *     interp_call.c     calls: methods, functions, operators, forms (annotate, isinstance …)
- *     interp_builtin.c  Python's operators on numbers; interp_list.c, interp_str.c: on lists,
- *                       dicts and strings
+ *     interp_builtin.c  what Python has itself; interp_number.c, interp_list.c, interp_dict.c,
+ *                       interp_str.c: on numbers, lists, dicts and strings
  *     interp_upgrade.c  operators that once meant something else
  *     interp_stmt.c     statements
  *     interp_stack.c    lists that a loop of the model's fills

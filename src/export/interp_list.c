@@ -1,5 +1,6 @@
-/* interp_list.c: Python's lists and dicts, which programs take apart, change and put together while
- * they are run. What is in them may be anything, also what is not known. */
+/* interp_list.c: Python's lists, and what lists and dicts have in common. Programs take them apart,
+ * change them and put them together while they are run. What is in them may be anything, also what
+ * is not known. */
 #include "export/interp_builtin.h"
 
 static bool is_list(const onx_xv *v) {
@@ -27,7 +28,7 @@ onx_xv onx_py_fresh(onx_interp *in, onx_xv v) {
     return v;
 }
 
-static onx_xv new_list(onx_interp *in, size_t n, const onx_xv *v) {
+onx_xv onx_py_list_new(onx_interp *in, size_t n, const onx_xv *v) {
     if (!onx_py_spend(in, n)) return onx_py_none();
     return onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, n, v));
 }
@@ -44,7 +45,7 @@ static bool index_of(onx_interp *in, const onx_xv *v, size_t n, bool end, size_t
     return true;
 }
 
-static void list_remove(onx_xlist *list, size_t i) {
+void onx_py_list_remove(onx_xlist *list, size_t i) {
     memmove(list->v + i, list->v + i + 1, (list->n - i - 1) * sizeof *list->v);
     list->n--;
 }
@@ -57,7 +58,7 @@ static bool list_insert(onx_interp *in, onx_xlist *list, size_t i, onx_xv v) {
 }
 
 /* The element equal to `v`; n: none. */
-static size_t position(onx_interp *in, const onx_xlist *list, const onx_xv *v) {
+size_t onx_py_position(onx_interp *in, const onx_xlist *list, const onx_xv *v) {
     if (!onx_py_spend(in, list->n)) return list->n;
     for (size_t i = 0; i < list->n && onx_x_ok(in->x); i++) {
         bool equal = false;
@@ -68,11 +69,6 @@ static size_t position(onx_interp *in, const onx_xlist *list, const onx_xv *v) {
         if (equal) return i;
     }
     return list->n;
-}
-
-onx_xv *onx_py_find_key(onx_interp *in, const onx_xdict *dict, const onx_xv *key) {
-    size_t i = position(in, &dict->keys, key);
-    return i < dict->keys.n ? &dict->values.v[i] : NULL;
 }
 
 /* ─ Both ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -100,21 +96,13 @@ static bool get_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     return true;
 }
 
-static void dict_set(onx_interp *in, onx_xdict *dict, onx_xv key, onx_xv value) {
-    onx_xv *found = onx_py_find_key(in, dict, &key);
-    if (found)
-        *found = value;
-    else if (onx_x_ok(in->x) && onx_xlist_add(in->x, &dict->keys, key))
-        onx_xlist_add(in->x, &dict->values, value);
-}
-
 static bool set_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                      onx_xv *out) {
     size_t i = 0;
     (void)row, (void)n;
     *out = a[0].v;
     if (a[0].v.kind == ONX_X_DICT) {
-        if (onx_py_may_change(in, &a[0].v)) dict_set(in, a[0].v.dict, a[1].v, a[2].v);
+        if (onx_py_may_change(in, &a[0].v)) onx_py_dict_set(in, a[0].v.dict, a[1].v, a[2].v);
         return true;
     }
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
@@ -130,15 +118,15 @@ static bool delete_item(onx_interp *in, const onx_py_row *row, size_t n, const o
     *out = onx_py_none();
     if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v)) {
         onx_xdict *dict = a[0].v.dict;
-        i = position(in, &dict->keys, &a[1].v);
+        i = onx_py_position(in, &dict->keys, &a[1].v);
         if (i == dict->keys.n) return onx_x_fail(in->x, ONX_INVALID, "del of a missing key");
-        list_remove(&dict->keys, i);
-        list_remove(&dict->values, i);
+        onx_py_list_remove(&dict->keys, i);
+        onx_py_list_remove(&dict->values, i);
         return true;
     }
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
     if (onx_py_may_change(in, &a[0].v) && index_of(in, &a[1].v, a[0].v.list->n, false, &i))
-        list_remove(a[0].v.list, i);
+        onx_py_list_remove(a[0].v.list, i);
     return true;
 }
 
@@ -148,7 +136,7 @@ static bool contains(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     (void)row, (void)n;
     if (v->kind != ONX_X_DICT && !is_list(v)) return false;
     const onx_xlist *list = v->kind == ONX_X_DICT ? &v->dict->keys : v->list;
-    *out = onx_xv_bool(in->x, position(in, list, &a[1].v) < list->n);
+    *out = onx_xv_bool(in->x, onx_py_position(in, list, &a[1].v) < list->n);
     return true;
 }
 
@@ -162,22 +150,12 @@ static bool clear(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return a[0].v.kind == ONX_X_DICT || a[0].v.kind == ONX_X_LIST;
 }
 
-static onx_xv copy_dict(onx_interp *in, const onx_xdict *dict) {
-    onx_xv v = onx_py_fresh(in, onx_xv_dict(in->x));
-    if (!onx_py_spend(in, dict->keys.n)) return v;
-    for (size_t i = 0; i < dict->keys.n && onx_x_ok(in->x); i++) {
-        onx_xlist_add(in->x, &v.dict->keys, dict->keys.v[i]);
-        onx_xlist_add(in->x, &v.dict->values, dict->values.v[i]);
-    }
-    return v;
-}
-
 static bool copy(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)row, (void)n;
     if (a[0].v.kind == ONX_X_DICT)
-        *out = copy_dict(in, a[0].v.dict);
+        *out = onx_py_dict_copy(in, a[0].v.dict);
     else if (is_list(&a[0].v))
-        *out = new_list(in, a[0].v.list->n, a[0].v.list->v);
+        *out = onx_py_list_new(in, a[0].v.list->n, a[0].v.list->v);
     else
         return a[0].v.kind == ONX_X_UNKNOWN;
     return true;
@@ -223,7 +201,7 @@ static bool pop(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg 
     (void)row;
     if (a[0].v.kind == ONX_X_DICT && n >= 2) {
         onx_xdict *dict = a[0].v.dict;
-        i = position(in, &dict->keys, &a[1].v);
+        i = onx_py_position(in, &dict->keys, &a[1].v);
         if (i == dict->keys.n && n < 3)
             return onx_x_fail(in->x, ONX_INVALID, "pop of a missing key");
         *out = i < dict->keys.n ? dict->values.v[i] : a[2].v;
@@ -234,7 +212,7 @@ static bool pop(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg 
         !index_of(in, n > 1 ? &a[1].v : &last, a[0].v.list->n, false, &i))
         return true;
     *out = a[0].v.list->v[i];
-    list_remove(a[0].v.list, i);
+    onx_py_list_remove(a[0].v.list, i);
     return true;
 }
 
@@ -255,11 +233,11 @@ static bool reverse(onx_interp *in, const onx_py_row *row, size_t n, const onx_x
 static bool find(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)n;
     if (!is_list(&a[0].v)) return false;
-    size_t i = position(in, a[0].v.list, &a[1].v);
+    size_t i = onx_py_position(in, a[0].v.list, &a[1].v);
     bool found = i < a[0].v.list->n, drop = row->word[0] == 'r';
     *out = drop ? onx_py_none() : onx_xv_int(in->x, (int64_t)i);
     if (!found) return onx_x_fail(in->x, ONX_INVALID, "a value that is not in the list");
-    if (drop && onx_py_may_change(in, &a[0].v)) list_remove(a[0].v.list, i);
+    if (drop && onx_py_may_change(in, &a[0].v)) onx_py_list_remove(a[0].v.list, i);
     return true;
 }
 
@@ -294,7 +272,7 @@ static bool slice(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
         if (at[i - 1] > size - back) at[i - 1] = size - back;
     }
     int64_t step = at[2] > size ? size + 1 : at[2] < -size ? -size - 1 : at[2];
-    *out = new_list(in, 0, NULL);
+    *out = onx_py_list_new(in, 0, NULL);
     for (int64_t i = at[0]; (back ? i > at[1] : i < at[1]) && onx_x_ok(in->x); i += step)
         onx_xlist_add(in->x, out->list, a[0].v.list->v[i]);
     return true;
@@ -306,7 +284,7 @@ static bool concat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (row->word[0] == '_') return extend(in, row, n, a, out);
     onx_xlist *x = a[0].v.list, *y = a[1].v.list;
     if (!onx_py_spend(in, y->n)) return true;
-    *out = new_list(in, x->n, x->v);
+    *out = onx_py_list_new(in, x->n, x->v);
     for (size_t i = 0; i < y->n && onx_x_ok(in->x); i++) onx_xlist_add(in->x, out->list, y->v[i]);
     return true;
 }
@@ -321,7 +299,7 @@ static bool repeat(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     if (list->kind != ONX_X_LIST || !onx_xv_known_int(&a[first ? 1 : 0].v, &times)) return false;
     if (times > 0 && (uint64_t)times > MOST / (list->list->n + 1))
         return onx_x_fail(in->x, ONX_LIMIT, "a list of more than %d elements", MOST);
-    *out = new_list(in, 0, NULL);
+    *out = onx_py_list_new(in, 0, NULL);
     for (int64_t k = 0; k < times && onx_py_spend(in, list->list->n + 1); k++)
         for (size_t i = 0; i < list->list->n && onx_x_ok(in->x); i++)
             onx_xlist_add(in->x, out->list, list->list->v[i]);
@@ -336,7 +314,7 @@ static bool sort(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     onx_xlist *list = a[0].v.list;
     *out = onx_py_none();
     if (row->word[0] == 'n') {
-        *out = new_list(in, list->n, list->v);
+        *out = onx_py_list_new(in, list->n, list->v);
         list = out->list;
     } else if (!onx_py_may_change(in, &a[0].v)) {
         return true;
@@ -364,7 +342,7 @@ static bool range_list(onx_interp *in, const onx_py_row *row, size_t n, const on
     (void)row, (void)n;
     if (!onx_xv_known_int(&a[0].v, &count))
         return onx_x_fail(in->x, ONX_UNSUPPORTED, "the length of a list depends on data");
-    *out = new_list(in, 0, NULL);
+    *out = onx_py_list_new(in, 0, NULL);
     for (int64_t i = 0; i < count && onx_py_spend(in, 1); i++)
         onx_xlist_add(in->x, out->list, onx_xv_int(in->x, i));
     return true;
@@ -377,7 +355,7 @@ static bool or_default(onx_interp *in, const onx_py_row *row, size_t n, const on
     if (!is_list(&a[0].v) || !is_list(&a[1].v) || a[1].v.list->n < a[0].v.list->n) return false;
     const onx_xlist *list = a[0].v.list, *defaults = a[1].v.list;
     size_t skip = defaults->n - list->n;
-    *out = new_list(in, list->n, list->v);
+    *out = onx_py_list_new(in, list->n, list->v);
     for (size_t i = 0; i < list->n && onx_x_ok(in->x); i++)
         if (list->v[i].kind == ONX_X_NONE) out->list->v[i] = defaults->v[skip + i];
     return true;
@@ -396,60 +374,6 @@ static bool fold(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
         total = onx_x_arith(in->x, sum ? "add" : row->word, total, v);
     }
     *out = total;
-    return true;
-}
-
-/* ─ Dicts ────────────────────────────────────────────────────────────────────────────────────── */
-
-static bool dict_parts(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                       onx_xv *out) {
-    (void)n;
-    if (a[0].v.kind != ONX_X_DICT) return a[0].v.kind == ONX_X_UNKNOWN;
-    const onx_xdict *dict = a[0].v.dict;
-    *out = new_list(in, 0, NULL);
-    for (size_t i = 0; i < dict->keys.n && onx_x_ok(in->x); i++) {
-        onx_xv pair[] = {dict->keys.v[i], dict->values.v[i]};
-        onx_xv part = row->word[0] == 'k'   ? pair[0]
-                      : row->word[0] == 'v' ? pair[1]
-                                            : onx_xv_list(in->x, ONX_X_TUPLE, 2, pair);
-        onx_xlist_add(in->x, out->list, part);
-    }
-    return true;
-}
-
-static bool dict_get(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                     onx_xv *out) {
-    if (a[0].v.kind != ONX_X_DICT) return a[0].v.kind == ONX_X_UNKNOWN;
-    onx_xv *found = onx_py_find_key(in, a[0].v.dict, &a[1].v);
-    onx_xv missing = n > 2 ? a[2].v : onx_py_none();
-    *out = found ? *found : missing;
-    if (!found && row->word[0] == 's' && onx_py_may_change(in, &a[0].v))
-        dict_set(in, a[0].v.dict, a[1].v, missing);
-    return true;
-}
-
-static bool dict_update(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                        onx_xv *out) {
-    (void)row, (void)n;
-    *out = onx_py_none();
-    if (a[0].v.kind != ONX_X_DICT || a[1].v.kind != ONX_X_DICT) return false;
-    const onx_xdict *from = a[1].v.dict;
-    for (size_t i = 0; onx_py_may_change(in, &a[0].v) && i < from->keys.n && onx_x_ok(in->x); i++)
-        dict_set(in, a[0].v.dict, from->keys.v[i], from->values.v[i]);
-    return true;
-}
-
-/* dict(), dict of pairs, dict of a dict. */
-static bool dict_new(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
-                     onx_xv *out) {
-    if (n && a[0].v.kind == ONX_X_DICT) return copy(in, row, n, a, out);
-    *out = onx_py_fresh(in, onx_xv_dict(in->x));
-    for (size_t i = 0; n && is_list(&a[0].v) && i < a[0].v.list->n && onx_x_ok(in->x); i++) {
-        const onx_xv *pair = &a[0].v.list->v[i];
-        if (!is_list(pair) || pair->list->n != 2)
-            return onx_x_fail(in->x, ONX_INVALID, "a dict of what are not pairs");
-        dict_set(in, out->dict, pair->list->v[0], pair->list->v[1]);
-    }
     return true;
 }
 
@@ -481,12 +405,5 @@ const onx_py_row onx_py_lists[] = {
     {"any", 1, 1, fold, "or"},
     {"all", 1, 1, fold, "and"},
     {"sum", 1, 1, fold, "sum"},
-    {"keys", 1, 1, dict_parts, "keys"},
-    {"values", 1, 1, dict_parts, "values"},
-    {"items", 1, 1, dict_parts, "items"},
-    {"get", 2, 3, dict_get, "get"},
-    {"setdefault", 2, 3, dict_get, "set"},
-    {"update", 2, 2, dict_update, ""},
-    {"dict", 0, 1, dict_new, ""},
     {NULL, 0, 0, NULL, NULL},
 };

@@ -1,6 +1,6 @@
-/* interp_stack.c: lists that a loop of the model's fills. How long they become only the model knows,
- * so such a list is a tensor: its elements along a first axis. It can be stacked, joined, counted
- * and indexed. While it is filled it can only be appended to. */
+/* interp_stack.c: lists that a loop of the model's fills. How long they become only the model
+ * knows, so such a list is a tensor: its elements along a first axis. It can be stacked, joined,
+ * counted and indexed. While it is filled it can only be appended to. */
 #include "export/interp_internal.h"
 
 typedef struct stack {

@@ -3,6 +3,7 @@
  * What a node gives is compared with what the program notes about it. Assertions are left out: they
  * guard what torch.export has decided. */
 #include "export/aten.h"
+#include "export/modules.h"
 #include "export/pt2_walk.h"
 #include "export/told.h"
 
@@ -120,6 +121,17 @@ static onx_str module_of(onx_str stack) {
     return ONX_LIT("");
 }
 
+/* Every module of the stack, and its class. */
+static void keep_modules(onx_export *x, onx_str stack) {
+    for (size_t end = 1; x->functions && end <= stack.size; end++) {
+        if (end < stack.size && stack.data[end] != ';') continue;
+        onx_str part = {stack.data, end}, path = module_of(part);
+        size_t comma = end;
+        while (comma && stack.data[comma - 1] != ',') comma--;
+        onx_x_module(x, path, (onx_str){stack.data + comma, end - comma});
+    }
+}
+
 /* "model.py:12": of lines `File "…/model.py", line 12, in forward`, the last that is not in
  * PyTorch itself. */
 static onx_str line_of(onx_export *x, onx_str stack) {
@@ -231,9 +243,9 @@ static bool call_operator(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx
         if (!args[i].name.size) args[i].name.data = NULL;
         ok = onx_x_ok(w->x);
     }
-    if (ok) autocast(w, graph, node, name, args);
     bool list = node->n_out == 1 && node->out[0].kind == ONX_PT2_LIST;
     w->x->parts = list ? node->out[0].n : 0;
+    if (ok) autocast(w, graph, node, name, args);
     ok = ok && onx_aten_call(w->x, name, overload, node->n_in, args, out, &n_out);
     w->x->parts = 0;
     onx_buf_fini(&full);
@@ -255,6 +267,7 @@ static bool call_python(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_p
 static bool run_node(onx_pt2_walk *w, const onx_pt2_graph *graph, const onx_pt2_node *node) {
     onx_str target = node->target;
     w->x->path = module_of(node->modules);
+    keep_modules(w->x, node->modules);
     w->x->where = line_of(w->x, node->stack);
     if (!begins(target, "torch.ops.")) return call_python(w, graph, node);
     target = without(target, 10);

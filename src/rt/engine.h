@@ -102,6 +102,7 @@ typedef struct onx_engine {
     size_t host; /* its index */
     onx_workers *workers;
     size_t threads;
+    bool fetches;            /* see onx_call */
     bool dynamic;            /* all steps LATE */
     uint8_t poison;          /* what fresh memory of a run is filled with; 0: it is not */
     struct onx_store *store; /* packed weights */

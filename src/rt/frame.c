@@ -2,6 +2,19 @@
  * needs is allocated here, once; what grows afterwards is the slab and the pool. */
 #include "rt/engine.h"
 
+/* Large weights of one of the next steps are known to the call, which can fetch them. */
+static void look_ahead(const onx_program *program, uint32_t index, onx_call *call) {
+    enum { SOON = 4, LARGE = 16 << 10 };
+    call->fetches = program->engine->fetches;
+    for (size_t i = index + 1;
+         call->fetches && !call->ahead && i < program->n_steps && i <= index + SOON; i++) {
+        const onx_step *step = &program->steps[i];
+        if (!step->holds || step->device || onx_packed_bytes(step->holds) < LARGE) continue;
+        call->ahead = step->packed;
+        call->ahead_bytes = onx_packed_bytes(step->holds);
+    }
+}
+
 static void wire_call(onx_frame *frame, uint32_t index, onx_operand ***edge) {
     const onx_step *step = &frame->program->steps[index];
     onx_call *call = &frame->calls[index];
@@ -17,6 +30,7 @@ static void wire_call(onx_frame *frame, uint32_t index, onx_operand ***edge) {
                        .plan_bytes = step->plan_bytes,
                        .step = step,
                        .frame = frame};
+    look_ahead(frame->program, index, call);
     call->in = *edge;
     for (uint32_t i = 0; i < step->n_in; i++)
         *(*edge)++ = step->in[i] == ONX_NO_SLOT ? NULL : &frame->values[step->in[i]];

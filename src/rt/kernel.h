@@ -82,10 +82,13 @@ struct onx_call {
     onx_operand **in, **out;
     void *state;          /* init: made with onx_call_state; then read only */
     uint64_t pack_format; /* init: tells apart forms that this kernel packs the same tensor into */
-    const void *packed;   /* run: what `pack` made; NULL: inputs are not constant */
-    bool pack_late;       /* bind may set: what pack_bytes left as it was is wanted packed now */
-    void *plan;           /* bind finds zeros and writes, run reads: `plan_bytes` of it */
-    size_t plan_bytes;    /* init may set it, if the row's number is not enough */
+    bool fetches;         /* run: the second-level cache has room for what is needed later, */
+    const void *ahead;    /* as weights that a step soon to come has packed; NULL: none */
+    size_t ahead_bytes;
+    const void *packed; /* run: what `pack` made; NULL: inputs are not constant */
+    bool pack_late;     /* bind may set: what pack_bytes left as it was is wanted packed now */
+    void *plan;         /* bind finds zeros and writes, run reads: `plan_bytes` of it */
+    size_t plan_bytes;  /* init may set it, if the row's number is not enough */
     bool back; /* run may set: tasks go from the last to the first: what the loop before used last
                   is in the cache */
     size_t scratch_bytes;        /* bind sets: memory for this step, shared by its tasks */

@@ -153,11 +153,16 @@ static onx_status copy_list(onx_session *s, const char *list, const char **out, 
     return ONX_OK;
 }
 
+/* From this size on, the second-level cache has room for weights that are fetched before their
+ * time. */
+enum { FETCH_CACHE = 3 << 19 };
+
 static onx_status make(onx_session *s, const onx_model *model, const onx_session_options *options,
                        const onx_provider *const *providers, size_t n, onx_diag *diag) {
     s->log = options->log;
     s->log_user = options->log_user;
     s->engine.threads = options->threads ? options->threads : onx_thread_available();
+    s->engine.fetches = onx_thread_cache() >= FETCH_CACHE;
     if (s->engine.threads > 1)
         ONX_TRY(onx_workers_retain(s->ctx, s->engine.threads, &s->engine.workers, diag));
     ONX_TRY(onx_session_choose(s, options, providers, n, diag));

@@ -18,6 +18,7 @@ $ onx
 |  strip     a model without what its results do not depend on
 |  optimize  a model that computes the same with less work, in portable ONNX
 |  constants where constants stand: in nodes, as initializers, as inputs with a default
+|  export    an ONNX model of a PyTorch file: TorchScript (.pt) or torch.export (.pt2)
 |  code      a model as the program, in C or Python, that builds it
 |  tensor    tensors and other data: shown, compared, converted
 |  run       a model: compute its outputs, or any of its values

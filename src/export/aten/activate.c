@@ -96,6 +96,11 @@ static void lower_rrelu_with_noise(onx_export *x, const onx_xv *a, onx_xv *out) 
     give_rrelu(x, a, &a[2], out);
 }
 
+static void lower_rrelu_functional(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_rrelu(x, a, &a[2], out);
+    out[1] = a[1];
+}
+
 /* A weight for each channel, which is dimension 1. */
 static void lower_prelu(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_xv_value(x, &a[0]), *w = onx_xv_value(x, &a[1]);
@@ -181,6 +186,10 @@ const onx_aten onx_aten_activate[] = {
     {"rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, "
      "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None)",
      lower_rrelu_with_noise, NULL},
+    {"rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, "
+     "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
+     "(Tensor, Tensor noise_out)",
+     lower_rrelu_functional, NULL},
     {"prelu(Tensor self, Tensor weight)", lower_prelu, NULL},
     {"_prelu_kernel(Tensor self, Tensor weight)", lower_prelu, NULL},
     {"softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", lower_softplus, NULL},

@@ -146,10 +146,28 @@ static onx_value *special_power(onx_export *x, onx_value *v, double exponent) {
     return NULL;
 }
 
+/* z², or exp(e·log(z)). */
+static void give_complex_pow(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv step = a[0];
+    if (onx_xv_is_one(x, &a[1], 2) || onx_xv_is_one(x, &a[1], 1)) {
+        *out = onx_xv_is_one(x, &a[1], 1)
+                   ? a[0]
+                   : onx_xv_complex(x, onx_complex_binary(x, "Mul", &a[0], &a[0]));
+        return;
+    }
+    onx_complex_unary(x, "log", &a[0], &step);
+    if (onx_x_ok(x)) step = onx_xv_complex(x, onx_complex_binary(x, "Mul", &step, &a[1]));
+    if (onx_x_ok(x)) onx_complex_unary(x, "exp", &step, out);
+}
+
 static void give_pow(onx_export *x, const onx_xv *a, onx_dtype dtype, onx_xv *out) {
     double exponent;
     onx_value *v[2];
     onx_xv pair[2] = {a[0], a[1]};
+    if (onx_xv_is_complex(&a[0])) {
+        give_complex_pow(x, a, out);
+        return;
+    }
     if (dtype == ONX_DTYPE_NONE) dtype = onx_x_promote(x, 2, pair);
     if (dtype == ONX_DTYPE_BOOL) dtype = ONX_DTYPE_I64;
     if (!(v[0] = onx_x_as(x, &a[0], dtype))) return;
@@ -277,13 +295,11 @@ static void lower_addcdiv(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 #define PAIR(name, lower)                                                                          \
-    { name "(Tensor self, Any other)", lower, NULL }
-#define PAIR_OF_ANY(name, lower)                                                                   \
     { name "(Any self, Any other)", lower, NULL }
 #define SUM(name, lower)                                                                           \
-    { name "(Tensor self, Any other, Scalar alpha=1)", lower, NULL }
+    { name "(Any self, Any other, Scalar alpha=1)", lower, NULL }
 #define DIV(name)                                                                                  \
-    { name "(Tensor self, Any other, str? rounding_mode=None)", lower_div, NULL }
+    { name "(Any self, Any other, str? rounding_mode=None)", lower_div, NULL }
 const onx_aten onx_aten_arithmetic[] = {
     SUM("add", lower_add),
     SUM("sub", lower_sub),
@@ -302,7 +318,7 @@ const onx_aten onx_aten_arithmetic[] = {
     PAIR("true_divide", lower_true_divide),
     PAIR("floor_divide", lower_floor_divide),
     PAIR("fmod", lower_fmod),
-    PAIR_OF_ANY("remainder", lower_remainder),
+    PAIR("remainder", lower_remainder),
     {"pow(Any self, Any exponent)", lower_pow, NULL},
     {"float_power(Any self, Any exponent)", lower_float_power, NULL},
     PAIR("ldexp", lower_ldexp),
@@ -311,9 +327,9 @@ const onx_aten onx_aten_arithmetic[] = {
     PAIR("hypot", lower_hypot),
     PAIR("logaddexp", lower_logaddexp),
     PAIR("logaddexp2", lower_logaddexp2),
-    PAIR_OF_ANY("xlogy", lower_xlogy),
-    PAIR_OF_ANY("special_xlogy", lower_xlogy),
-    PAIR_OF_ANY("special_xlog1py", lower_xlog1py),
+    PAIR("xlogy", lower_xlogy),
+    PAIR("special_xlogy", lower_xlogy),
+    PAIR("special_xlog1py", lower_xlog1py),
     PAIR("copysign", lower_copysign),
     {"lerp(Tensor self, Tensor end, Any weight)", lower_lerp, NULL},
     {"addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", lower_addcmul,

@@ -30,25 +30,6 @@ static void lower_diagflat(onx_export *x, const onx_xv *a, onx_xv *out) {
     if (onx_x_ok(x)) *out = onx_aten_do(x, "diag_embed", 2, args);
 }
 
-/* The same value seen as another type of the same width. */
-static void lower_view_dtype(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_dtype dtype = onx_xv_dtype(x, &a[1]), own = a->tensor->dtype;
-    size_t to, from;
-    if (!dtype || dtype == own) {
-        *out = a[0];
-        return;
-    }
-    if (!onx_dtype_bytes(dtype, 1, &to) || !onx_dtype_bytes(own, 1, &from) || to != from ||
-        x->opset < 26) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "the bits of %s as %s", onx_dtype_name(own),
-                   onx_dtype_name(dtype));
-        onx_x_hint(x, "from opset 26 on types of one width can be seen as each other: --opset 26");
-        return;
-    }
-    onx_x_give(x, out,
-               onx_emit_with(x, "BitCast", ONX_ATTRS(ONX_AI("to", dtype)), onx_xv_value(x, a)));
-}
-
 /* ─ Blocks ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* A matrix of it: a list is one row, a number one element. */
@@ -225,8 +206,6 @@ const onx_aten onx_aten_assemble[] = {
     {"linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", lower_linalg_diagonal,
      NULL},
     {"diagflat(Tensor self, int offset=0)", lower_diagflat, NULL},
-    {"view.dtype(Tensor self, ScalarType dtype)", lower_view_dtype, NULL},
-    {"view_copy.dtype(Tensor self, ScalarType dtype)", lower_view_dtype, NULL},
     {"block_diag(Tensor[] tensors)", lower_block_diag, NULL},
     {"cartesian_prod(Tensor[] tensors)", lower_cartesian_prod, NULL},
     {"combinations(Tensor self, int r=2, bool with_replacement=False)", lower_combinations, NULL},

@@ -281,6 +281,33 @@ static void give_window(onx_export *x, const onx_xv *a, bool periodic, window w,
     onx_x_give(x, out, constant_of(x, dtype ? dtype : ONX_DTYPE_F32, (size_t)n, window_at, &w));
 }
 
+/* I0(beta·sqrt(1 - r²))/I0(beta), r from -1 to 1: I0 by its series. */
+static double bessel(double v) {
+    double term = 1, sum = 1;
+    for (int k = 1; k < 64; k++) sum += term *= (v / 2 / k) * (v / 2 / k);
+    return sum;
+}
+
+typedef struct kaiser {
+    double half, beta;
+} kaiser;
+
+static double kaiser_at(const void *user, size_t i) {
+    const kaiser *k = user;
+    double r = k->half > 0 ? (double)i / k->half - 1 : 0;
+    return bessel(k->beta * sqrt(fmax(0, 1 - r * r))) / bessel(k->beta);
+}
+
+static void lower_kaiser(onx_export *x, const onx_xv *a, onx_xv *out) {
+    int64_t n = onx_xv_whole(x, a, 0);
+    onx_dtype dtype = onx_xv_dtype(x, &a[3]);
+    kaiser k = {(double)(onx_xv_true(&a[1]) ? n : n - 1) / 2, onx_xv_real(x, &a[2], 12)};
+    if (n < 0 || n > CONSTANT * 64)
+        onx_x_fail(x, ONX_INVALID, "a window of %lld elements", (long long)n);
+    else
+        onx_x_give(x, out, constant_of(x, dtype ? dtype : ONX_DTYPE_F32, (size_t)n, kaiser_at, &k));
+}
+
 static window window_of(onx_export *x) {
     onx_str op = onx_x_op(x);
     if (onx_str_is(op, "hann_window")) return (window){.c = {0.5, 0.5, 0}};
@@ -403,6 +430,8 @@ const onx_aten onx_aten_factory[] = {
     WINDOW("blackman_window"),
     WINDOW("bartlett_window"),
     WINDOW("hamming_window"),
+    {"kaiser_window(int window_length, bool periodic=True, float beta=12., *, " OPTIONS ")",
+     lower_kaiser, NULL},
     {"hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, "
      "float beta=0.46, *, " OPTIONS ")",
      lower_hamming, NULL},

@@ -208,6 +208,23 @@ static void lower_fft_c2r(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_c2r(x, a, &p, scale_number(x, &a[2]), out);
 }
 
+/* Of signals that are symmetric in time: the inverse transform of what is conjugated, with the
+ * scale of the other direction. */
+static void give_hermitian(onx_export *x, const onx_xv *a, bool inverse, onx_xv *out) {
+    bool ortho = onx_xv_is(&a[3], ONX_X_STR) && onx_str_is(a[3].str, "ortho");
+    bool forward = onx_xv_is(&a[3], ONX_X_STR) && onx_str_is(a[3].str, "forward");
+    onx_xv norm = onx_xv_str(onx_str_of(ortho ? "ortho" : forward ? "backward" : "forward"));
+    onx_xv args[4] = {inverse ? a[0] : onx_aten_do(x, "conj", 1, a), a[1], a[2], norm};
+    if (onx_x_ok(x)) *out = onx_aten_do(x, inverse ? "fft_rfft" : "fft_irfft", 4, args);
+    if (onx_x_ok(x) && inverse) *out = onx_aten_do(x, "conj", 1, out);
+}
+static void lower_hfft(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_hermitian(x, a, false, out);
+}
+static void lower_ihfft(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_hermitian(x, a, true, out);
+}
+
 /* ─ Around them ──────────────────────────────────────────────────────────────────────────────── */
 
 /* Both halves change places; of an odd number, the first is one longer. */
@@ -268,6 +285,8 @@ const onx_aten onx_aten_fft[] = {
     ONE("fft_ifft", lower_ifft),
     ONE("fft_rfft", lower_rfft),
     ONE("fft_irfft", lower_irfft),
+    ONE("fft_hfft", lower_hfft),
+    ONE("fft_ihfft", lower_ihfft),
     TWO("fft_fft2", lower_fft),
     TWO("fft_ifft2", lower_ifft),
     TWO("fft_rfft2", lower_rfft),

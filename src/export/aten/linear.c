@@ -161,16 +161,34 @@ static onx_value *einsum(onx_export *x, const char *equation, size_t n, onx_valu
     return onx_emit_wide_array(x, "Einsum", ONX_ATTRS(ONX_AS("equation", equation)), n, in);
 }
 
+/* "ijk->kij" of one tensor is a Transpose: its order; false: it is more than that. */
+static bool is_permutation(const char *equation, size_t rank, int64_t *perm) {
+    const char *to = equation + rank + 2;
+    if (rank > ONX_RANK_MAX || strlen(equation) != 2 * rank + 2 ||
+        memcmp(equation + rank, "->", 2) != 0)
+        return false;
+    for (size_t i = 0; i < rank; i++) {
+        const char *from = memchr(equation, to[i], rank);
+        if (!from || memchr(from + 1, to[i], rank - 1 - (size_t)(from - equation))) return false;
+        perm[i] = from - equation;
+    }
+    return true;
+}
+
 /* (equation, tensors, path) */
 static void lower_einsum(onx_export *x, const onx_xv *a, onx_xv *out) {
     if (!onx_xv_is(&a[0], ONX_X_STR) || !onx_xv_is_list(&a[1])) return;
     char *equation = onx_x_alloc(x, a[0].str.size + 1), *to = equation;
     onx_value **in = onx_x_array(x, a[1].list->n + 1, sizeof *in);
+    int64_t perm[ONX_RANK_MAX];
     if (!equation || !in) return;
     for (size_t i = 0; i < a[0].str.size; i++)
         if (a[0].str.data[i] != ' ') *to++ = a[0].str.data[i];
     for (size_t i = 0; i < a[1].list->n; i++) in[i] = onx_nn_tensor(x, &a[1].list->v[i]);
-    onx_x_give(x, out, einsum(x, equation, a[1].list->n, in));
+    size_t rank = a[1].list->n == 1 ? onx_x_rank(x, in[0]) : SIZE_MAX;
+    onx_x_give(x, out,
+               is_permutation(equation, rank, perm) ? onx_x_transpose(x, in[0], rank, perm)
+                                                    : einsum(x, equation, a[1].list->n, in));
 }
 
 /* (self, other, dims_self, dims_other): letters of the axes that are summed over are the same. */

@@ -141,7 +141,7 @@ static void lower_right_shift(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 #define COMPARE(name)                                                                              \
-    { name "(Tensor self, Any other)", lower_compare, NULL }
+    { name "(Any self, Any other)", lower_compare, NULL }
 #define CONNECT(name)                                                                              \
     { name "(Any self, Any other)", lower_connective, NULL }
 #define SHIFT(name, lower)                                                                         \

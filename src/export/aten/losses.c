@@ -278,6 +278,30 @@ static void lower_soft_margin_loss(onx_export *x, const onx_xv *a, onx_xv *out) 
     onx_x_give(x, out, reduced(x, loss, &a[2]));
 }
 
+/* The mean over classes of max(0, margin - v[target] + v)^p, but for the target. */
+static void lower_multi_margin_loss(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v, *t;
+    bool single;
+    int64_t last = -1;
+    if (!classes(x, a, &v, &t, &single)) return;
+    onx_dtype dtype = onx_x_dtype(x, v);
+    onx_value *at = onx_x_unsqueeze(x, onx_x_cast(x, t, ONX_DTYPE_I64), 1);
+    onx_value *own = onx_emit_with(x, "GatherElements", ONX_ATTRS(ONX_AI("axis", 1)), v, at);
+    onx_value *over =
+        onx_emit_number(x, "Add", onx_emit(x, "Sub", v, own), onx_xv_real(x, &a[3], 1));
+    over = relu_of(x, over);
+    if (onx_xv_real(x, &a[2], 1) == 2) over = onx_emit(x, "Mul", over, over);
+    if (!onx_xv_is(&a[4], ONX_X_NONE))
+        over = onx_emit(x, "Mul", over, onx_emit(x, "Gather", onx_xv_value(x, &a[4]), at));
+    onx_xv n = onx_x_size_of(x, v, 1);
+    onx_value *is = onx_emit(x, "Equal", onx_x_count(x, &n), at);
+    over = onx_emit(x, "Where", is, onx_x_number(x, dtype, 0), over);
+    onx_value *loss = onx_x_reduce(x, "ReduceMean", over, 1, &last, false);
+    bool each = onx_xv_whole(x, &a[5], 1) == 0;
+    loss = reduced(x, loss, &a[5]);
+    onx_x_give(x, out, single && each ? onx_x_squeeze(x, loss, 0) : loss);
+}
+
 static void lower_cosine_embedding_loss(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv args[4] = {a[0], a[1], onx_xv_int(x, -1), onx_xv_float(1e-8)};
     onx_xv cosine = onx_aten_do(x, "cosine_similarity", 4, args);
@@ -350,6 +374,9 @@ const onx_aten onx_aten_losses[] = {
      lower_margin_ranking_loss, NULL},
     {"hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1)",
      lower_hinge_embedding_loss, NULL},
+    {"multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
+     "Tensor? weight=None, int reduction=1)",
+     lower_multi_margin_loss, NULL},
     {"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., "
      "int reduction=1)",
      lower_cosine_embedding_loss, NULL},

@@ -2,6 +2,8 @@
  * distinct values, counting into bins, places in sorted lists. */
 #include "export/aten/lowering.h"
 
+#include <math.h>
+
 /* ─ Sorting ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* TopK is stable: of equal elements the first comes first. A tensor of rank 0 is sorted. */
@@ -90,6 +92,40 @@ static void lower_median(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_median_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_median(x, onx_xv_value(x, a), onx_xv_whole(x, &a[1], -1), onx_xv_true(&a[2]), out);
+}
+
+/* Of what are numbers: the others are sorted behind all, and not counted. */
+static void give_nanmedian(onx_export *x, onx_value *v, int64_t dim, bool keep, onx_xv *out) {
+    onx_value *both[2];
+    size_t axis, rank = onx_x_rank(x, v);
+    if (rank == SIZE_MAX || !onx_x_axis(x, dim, rank, &axis)) return;
+    if (!rank || !onx_dtype_is_float(onx_x_dtype(x, v))) {
+        give_median(x, v, dim, keep, out);
+        return;
+    }
+    int64_t at = (int64_t)axis;
+    onx_value *none = onx_emit_wide(x, "IsNaN", v);
+    onx_value *top = onx_x_number(x, onx_x_dtype(x, v), (double)INFINITY);
+    onx_value *is = onx_x_cast(x, onx_emit(x, "Not", none), ONX_DTYPE_I64);
+    onx_value *count = onx_x_reduce(x, "ReduceSum", is, 1, &at, true);
+    onx_value *k = onx_emit_number(x, "Sub", count, 1);
+    k = onx_emit_number(x, "Div", onx_emit_number(x, "Max", k, 0), 2);
+    if (!sorted(x, onx_emit(x, "Where", none, top, v), NULL, at, false, both)) return;
+    for (size_t i = 0; i < 2; i++) {
+        onx_value *mid =
+            onx_emit_with(x, "GatherElements", ONX_ATTRS(ONX_AI("axis", at)), both[i], k);
+        onx_x_give(x, &out[i], keep ? mid : onx_x_squeeze(x, mid, at));
+    }
+}
+
+static void lower_nanmedian(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv rest = onx_xv_int(x, -1), both[2] = {{.kind = ONX_X_NONE}, {.kind = ONX_X_NONE}};
+    give_nanmedian(x, onx_x_reshape(x, onx_xv_value(x, a), 1, &rest), 0, false, both);
+    *out = both[0];
+}
+
+static void lower_nanmedian_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_nanmedian(x, onx_xv_value(x, a), onx_xv_whole(x, &a[1], -1), onx_xv_true(&a[2]), out);
 }
 
 /* The most frequent value, the smallest of those that are equally frequent, and its last place:
@@ -200,37 +236,55 @@ static void lower_unique_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
     give_unique(x, onx_xv_value(x, a), &axis, out);
 }
 
-/* Of runs of equal elements, in the flat tensor. */
-static void lower_unique_consecutive(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_xv_value(x, a);
-    size_t rank = onx_x_rank(x, v);
-    onx_xv rest = onx_xv_int(x, -1), zero = onx_xv_int(x, 0), one = onx_xv_int(x, 1);
-    onx_xv end = onx_xv_int(x, INT64_MAX);
-    int64_t first = 1;
-    uint8_t yes = 1;
-    if (rank == SIZE_MAX) return;
-    if (!onx_xv_is(&a[3], ONX_X_NONE) && rank != 1) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "unique_consecutive along a dimension");
-        return;
-    }
-    onx_value *flat = onx_x_reshape(x, v, 1, &rest);
-    onx_value *same = onx_emit_wide(x, "Equal", onx_x_slice(x, flat, 0, one, end, 1),
-                                    onx_x_slice(x, flat, 0, zero, rest, 1));
-    onx_value *parts[2] = {onx_x_constant(x, ONX_DTYPE_BOOL, 1, &first, &yes, 1),
+/* Are slices `i` and `i` + 1 along an axis equal? [n - 1] */
+static onx_value *equal_neighbours(onx_export *x, onx_value *v, size_t axis, size_t rank) {
+    int64_t axes[ONX_RANK_MAX], at = (int64_t)axis;
+    size_t n = 0;
+    onx_xv zero = onx_xv_int(x, 0), one = onx_xv_int(x, 1), last = onx_xv_int(x, -1);
+    for (size_t i = 0; i < rank; i++)
+        if (i != axis) axes[n++] = (int64_t)i;
+    onx_value *same =
+        onx_emit_wide(x, "Equal", onx_x_slice(x, v, at, one, onx_xv_int(x, INT64_MAX), 1),
+                      onx_x_slice(x, v, at, zero, last, 1));
+    if (!n || !same) return same;
+    return onx_emit_wide_with(x, "ReduceMin", ONX_ATTRS(ONX_AI("keepdims", 0)), same,
+                              onx_x_ints(x, n, axes));
+}
+
+/* Runs of equal elements of the flat tensor, or of equal slices along a dimension. */
+static void give_runs(onx_export *x, const onx_xv *a, const onx_xv *dim, onx_xv *out) {
+    onx_value *v = onx_xv_value(x, a), *whole = v;
+    size_t all = onx_x_rank(x, v), axis = 0;
+    onx_xv rest = onx_xv_int(x, -1), one = onx_xv_int(x, 1), end = onx_xv_int(x, INT64_MAX);
+    bool flat = onx_xv_is(dim, ONX_X_NONE);
+    static const uint8_t yes = 1;
+    if (all == SIZE_MAX) return;
+    if (flat) v = onx_x_reshape(x, v, 1, &rest);
+    size_t rank = flat ? 1 : all;
+    if (!flat && !onx_x_axis(x, onx_xv_whole(x, dim, 0), rank, &axis)) return;
+    onx_value *same = equal_neighbours(x, v, axis, rank);
+    onx_value *parts[2] = {onx_x_constant(x, ONX_DTYPE_BOOL, 1, (int64_t[]){1}, &yes, 1),
                            onx_emit(x, "Not", same)};
-    onx_value *starts = onx_x_concat(x, 2, parts, 0);
+    onx_value *starts = onx_x_ok(x) ? onx_x_concat(x, 2, parts, 0) : NULL;
     onx_value *number =
         onx_emit(x, "CumSum", onx_x_cast(x, starts, ONX_DTYPE_I64), onx_x_int(x, 0));
     onx_value *places = onx_x_pick(x, onx_emit(x, "NonZero", starts), 0, 0);
-    onx_xv n = onx_x_extent(x, v, 0, NULL);
+    onx_xv n = onx_x_size_of(x, v, axis);
     onx_value *ends[2] = {onx_x_slice(x, places, 0, one, end, 1), onx_x_shape(x, 1, &n)};
-    onx_value *counts = onx_emit(x, "Sub", onx_x_concat(x, 2, ends, 0), places);
     onx_value *inverse = onx_emit_number(x, "Sub", number, 1);
     if (!onx_x_ok(x)) return;
+    if (flat) inverse = onx_x_reshape_to(x, inverse, all, onx_x_fact(x, whole)->dims);
     onx_x_give(x, &out[0],
-               onx_emit_with(x, "Compress", ONX_ATTRS(ONX_AI("axis", 0)), flat, starts));
-    onx_x_give(x, &out[1], onx_x_reshape_to(x, inverse, rank, onx_x_fact(x, v)->dims));
-    onx_x_give(x, &out[2], counts);
+               onx_emit_with(x, "Compress", ONX_ATTRS(ONX_AI("axis", (int64_t)axis)), v, starts));
+    onx_x_give(x, &out[1], inverse);
+    onx_x_give(x, &out[2], onx_emit(x, "Sub", onx_x_concat(x, 2, ends, 0), places));
+}
+
+static void lower_unique_consecutive(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_runs(x, a, &a[3], out);
+}
+static void lower_unique_dim_consecutive(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_runs(x, a, &a[1], out);
 }
 
 /* ─ Bins ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -318,6 +372,9 @@ const onx_aten onx_aten_ordering[] = {
     {"median(Tensor self)", lower_median, NULL},
     {"median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      lower_median_dim, NULL},
+    {"nanmedian(Tensor self)", lower_nanmedian, NULL},
+    {"nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+     lower_nanmedian_dim, NULL},
     {"mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
      lower_mode, NULL},
     {"quantile(Tensor self, Any q, int? dim=None, bool keepdim=False, *, "
@@ -334,6 +391,9 @@ const onx_aten onx_aten_ordering[] = {
     {"unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, "
      "int? dim=None) -> (Tensor, Tensor, Tensor)",
      lower_unique_consecutive, NULL},
+    {"unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, "
+     "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+     lower_unique_dim_consecutive, NULL},
     {"bincount(Tensor self, Tensor? weights=None, int minlength=0)", lower_bincount, NULL},
     {"histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", lower_histc, NULL},
     {"searchsorted(Tensor sorted_sequence, Any self, *, bool out_int32=False, bool right=False, "

@@ -238,6 +238,19 @@ static void lower_polygamma(onx_export *x, const onx_xv *a, onx_xv *out) {
         give(x, &a[1], n ? NULL : digamma, n, out);
 }
 
+/* Sum of lgamma(v - i/2), i below p, and p(p - 1)/4·log(pi). */
+static void lower_mvlgamma(onx_export *x, const onx_xv *a, onx_xv *out) {
+    int64_t p = onx_xv_whole(x, &a[1], 1);
+    onx_value *v = onx_x_floating(x, a);
+    if (!v) return;
+    onx_dtype dtype = onx_x_dtype(x, v);
+    onx_value *wide = onx_x_cast(x, v, ONX_DTYPE_F64);
+    onx_value *sum = number(x, (double)(p * (p - 1)) / 4 * log(pi));
+    for (int64_t i = 0; i < p && i < 64 && onx_x_ok(x); i++)
+        sum = G("Add", sum, lgamma_of(x, i ? N("Sub", wide, (double)i / 2) : wide));
+    onx_x_give(x, out, onx_x_cast(x, sum, dtype));
+}
+
 #define FUNCTION(name)                                                                             \
     { name "(Tensor self)", lower_function, NULL }
 const onx_aten onx_aten_special[] = {
@@ -259,6 +272,8 @@ const onx_aten onx_aten_special[] = {
     FUNCTION("special_i1e"),
     FUNCTION("special_modified_bessel_i0"),
     FUNCTION("special_modified_bessel_i1"),
+    {"mvlgamma(Tensor self, int p)", lower_mvlgamma, NULL},
+    {"special_multigammaln(Tensor self, int p)", lower_mvlgamma, NULL},
     {"polygamma(int n, Tensor self)", lower_polygamma, NULL},
     {"special_polygamma(int n, Tensor self)", lower_polygamma, NULL},
     {NULL, NULL, NULL},

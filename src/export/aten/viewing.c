@@ -38,6 +38,25 @@ static void lower_reshape(onx_export *x, const onx_xv *a, onx_xv *out) {
     out->tensor->scattered = false;
 }
 
+/* The same value seen as another type of the same width. */
+static void lower_view_dtype(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_dtype dtype = onx_xv_dtype(x, &a[1]), own = a->tensor->dtype;
+    size_t to, from;
+    if (!dtype || dtype == own) {
+        *out = a[0];
+        return;
+    }
+    if (!onx_dtype_bytes(dtype, 1, &to) || !onx_dtype_bytes(own, 1, &from) || to != from ||
+        x->opset < 26) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "the bits of %s as %s", onx_dtype_name(own),
+                   onx_dtype_name(dtype));
+        onx_x_hint(x, "from opset 26 on types of one width can be seen as each other: --opset 26");
+        return;
+    }
+    out[0] = onx_xv_tensor(
+        x, onx_emit_with(x, "BitCast", ONX_ATTRS(ONX_AI("to", dtype)), onx_xv_value(x, a)));
+}
+
 static void lower_ravel(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv all = onx_xv_int(x, -1), list = onx_xv_list(x, ONX_X_LIST, 1, &all);
     onx_xv args[2] = {a[0], list};
@@ -498,10 +517,12 @@ static onx_value *unview_alias(onx_export *x, const onx_xv *a, size_t index, onx
 }
 
 const onx_aten onx_aten_viewing[] = {
+    {"view.dtype(Tensor self, ScalarType dtype)", lower_view_dtype, NULL},
     {"view(Tensor self, int[] size)", lower_view, unview_shape},
     {"reshape(Tensor self, int[] shape)", lower_reshape, unview_shape},
     {"ravel(Tensor self)", lower_ravel, unview_shape},
     {"_unsafe_view(Tensor self, int[] size)", lower_view, NULL},
+    {"view_copy.dtype(Tensor self, ScalarType dtype)", lower_view_dtype, NULL},
     {"view_copy(Tensor self, int[] size)", lower_view, NULL},
     {"_reshape_copy(Tensor self, int[] size)", lower_view, NULL},
     {"_reshape_alias(Tensor self, int[] size, int[] stride)", lower_view, unview_shape},

@@ -295,11 +295,15 @@ static onx_status empty_task(void *user, onx_call *call, size_t index, void *scr
 }
 
 onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
+    enum { AHEAD = 512 << 10 }; /* for the second-level cache */
     const onx_conv_state *s = call->state;
     onx_conv_args a = {.x = call->in[0]->data, .y = call->out[0]->data, .lo = s->lo, .hi = s->hi};
     if (onx_call_in(call, 2)) a.bias = call->in[2]->data;
     if (onx_call_in(call, 3)) a.residual = call->in[3]->data;
     if (call->packed) a.w = (const float *)call->packed + (s->staged ? VF : 0);
+    a.fetches = call->fetches;
+    a.ahead = call->ahead;
+    a.ahead_bytes = call->ahead_bytes < AHEAD ? call->ahead_bytes : AHEAD;
     return a;
 }
 

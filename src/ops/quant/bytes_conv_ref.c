@@ -209,9 +209,9 @@ static void run_panel(const onx_qconv *j, size_t panel, const onx_qtile *tiles, 
 static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scratch) {
     const onx_qconv *j = user;
     onx_qtile tiles[ONX_QTILES];
-    size_t most = onx_qgemm_tiles(j->st->tier), first = index % j->blocks * most,
-           panel = index / j->blocks * j->chunk;
-    size_t n = j->tiles - first < most ? j->tiles - first : most, group = SIZE_MAX;
+    size_t block = index % j->blocks, first = block * j->tiles / j->blocks;
+    size_t n = (block + 1) * j->tiles / j->blocks - first, group = SIZE_MAX;
+    size_t panel = index / j->blocks * j->chunk;
     size_t end = j->all_panels - panel < j->chunk ? j->all_panels : panel + j->chunk;
     int32_t *sums =
         (int32_t *)(void *)((char *)scratch + j->room.pointers + j->room.copies + j->room.sums);
