@@ -4,8 +4,9 @@
  *     y = higher_order.cond(p, {a: f32[s0]; r = aten.neg.default(self=a); return r}, {…}, [x])
  *
  * Names with types are inputs; a type behind `->` is noted of the first result. Arguments are
- * names, numbers, True, False, None, "text", lists and graphs in braces. Names that begin with n_ are numbers, others tensors.
- * Targets without "torch." or "_operator." in front are operators of torch.ops. */
+ * names, numbers, True, False, None, "text", lists and graphs in braces. Names that begin with n_
+ * are numbers, others tensors. Targets without "torch." or "_operator." in front are operators of
+ * torch.ops. */
 #ifndef ONX_TEST_PT2_TEXT_H
 #define ONX_TEST_PT2_TEXT_H
 
