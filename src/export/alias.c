@@ -96,6 +96,8 @@ void onx_xt_write(onx_export *x, onx_xt *t, onx_value *value) {
     size_t n = chain_of(x, t, chain);
     onx_dtype dtype = onx_x_dtype(x, t->value);
     value = onx_x_cast(x, value, dtype);
+    if (t->storage->unsure)
+        onx_x_note(x, "what reshape() gave is written to: it is taken to be a copy");
     onx_value *part = value;
     for (size_t i = 0; i < n && onx_x_ok(x); i++)
         bases[i] = i ? look(x, chain[i - 1], bases[i - 1]) : t->storage->value;

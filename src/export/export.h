@@ -80,6 +80,7 @@ typedef struct onx_xstorage {
     uint32_t version;   /* how often it was written to */
     const char *buffer; /* the path of the parameter or buffer that it is; NULL: neither */
     onx_str input;      /* the name of the input that it is; no data: none */
+    bool unsure;        /* a reshape made it that is a view in PyTorch where strides allow that */
 } onx_xstorage;
 
 typedef struct onx_xview onx_xview; /* one step: a call of a view operator on what is before it */

@@ -330,6 +330,7 @@ static bool begins(const onx_xview *view) {
 
 /* Strides are those of the memory, whichever way the tensor looks at it. */
 static onx_value *memory_of(onx_export *x, const onx_xv *v) {
+    if (v->tensor->storage->unsure) return NULL;
     if (v->tensor->view && begins(v->tensor->view)) return v->tensor->storage->value;
     return v->tensor->scattered ? NULL : onx_xv_value(x, v);
 }
@@ -352,6 +353,7 @@ static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_x_fail(x, ONX_UNSUPPORTED,
                    "as_strided of strides that are only known in a run, or of a "
                    "tensor that is not contiguous");
+        onx_x_hint(x, "call contiguous() before as_strided() in Python, or index instead");
         return;
     }
     if (offset) index = onx_emit(x, "Add", index, onx_x_int(x, offset));

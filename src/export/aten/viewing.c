@@ -30,12 +30,18 @@ static void lower_view(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = give_like(x, &a[0], to_shape(x, &a[0], a[1].list->n, a[1].list->v));
 }
 
+/* What was reshaped is a copy where the elements do not lie in order; at times PyTorch finds strides
+ * that make it a view all the same. */
+static void give_copy(const onx_xv *self, onx_xv *out) {
+    if (out->kind != ONX_X_TENSOR || out->tensor == self->tensor) return;
+    out->tensor->fresh = out->tensor->storage->unsure = self->tensor->scattered;
+    out->tensor->scattered = false;
+}
+
 /* A view where the elements lie in order, else a copy. */
 static void lower_reshape(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_view(x, a, out);
-    if (out->kind != ONX_X_TENSOR) return;
-    out->tensor->fresh = a[0].tensor->scattered;
-    out->tensor->scattered = false;
+    give_copy(&a[0], out);
 }
 
 /* The same value seen as another type of the same width. */
@@ -87,7 +93,7 @@ static void splice(onx_export *x, const onx_xv *a, size_t from, size_t to, size_
     for (size_t i = 0; i < n; i++) all[k++] = sizes[i];
     for (size_t i = to; i < rank; i++) all[k++] = onx_x_size_of(x, value, i);
     out[0] = give_like(x, &a[0], to_shape(x, &a[0], k, all));
-    if (out->kind == ONX_X_TENSOR) out->tensor->fresh = a[0].tensor->scattered;
+    give_copy(&a[0], out);
 }
 
 static void lower_flatten(onx_export *x, const onx_xv *a, onx_xv *out) {
