@@ -210,6 +210,7 @@ onx_status onx_lower_widen(onx_pass_ctx *ctx, onx_graph *graph) {
     widening w = {.ctx = ctx};
     size_t before = ctx->changes;
     onx_status status = ONX_OK;
+    if (onx_model_opset(ctx->model, "") < 6) return ONX_OK; /* Cast's `to` was a string */
     onx_map_init(&w.twins, ctx->arena.ctx);
     for (onx_node *node = onx_graph_node_first(graph), *next; node && !status; node = next) {
         next = onx_node_next(node);
