@@ -30,8 +30,8 @@ static void lower_view(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = give_like(x, &a[0], to_shape(x, &a[0], a[1].list->n, a[1].list->v));
 }
 
-/* What was reshaped is a copy where the elements do not lie in order; at times PyTorch finds strides
- * that make it a view all the same. */
+/* What was reshaped is a copy where the elements do not lie in order; at times PyTorch finds
+ * strides that make it a view all the same. */
 static void give_copy(const onx_xv *self, onx_xv *out) {
     if (out->kind != ONX_X_TENSOR || out->tensor == self->tensor) return;
     out->tensor->fresh = out->tensor->storage->unsure = self->tensor->scattered;
