@@ -315,6 +315,19 @@ static bool compute(onx_export *x, const rule *r, onx_xkind kind, const onx_xv *
     return true;
 }
 
+/* As an expression: sizes, and floats that are exactly a ratio; NULL: it is none. */
+static const onx_sym *sym_of(const onx_export *x, const onx_xv *v) {
+    bool plain = v->kind == ONX_X_FLOAT && !v->sym && !v->value;
+    return plain ? onx_sym_real(x->syms, v->f) : v->sym;
+}
+
+/* Is there such an expression? Ratios are not divided with a rest. */
+static bool has_sym(const rule *r, const onx_sym *a, const onx_sym *b) {
+    if (!r->sym || !a || !b) return false;
+    bool rest = r->sym == onx_sym_floordiv || r->sym == sym_mod;
+    return !rest || (onx_sym_is_whole(a) && onx_sym_is_whole(b));
+}
+
 onx_xv onx_x_arith(onx_export *x, const char *op, onx_xv a, onx_xv b) {
     const rule *r = find_rule(op);
     onx_xv none = {.kind = ONX_X_NONE}, out;
@@ -329,8 +342,9 @@ onx_xv onx_x_arith(onx_export *x, const char *op, onx_xv a, onx_xv b) {
     bool known = onx_xv_known_int(&a, &ia) && onx_xv_known_int(&b, &ib);
     if (!(known && whole && r->result == SAME) && compute(x, r, kind, &a, &b, &out)) return out;
     if (!onx_x_ok(x)) return none;
-    if (r->sym && a.sym && b.sym && (whole || r->result != BOOL)) {
-        const onx_sym *sym = r->sym(x->syms, a.sym, b.sym);
+    const onx_sym *sa = sym_of(x, &a), *sb = sym_of(x, &b);
+    if (has_sym(r, sa, sb) && (whole || r->result != BOOL)) {
+        const onx_sym *sym = r->sym(x->syms, sa, sb);
         if (sym) return onx_xv_sym(kind, sym);
     }
     if (compute(x, r, kind, &a, &b, &out)) return out;

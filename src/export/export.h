@@ -299,6 +299,7 @@ onx_value *onx_x_shape_of(onx_export *x, onx_value *value);
  * is that already. */
 onx_value *onx_x_reshape(onx_export *x, onx_value *value, size_t n, const onx_xv *numbers);
 onx_value *onx_x_reshape_to(onx_export *x, onx_value *value, size_t n, const onx_sym *const *dims);
+onx_value *onx_x_reshape_like(onx_export *x, onx_value *value, onx_value *like); /* to its shape */
 onx_value *onx_x_expand(onx_export *x, onx_value *value, size_t n, const onx_sym *const *dims);
 /* Arithmetic on numbers that may be symbolic or the model's: "add sub mul floordiv mod truediv min
  * max eq ne lt le gt ge and or", as Python has it. `op` is one of these words. */

@@ -238,7 +238,9 @@ static bool plan(const onx_fact *fact, size_t n, const onx_xv *target, int64_t *
     return open <= 1;
 }
 
-onx_value *onx_x_reshape(onx_export *x, onx_value *value, size_t n, const onx_xv *numbers) {
+/* `like`: a value that has that shape; NULL: none is known. */
+static onx_value *reshape(onx_export *x, onx_value *value, size_t n, const onx_xv *numbers,
+                          onx_value *like) {
     size_t rank = onx_x_rank(x, value);
     onx_xv *target = onx_x_array(x, n + 1, sizeof *target);
     int64_t *ints = onx_x_array(x, n + 1, sizeof *ints);
@@ -254,12 +256,22 @@ onx_value *onx_x_reshape(onx_export *x, onx_value *value, size_t n, const onx_xv
     if (is_same(fact, n, target)) return value;
     if (plan(fact, n, target, ints)) return onx_emit(x, "Reshape", value, onx_x_ints(x, n, ints));
     return onx_emit_with(x, "Reshape", zero ? ONX_ATTRS(ONX_AI("allowzero", 1)) : NULL, value,
-                         onx_x_shape(x, n, target));
+                         like ? onx_x_shape_of(x, like) : onx_x_shape(x, n, target));
+}
+
+onx_value *onx_x_reshape(onx_export *x, onx_value *value, size_t n, const onx_xv *numbers) {
+    return reshape(x, value, n, numbers, NULL);
 }
 
 onx_value *onx_x_reshape_to(onx_export *x, onx_value *value, size_t n, const onx_sym *const *dims) {
     onx_xv *numbers = numbers_of(x, n, dims);
     return numbers ? onx_x_reshape(x, value, n, numbers) : NULL;
+}
+
+onx_value *onx_x_reshape_like(onx_export *x, onx_value *value, onx_value *like) {
+    size_t rank = onx_x_rank(x, like);
+    onx_xv *numbers = rank == SIZE_MAX ? NULL : numbers_of(x, rank, onx_x_fact(x, like)->dims);
+    return numbers ? reshape(x, value, rank, numbers, like) : NULL;
 }
 
 onx_value *onx_x_expand(onx_export *x, onx_value *value, size_t n, const onx_sym *const *dims) {

@@ -248,7 +248,7 @@ static void give_xlog(onx_export *x, const onx_xv *a, double plus, onx_xv *out) 
     onx_value *v[2];
     onx_dtype dtype = promoted(x, &a[0], &a[1], REAL, v);
     if (!dtype) return;
-    if (plus) v[1] = onx_emit_number(x, "Add", v[1], plus);
+    if (plus != 0) v[1] = onx_emit_number(x, "Add", v[1], plus);
     onx_value *product = onx_emit(x, "Mul", v[0], onx_emit(x, "Log", v[1]));
     onx_x_give(x, out,
                onx_emit(x, "Where", onx_emit_number(x, "Equal", v[0], 0), onx_x_number(x, dtype, 0),

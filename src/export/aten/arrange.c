@@ -119,9 +119,8 @@ static void lower_roll(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t rank = onx_lower_rank(x, &a[0]), axis;
     onx_value *value = onx_xv_value(x, &a[0]);
     if (!a[2].list->n && a[1].list->n) { /* as if it were flat */
-        const onx_fact *shape = onx_x_fact(x, value);
         onx_value *rolled = roll(x, flat(x, value), 0, a[1].list->v[0]);
-        out[0] = onx_xv_tensor(x, onx_x_reshape_to(x, rolled, shape->rank, shape->dims));
+        out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, rolled, value));
         return;
     }
     for (size_t i = 0; i < a[2].list->n && i < a[1].list->n && value; i++)

@@ -173,7 +173,7 @@ static void lower_put(onx_export *x, const onx_xv *a, onx_xv *out) {
     const onx_xattr *attrs = onx_xv_true(&a[3]) ? ONX_ATTRS(ONX_AS("reduction", "add")) : NULL;
     onx_value *flat =
         onx_emit_with(x, "ScatterElements", attrs, onx_x_reshape(x, v, 1, &rest), index, source);
-    onx_x_give(x, out, onx_x_reshape_to(x, flat, rank, onx_x_fact(x, v)->dims));
+    onx_x_give(x, out, onx_x_reshape_like(x, flat, v));
 }
 
 /* Slices along a dimension combined with those of self at these places. */

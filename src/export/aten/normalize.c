@@ -262,7 +262,7 @@ static onx_value *group_norm(onx_export *x, onx_value *input, int64_t groups, on
         return instance_norm(x, input, weight, bias, eps);
     onx_xv grouped[] = {onx_x_size_of(x, input, 0), onx_xv_int(x, groups), onx_xv_int(x, -1)};
     onx_value *y = instance_norm(x, onx_x_reshape(x, input, 3, grouped), NULL, NULL, eps);
-    y = onx_x_reshape_to(x, y, rank, onx_x_fact(x, input)->dims);
+    y = onx_x_reshape_like(x, y, input);
     if (weight) y = onx_emit(x, "Mul", y, along_channels(x, weight, rank));
     if (bias) y = onx_emit(x, "Add", y, along_channels(x, bias, rank));
     return y;

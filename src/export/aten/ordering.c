@@ -222,8 +222,7 @@ static void give_unique(onx_export *x, onx_value *v, const int64_t *axis, onx_xv
     if (axis) attrs[1] = ONX_AI("axis", *axis);
     if (!onx_emit_wide_node(x, "Unique", attrs, 1, &v, 4, all)) return;
     onx_x_give(x, &out[0], all[0]);
-    onx_x_give(x, &out[1],
-               axis ? all[2] : onx_x_reshape_to(x, all[2], rank, onx_x_fact(x, v)->dims));
+    onx_x_give(x, &out[1], axis ? all[2] : onx_x_reshape_like(x, all[2], v));
     onx_x_give(x, &out[2], all[3]);
 }
 
@@ -273,7 +272,7 @@ static void give_runs(onx_export *x, const onx_xv *a, const onx_xv *dim, onx_xv 
     onx_value *ends[2] = {onx_x_slice(x, places, 0, one, end, 1), onx_x_shape(x, 1, &n)};
     onx_value *inverse = onx_emit_number(x, "Sub", number, 1);
     if (!onx_x_ok(x)) return;
-    if (flat) inverse = onx_x_reshape_to(x, inverse, all, onx_x_fact(x, whole)->dims);
+    if (flat) inverse = onx_x_reshape_like(x, inverse, whole);
     onx_x_give(x, &out[0],
                onx_emit_with(x, "Compress", ONX_ATTRS(ONX_AI("axis", (int64_t)axis)), v, starts));
     onx_x_give(x, &out[1], inverse);

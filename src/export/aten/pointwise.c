@@ -85,7 +85,7 @@ static void lower_scaled(onx_export *x, const onx_xv *a, onx_xv *out) {
     while (s < scaleds + ONX_COUNT(scaleds) - 1 && !onx_str_is(onx_x_op(x), s->aten)) s++;
     onx_value *v = times(x, onx_x_floating(x, a), s->in);
     v = times(x, s->f ? onx_emit_wide(x, s->f, v) : v, s->out);
-    onx_x_give(x, out, s->plus ? onx_emit_number(x, "Add", v, s->plus) : v);
+    onx_x_give(x, out, s->plus != 0 ? onx_emit_number(x, "Add", v, s->plus) : v);
 }
 
 static void lower_rsqrt(onx_export *x, const onx_xv *a, onx_xv *out) {

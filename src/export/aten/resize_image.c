@@ -47,6 +47,13 @@ static bool has_scales(const resize *r) {
     return true;
 }
 
+/* Where corners are aligned only sizes count, which whole scales lead to in any arithmetic. */
+static bool is_scaled(const resize *r) {
+    for (size_t i = 0; r->align && i < r->axes; i++)
+        if (r->scale[i] != floor(r->scale[i])) return false;
+    return has_scales(r);
+}
+
 /* A float that gives the size that PyTorch computes in doubles. */
 static float exact_scale(onx_export *x, const resize *r, size_t i) {
     float scale = (float)r->scale[i];
@@ -89,7 +96,7 @@ static bool is_same_size(onx_export *x, const resize *r) {
 
 static onx_value *make(onx_export *x, resize *r) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
-    bool scaled = has_scales(r) && !r->align;
+    bool scaled = is_scaled(r);
     if (!r->input || is_same_size(x, r)) return r->input;
     if (r->antialias) *at++ = ONX_AI("antialias", 1);
     *at++ = ONX_AS("coordinate_transformation_mode",

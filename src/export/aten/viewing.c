@@ -70,16 +70,14 @@ static void lower_ravel(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_view_as(onx_export *x, const onx_xv *a, onx_xv *out) {
-    const onx_fact *shape = onx_x_fact(x, onx_xv_value(x, &a[1]));
-    out[0] =
-        give_like(x, &a[0], onx_x_reshape_to(x, onx_xv_value(x, &a[0]), shape->rank, shape->dims));
+    onx_value *value = onx_xv_value(x, &a[0]), *like = onx_xv_value(x, &a[1]);
+    out[0] = give_like(x, &a[0], onx_x_reshape_like(x, value, like));
 }
 
 static onx_value *unview_shape(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
                                onx_value *part) {
     (void)a, (void)index;
-    const onx_fact *shape = onx_x_fact(x, base);
-    return onx_x_reshape_to(x, part, shape->rank, shape->dims);
+    return onx_x_reshape_like(x, part, base);
 }
 
 /* The sizes of self with dimensions [from, to) replaced. */
