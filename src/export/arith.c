@@ -351,6 +351,12 @@ onx_xv onx_x_arith(onx_export *x, const char *op, onx_xv a, onx_xv b) {
     return onx_xv_run(kind, run(x, r, &a, &b));
 }
 
+onx_xv onx_x_negate(onx_export *x, onx_xv number) {
+    bool plain =
+        number.kind == ONX_X_FLOAT && !number.sym && !number.value; /* 0 - 0.0 is no -0.0 */
+    return plain ? onx_xv_float(-number.f) : onx_x_arith(x, "sub", onx_xv_int(x, 0), number);
+}
+
 onx_xv onx_x_to_int(onx_export *x, onx_xv number) {
     double f;
     if (number.kind == ONX_X_INT || number.kind == ONX_X_BOOL) {

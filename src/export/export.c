@@ -116,17 +116,13 @@ static bool keep_weight(onx_export *x, const onx_torch_tensor *tensor, onx_value
 /* In the place of a weight without its data: an input of that type. */
 static onx_value *add_open_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
     const onx_torch_dtype_info *info = onx_torch_dtype_of(tensor->dtype);
-    onx_buf type;
+    const onx_sym **dims = onx_x_array(x, tensor->rank + 1, sizeof *dims);
     if (!info) return onx_x_fail(x, ONX_UNSUPPORTED, "the type of '%s'", name);
-    onx_buf_init(&type, x->ctx);
-    onx_buf_puts(&type, onx_dtype_name(info->onx));
-    for (size_t i = 0; i < tensor->rank; i++)
-        onx_buf_printf(&type, "%c%lld", i ? ',' : '[', (long long)tensor->dims[i]);
-    onx_buf_puts(&type, tensor->rank ? "]" : "");
-    onx_buf_putc(&type, '\0');
-    onx_value *value = type.failed ? onx_x_nomem(x) : add_input(x, name, type.data);
-    onx_buf_fini(&type);
-    return value && keep_weight(x, tensor, value) ? value : NULL;
+    for (size_t i = 0; dims && i < tensor->rank; i++)
+        dims[i] = onx_sym_int(x->syms, tensor->dims[i]);
+    onx_xv input = onx_x_input(x, name, info->onx, tensor->rank, dims);
+    if (input.kind != ONX_X_TENSOR || !keep_weight(x, tensor, input.tensor->value)) return NULL;
+    return input.tensor->value;
 }
 
 static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {

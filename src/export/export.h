@@ -304,6 +304,7 @@ onx_value *onx_x_expand(onx_export *x, onx_value *value, size_t n, const onx_sym
 /* Arithmetic on numbers that may be symbolic or the model's: "add sub mul floordiv mod truediv min
  * max eq ne lt le gt ge and or", as Python has it. `op` is one of these words. */
 onx_xv onx_x_arith(onx_export *x, const char *op, onx_xv a, onx_xv b);
+onx_xv onx_x_negate(onx_export *x, onx_xv number);
 onx_xv onx_x_to_int(onx_export *x, onx_xv number); /* int() */
 onx_xv onx_x_to_float(onx_export *x, onx_xv number);
 /* The element of a 0-d (or one-element) tensor as a number: int(t), t.item(). */

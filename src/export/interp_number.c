@@ -46,9 +46,7 @@ static bool negate(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
                    onx_xv *out) {
     (void)row, (void)n;
     if (!onx_xv_is_number(&a[0].v)) return false;
-    *out = a[0].v.kind == ONX_X_FLOAT && !a[0].v.sym && !a[0].v.value
-               ? onx_xv_float(-a[0].v.f)
-               : onx_x_arith(in->x, "sub", onx_xv_int(in->x, 0), a[0].v);
+    *out = onx_x_negate(in->x, a[0].v);
     return true;
 }
 

@@ -10,10 +10,6 @@ enum { POWER = 8 };
 
 typedef onx_xv number_fn(onx_export *x, onx_xv a);
 
-static onx_xv negate(onx_export *x, onx_xv a) {
-    return onx_x_arith(x, "sub", onx_xv_int(x, 0), a);
-}
-
 static onx_xv positive(onx_export *x, onx_xv a) {
     (void)x;
     return a;
@@ -24,7 +20,7 @@ static onx_xv inverse(onx_export *x, onx_xv a) {
 }
 
 static onx_xv magnitude(onx_export *x, onx_xv a) {
-    return onx_x_arith(x, "max", a, negate(x, a));
+    return onx_x_arith(x, "max", a, onx_x_negate(x, a));
 }
 
 /* math.floor, math.ceil: the symbolic, the known, the model's. */
@@ -90,7 +86,7 @@ static const struct {
     number_fn *one;
     const char *two; /* a word of onx_x_arith */
 } functions[] = {
-    {"_operator.neg", negate, NULL},
+    {"_operator.neg", onx_x_negate, NULL},
     {"_operator.pos", positive, NULL},
     {"_operator.abs", magnitude, NULL},
     {"_operator.not_", inverse, NULL},

@@ -178,12 +178,6 @@ static void lower_rot90(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* ─ Diagonals ────────────────────────────────────────────────────────────────────────────────── */
 
-/* 0, 1 … n - 1 */
-static onx_value *places(onx_export *x, const onx_xv *n) {
-    return onx_emit(x, "Range", onx_x_int(x, 0), onx_x_scalar(x, n, ONX_DTYPE_I64),
-                    onx_x_int(x, 1));
-}
-
 /* The elements (i, i + offset) of the last two dimensions. */
 static onx_value *diagonal_of(onx_export *x, onx_value *value, int64_t offset) {
     size_t rank = onx_x_rank(x, value);
@@ -198,7 +192,7 @@ static onx_value *diagonal_of(onx_export *x, onx_value *value, int64_t offset) {
     value = onx_lower_slice(x, value, rank - 2, offset < 0 ? shift : none, none, 1);
     value = onx_lower_slice(x, value, rank - 2, none, n, 1);
     value = onx_lower_slice(x, value, rank - 1, offset > 0 ? shift : none, none, 1);
-    onx_value *index = onx_x_unsqueeze(x, places(x, &n), 1);
+    onx_value *index = onx_x_unsqueeze(x, onx_x_count(x, &n), 1);
     if (!value || !index) return NULL;
     const onx_sym *dims[ONX_RANK_MAX];
     for (size_t i = 0; i < rank; i++) dims[i] = onx_x_dim(x, value, i);
@@ -236,7 +230,7 @@ static onx_value *embed(onx_export *x, onx_value *value, int64_t offset) {
     if (rank == SIZE_MAX || !rank) return NULL;
     onx_xv n = onx_x_size_of(x, value, rank - 1);
     onx_xv side = onx_x_arith(x, "add", n, onx_xv_int(x, offset < 0 ? -offset : offset));
-    onx_value *all = places(x, &side);
+    onx_value *all = onx_x_count(x, &side);
     onx_value *rows = onx_x_unsqueeze(x, all, 1), *columns = onx_x_unsqueeze(x, all, 0);
     if (!rows || !columns) return NULL;
     onx_value *on = onx_emit(x, "Equal", onx_emit(x, "Sub", columns, rows), onx_x_int(x, offset));
@@ -282,9 +276,9 @@ static void lower_diag(onx_export *x, const onx_xv *a, onx_xv *out) {
 /* The places that windows show: [windows, size]. */
 static onx_value *window_places(onx_export *x, onx_xv windows, int64_t size, int64_t step) {
     onx_xv width = onx_xv_int(x, size);
-    onx_value *starts = onx_emit(x, "Mul", places(x, &windows), onx_x_int(x, step));
+    onx_value *starts = onx_emit(x, "Mul", onx_x_count(x, &windows), onx_x_int(x, step));
     starts = onx_x_unsqueeze(x, starts, 1);
-    return starts ? onx_emit(x, "Add", starts, places(x, &width)) : NULL;
+    return starts ? onx_emit(x, "Add", starts, onx_x_count(x, &width)) : NULL;
 }
 
 static void lower_unfold(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -343,7 +337,7 @@ static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
     for (size_t i = 0; i < n && value && i < a[2].list->n; i++) {
         int64_t stride;
         if (!onx_xv_known_int(&a[2].list->v[i], &stride)) value = NULL;
-        onx_value *part = places(x, &a[1].list->v[i]);
+        onx_value *part = onx_x_count(x, &a[1].list->v[i]);
         if (value) part = onx_emit(x, "Mul", part, onx_x_int(x, stride));
         for (size_t k = i + 1; k < n; k++) part = onx_x_unsqueeze(x, part, -1);
         index = index && part ? onx_emit(x, "Add", index, part) : part;
@@ -371,7 +365,7 @@ static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx
 /* The diagonal's elements, its dimension in front: at (i, i + offset) of the first two. */
 static onx_value *put_diagonal(onx_export *x, onx_value *base, onx_value *part, int64_t offset) {
     onx_xv n = onx_x_size_of(x, part, 0);
-    onx_value *at = onx_x_unsqueeze(x, places(x, &n), 1), *pairs[] = {at, at};
+    onx_value *at = onx_x_unsqueeze(x, onx_x_count(x, &n), 1), *pairs[] = {at, at};
     if (offset < 0) pairs[0] = onx_emit(x, "Add", at, onx_x_int(x, -offset));
     if (offset > 0) pairs[1] = onx_emit(x, "Add", at, onx_x_int(x, offset));
     onx_value *index = onx_x_ok(x) ? onx_x_concat(x, 2, pairs, 1) : NULL;

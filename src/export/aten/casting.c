@@ -1,6 +1,7 @@
 /* casting.c: tensors of another type, and tensors as numbers. A cast to the type that a tensor has
  * is the tensor itself, unless a copy is asked for. */
 #include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 /* ─ Types ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -12,7 +13,7 @@ static onx_xv convert(onx_export *x, const onx_xv *v, onx_dtype dtype) {
     if (is && !will_be) value = onx_complex_re(x, value);
     value = onx_x_cast(x, value, part);
     if (!is && will_be) {
-        onx_value *zero = onx_x_fill_like(x, onx_x_number(x, part, 0), value);
+        onx_value *zero = onx_lower_expand_like(x, onx_x_number(x, part, 0), value);
         value = onx_complex_pair(x, value, zero);
     }
     return will_be ? onx_xv_complex(x, value) : onx_xv_tensor(x, value);

@@ -1,6 +1,7 @@
 /* draw.c: random numbers: the operators of ONNX that draw them, and a note, for results differ from
  * run to run, and from PyTorch's. */
 #include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 static void noted(onx_export *x) {
     onx_x_note(x, "%.*s draws random numbers when the model runs: others than PyTorch's",
@@ -142,7 +143,7 @@ static void lower_bernoulli(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_bernoulli_p(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *p = onx_x_as(x, &a[1], ONX_DTYPE_F32), *v = onx_xv_value(x, a);
-    give_bernoulli(x, onx_x_fill_like(x, p, v), a->tensor->dtype, out);
+    give_bernoulli(x, onx_lower_expand_like(x, p, v), a->tensor->dtype, out);
 }
 
 static void lower_bernoulli_into(onx_export *x, const onx_xv *a, onx_xv *out) {

@@ -3,6 +3,7 @@
  * What is known becomes a constant where it is small; sizes that are not known make nodes. What
  * PyTorch leaves uninitialised is 0. */
 #include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 #include <math.h>
 
@@ -17,7 +18,7 @@ static void give_filled(onx_export *x, const onx_xv *size, const onx_xv *number,
         give_filled(x, size, number, onx_complex_part(dtype), &real);
         onx_value *re = onx_x_ok(x) ? onx_xv_value(x, &real) : NULL;
         onx_value *zero = re ? onx_x_number(x, onx_x_dtype(x, re), 0) : NULL;
-        *out = onx_xv_complex(x, onx_complex_pair(x, re, onx_x_fill_like(x, zero, re)));
+        *out = onx_xv_complex(x, onx_complex_pair(x, re, onx_lower_expand_like(x, zero, re)));
         return;
     }
     onx_value *value = onx_x_as(x, number, dtype);
@@ -80,7 +81,7 @@ static void give_like(onx_export *x, const onx_xv *v, const onx_xv *number, cons
         if (onx_x_ok(x)) give_filled(x, &list, number, dtype, out);
         return;
     }
-    onx_x_give(x, out, onx_x_fill_like(x, onx_x_as(x, number, dtype), like));
+    onx_x_give(x, out, onx_lower_expand_like(x, onx_x_as(x, number, dtype), like));
 }
 
 static void lower_like(onx_export *x, const onx_xv *a, onx_xv *out) {

@@ -24,8 +24,7 @@ static bool add_mask(onx_export *x, index_plan *p, onx_value *mask, size_t axis)
         return onx_x_fail(x, ONX_UNSUPPORTED, "an index that is a bool without dimensions");
     onx_value *places = onx_emit(x, "NonZero", mask);
     for (size_t i = 0; i < rank; i++) {
-        p->at[p->n] = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 0)), places,
-                                    onx_x_int(x, (int64_t)i));
+        p->at[p->n] = onx_x_pick(x, places, 0, (int64_t)i);
         p->axes[p->n++] = axis + i;
     }
     return onx_x_ok(x);
@@ -240,9 +239,7 @@ static void lower_nonzero_list(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *places = places_of(x, &a[0]);
     *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
     for (size_t i = 0; i < rank && onx_x_ok(x); i++)
-        onx_xlist_add(x, out->list,
-                      onx_xv_tensor(x, onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 0)),
-                                                     places, onx_x_int(x, (int64_t)i))));
+        onx_xlist_add(x, out->list, onx_xv_tensor(x, onx_x_pick(x, places, 0, (int64_t)i)));
 }
 
 const onx_aten onx_aten_index[] = {

@@ -319,9 +319,7 @@ static void lower_unbind(onx_export *x, const onx_xv *a, onx_xv *out) {
     }
     *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
     for (int64_t i = 0; i < n && onx_x_ok(x); i++) {
-        onx_xv part =
-            onx_xv_tensor(x, onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", (int64_t)axis)),
-                                           value, onx_x_int(x, i)));
+        onx_xv part = onx_xv_tensor(x, onx_x_pick(x, value, (int64_t)axis, i));
         if (part.kind != ONX_X_TENSOR) return;
         part.tensor->dtype = a[0].tensor->dtype;
         onx_xlist_add(x, out->list, part);

@@ -171,9 +171,3 @@ onx_value *onx_x_count(onx_export *x, const onx_xv *n) {
 onx_value *onx_x_fill(onx_export *x, onx_value *number, size_t n, const onx_xv *sizes) {
     return n ? onx_emit(x, "Expand", number, onx_x_shape(x, n, sizes)) : number;
 }
-
-onx_value *onx_x_fill_like(onx_export *x, onx_value *number, onx_value *like) {
-    size_t rank = onx_x_rank(x, like);
-    if (rank == SIZE_MAX) return NULL;
-    return rank ? onx_emit(x, "Expand", number, onx_x_shape_of(x, like)) : number;
-}

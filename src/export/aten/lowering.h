@@ -53,7 +53,6 @@ onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t ind
 onx_value *onx_x_count(onx_export *x, const onx_xv *n);
 /* A number in a shape: Expand, or nothing for rank 0. */
 onx_value *onx_x_fill(onx_export *x, onx_value *number, size_t n, const onx_xv *sizes);
-onx_value *onx_x_fill_like(onx_export *x, onx_value *number, onx_value *like);
 
 /* (sum |v|^p)^(1/p) over these axes (n 0: all); of complex numbers, of their sizes. */
 onx_value *onx_x_norm(onx_export *x, onx_value *value, double p, size_t n, const int64_t *axes,

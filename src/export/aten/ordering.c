@@ -1,6 +1,7 @@
 /* ordering.c: what depends on the order of elements: sorting, the k largest, medians, quantiles,
  * distinct values, counting into bins, places in sorted lists. */
 #include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 #include <math.h>
 
@@ -295,7 +296,7 @@ static void lower_bincount(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *one = onx_x_number(x, dtype, 1), *zero = onx_x_number(x, dtype, 0);
     onx_value *top = onx_emit_number(x, "Add", onx_x_reduce(x, "ReduceMax", v, 0, NULL, true), 1);
     onx_value *size = onx_emit(x, "Max", top, onx_x_shape(x, 1, &a[2]));
-    onx_value *updates = weighted ? onx_xv_value(x, &a[1]) : onx_x_fill_like(x, one, v);
+    onx_value *updates = weighted ? onx_xv_value(x, &a[1]) : onx_lower_expand_like(x, one, v);
     onx_x_give(x, out,
                onx_emit_with(x, "ScatterElements",
                              ONX_ATTRS(ONX_AI("axis", 0), ONX_AS("reduction", "add")),

@@ -2,9 +2,8 @@
 #include "export/aten/parts.h"
 
 size_t onx_lower_rank(onx_export *x, const onx_xv *tensor) {
-    size_t rank = onx_x_rank(x, onx_xv_value(x, tensor));
-    if (rank == SIZE_MAX || tensor->kind != ONX_X_TENSOR) return 0;
-    return rank - (rank && onx_dtype_is_complex(tensor->tensor->dtype));
+    size_t rank = onx_xv_rank(x, tensor);
+    return rank == SIZE_MAX ? 0 : rank;
 }
 
 bool onx_lower_axis(onx_export *x, const onx_xv *dim, size_t rank, size_t *out) {

@@ -2,7 +2,7 @@
 #ifndef ONX_ATEN_PARTS_H
 #define ONX_ATEN_PARTS_H
 
-#include "export/export.h"
+#include "export/aten/lowering.h"
 
 /* Of a tensor, as PyTorch counts: the pair of a complex number is no dimension. */
 size_t onx_lower_rank(onx_export *x, const onx_xv *tensor);

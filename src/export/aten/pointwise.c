@@ -3,6 +3,7 @@
  * Most are one operator of ONNX: a table of names. What ONNX has no operator for is made of two or
  * three. Integers become float32 where the function is one of real numbers. */
 #include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 #include <math.h>
 
@@ -148,7 +149,7 @@ static void lower_logit(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* Of integers: what is true of none of them, or of all. */
 static onx_value *always(onx_export *x, onx_value *v, bool is) {
-    return onx_x_fill_like(x, onx_x_number(x, ONX_DTYPE_BOOL, is), v);
+    return onx_lower_expand_like(x, onx_x_number(x, ONX_DTYPE_BOOL, is), v);
 }
 
 static void lower_isnan(onx_export *x, const onx_xv *a, onx_xv *out) {

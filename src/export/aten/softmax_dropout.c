@@ -1,6 +1,7 @@
 /* softmax_dropout.c: softmax of PyTorch in all forms, and dropout, which is nothing unless the
  * export keeps training. */
 #include "export/aten/nn_args.h"
+#include "export/aten/parts.h"
 
 #include <math.h>
 
@@ -91,7 +92,7 @@ static void lower_native_dropout(onx_export *x, const onx_xv *a, onx_xv *out) {
     else
         out[0] = a[0];
     onx_value *v = onx_nn_tensor(x, &a[0]);
-    if (!train) mask = onx_x_fill_like(x, onx_x_number(x, ONX_DTYPE_BOOL, 1), v);
+    if (!train) mask = onx_lower_expand_like(x, onx_x_number(x, ONX_DTYPE_BOOL, 1), v);
     onx_x_give(x, &out[1], mask);
 }
 
