@@ -8,6 +8,7 @@ typedef struct conv {
     int64_t stride[ONX_NN_AXES], dilation[ONX_NN_AXES], pads[2 * ONX_NN_AXES];
     int64_t output_padding[ONX_NN_AXES], kernel[ONX_NN_AXES], groups;
     bool transposed, sized; /* sized: `kernel` is known */
+    bool same;              /* padding that only the model can count */
 } conv;
 
 static bool read_tensors(onx_export *x, conv *c, const onx_xv *input, const onx_xv *weight,
@@ -46,11 +47,12 @@ static bool pad_evenly(onx_export *x, conv *c, const onx_xv *padding) {
 static bool pad_by_name(onx_export *x, conv *c, const onx_xv *padding) {
     memset(c->pads, 0, sizeof c->pads);
     if (onx_xv_is(padding, ONX_X_STR) && onx_str_is(padding->str, "valid")) return true;
-    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same") || !c->sized) {
+    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same")) {
         onx_x_fail(x, ONX_UNSUPPORTED, "padding that is neither 'same' nor 'valid'");
         return false;
     }
-    for (size_t i = 0; i < c->axes; i++) {
+    c->same = !c->sized;
+    for (size_t i = 0; c->sized && i < c->axes; i++) {
         int64_t total = c->dilation[i] * (c->kernel[i] - 1);
         c->pads[i] = total / 2;
         c->pads[c->axes + i] = total - total / 2;
@@ -62,6 +64,7 @@ static void make(onx_export *x, conv *c, onx_xv *out) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
     bool added;
     if (!onx_x_ok(x)) return;
+    if (c->same) *at++ = ONX_AS("auto_pad", "SAME_UPPER");
     at = onx_nn_attr(at, "dilations", c->axes, c->dilation, 1);
     if (c->groups != 1) *at++ = ONX_AI("group", c->groups);
     if (c->sized) *at++ = ONX_AL("kernel_shape", c->axes, c->kernel);

@@ -165,7 +165,8 @@ static void lower_scatter_reduce(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *n = onx_xv_value(x, &counted[0]);
     if (!n || !sum) return;
     n = onx_emit(x, "Max", n, onx_x_number(x, dtype, 1));
-    out[0] = onx_xv_tensor(x, onx_emit(x, "Div", sum, n));
+    bool is_float = onx_dtype_is_float(dtype);
+    out[0] = onx_xv_tensor(x, is_float ? onx_emit(x, "Div", sum, n) : onx_x_floor_div(x, sum, n));
 }
 
 /* Whole slices, one for each index: ScatterND with the dimension first. */
