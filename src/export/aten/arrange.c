@@ -329,29 +329,48 @@ static onx_value *memory_of(onx_export *x, const onx_xv *v) {
 }
 
 /* Any strides over memory of known sizes: one Gather of the elements in order. */
-static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
-    size_t n = a[1].list->n;
-    int64_t offset = 0;
-    onx_value *value = flat(x, memory_of(x, &a[0])), *index = NULL;
-    if (a[3].kind != ONX_X_NONE && !onx_xv_known_int(&a[3], &offset)) value = NULL;
-    for (size_t i = 0; i < n && value && i < a[2].list->n; i++) {
-        int64_t stride;
-        if (!onx_xv_known_int(&a[2].list->v[i], &stride)) value = NULL;
-        onx_value *part = onx_x_count(x, &a[1].list->v[i]);
-        if (value) part = onx_emit(x, "Mul", part, onx_x_int(x, stride));
+/* Places in memory of (size, stride, offset); NULL, and x failed, where they are not known. */
+static onx_value *strided_places(onx_export *x, const onx_xv *a) {
+    int64_t offset = 0, stride;
+    onx_value *index = NULL;
+    bool known = a[2].kind == ONX_X_NONE || onx_xv_known_int(&a[2], &offset);
+    for (size_t i = 0, n = a[0].list->n; i < n && known && i < a[1].list->n; i++) {
+        known = onx_xv_known_int(&a[1].list->v[i], &stride);
+        onx_value *part = onx_x_count(x, &a[0].list->v[i]);
+        if (known) part = onx_emit(x, "Mul", part, onx_x_int(x, stride));
         for (size_t k = i + 1; k < n; k++) part = onx_x_unsqueeze(x, part, -1);
         index = index && part ? onx_emit(x, "Add", index, part) : part;
     }
-    if (!value || !index) {
-        onx_x_fail(x, ONX_UNSUPPORTED,
-                   "as_strided of strides that are only known in a run, or of a "
-                   "tensor that is not contiguous");
-        onx_x_hint(x, "call contiguous() before as_strided() in Python, or index instead");
+    if (known && !a[0].list->n) return onx_x_int(x, offset);
+    return known && offset ? onx_emit(x, "Add", index, onx_x_int(x, offset)) : known ? index : NULL;
+}
+
+static void decline_strides(onx_export *x) {
+    onx_x_fail(x, ONX_UNSUPPORTED,
+               "as_strided of strides that are only known in a run, or of a "
+               "tensor that is not contiguous");
+    onx_x_hint(x, "call contiguous() before as_strided() in Python, or index instead");
+}
+
+static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *value = flat(x, memory_of(x, &a[0])), *index = strided_places(x, &a[1]);
+    if (value && index)
+        out[0] = onx_xv_tensor(
+            x, onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 0)), value, index));
+    else
+        decline_strides(x);
+}
+
+/* (self, src, size, stride, storage_offset) */
+static void lower_as_strided_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *whole = memory_of(x, &a[0]), *index = strided_places(x, &a[2]);
+    if (!whole || !index) {
+        decline_strides(x);
         return;
     }
-    if (offset) index = onx_emit(x, "Add", index, onx_x_int(x, offset));
-    out[0] =
-        onx_xv_tensor(x, onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 0)), value, index));
+    onx_value *y = onx_emit(x, "ScatterElements", flat(x, whole), flat(x, index),
+                            flat(x, onx_xv_value(x, &a[1])));
+    if (y) out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, y, onx_xv_value(x, &a[0])));
 }
 
 static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -425,5 +444,8 @@ const onx_aten onx_aten_arrange[] = {
      lower_as_strided, unview_never},
     {"as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
      lower_as_strided, NULL},
+    {"as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, "
+     "int? storage_offset=None)",
+     lower_as_strided_scatter, NULL},
     {NULL, NULL, NULL},
 };
