@@ -59,7 +59,7 @@ static void lower_ps_roi_align(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[1]);
 }
 
-/* [boxes, bins, size]: 1 for what lies in a bin, along one axis; `ends` are columns of the boxes. */
+/* [boxes, bins, size]: 1 for what lies in a bin, along one axis of the boxes. */
 static onx_value *bins(onx_export *x, const onx_xv *a, onx_value *boxes, int64_t from, onx_xv bin_n,
                        onx_xv size) {
     onx_dtype dtype = onx_x_dtype(x, boxes);
