@@ -1,8 +1,8 @@
 /* winograd_simd.c: convolution by Winograd's F(4x4, 3x3) and F(2x2, 5x5), in the blocked layout.
  *
  * A tile of 4x4 outputs (2x2 of a 5x5 kernel) is made of 6x6 inputs with 36 products for each pair
- * of channels instead of 144 (100), by interpolation (Cook and Toom) at the points 0, a, -a, 2a, -2a
- * and infinity along each axis:
+ * of channels instead of 144 (100), by interpolation (Cook and Toom) at the points 0, a, -a, 2a,
+ * -2a and infinity along each axis:
  *
  *     V = B' d B     6x6 inputs d, transformed            once per tile and input channel
  *     U = G w G'     3x3 weights w, transformed           when they are packed, in double
