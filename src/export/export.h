@@ -85,6 +85,14 @@ typedef struct onx_xstorage {
 
 typedef struct onx_xview onx_xview; /* one step: a call of a view operator on what is before it */
 
+/* How integers stand for numbers: (integer - zero) * scale, along `axis`, or all alike (-1).
+ * Integers of numbers lie in lo … hi. */
+typedef struct onx_xquant {
+    onx_value *scale, *zero; /* scale: float32; zero: of any type, NULL: 0 */
+    int64_t axis, lo, hi;
+    onx_dtype dtype; /* of the integers */
+} onx_xquant;
+
 struct onx_xt {
     onx_xstorage *storage;
     const onx_xview *view; /* the last step; NULL: all of the storage */
@@ -94,6 +102,7 @@ struct onx_xt {
     bool wrapped;    /* a number in the shape of a tensor: in promotion it counts as a number */
     bool scattered;  /* not contiguous: reshape copies it */
     bool fresh;      /* set by the lowering of a view operator that gave a copy instead */
+    const onx_xquant *quant; /* of a quantized tensor, whose value are its integers; else NULL */
 };
 
 /* Constructors. */
