@@ -90,7 +90,10 @@ static void mismatch(onx_export *x, onx_str name, size_t n, const onx_xarg *args
 static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *out) {
     const char *op = x->op;
     x->op = s->row->schema;
-    s->row->lower(x, bound, out);
+    if (onx_quant_among(s->n_params, bound))
+        onx_quant_lower(x, s, bound, out);
+    else
+        s->row->lower(x, bound, out);
     if (s->row->unview)
         keep_views(x, s->row, bound, out);
     else
