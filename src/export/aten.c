@@ -92,6 +92,8 @@ static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *ou
     x->op = s->row->schema;
     if (onx_quant_among(s->n_params, bound))
         onx_quant_lower(x, s, bound, out);
+    else if (onx_complex_in(s->n_params, bound))
+        onx_complex_lower(x, s, bound, out);
     else
         s->row->lower(x, bound, out);
     if (s->row->unview)
