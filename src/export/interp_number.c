@@ -58,18 +58,27 @@ static bool absolute(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     return true;
 }
 
+static double radians(double degrees) {
+    return degrees * (3.14159265358979323846 / 180);
+}
+static double degrees(double radians) {
+    return radians * (180 / 3.14159265358979323846);
+}
+
 static const struct function {
     const char *name;
     double (*f)(double);
     const char *node; /* that computes it; NULL: none does */
 } functions[] = {
-    {"sqrt", sqrt, "Sqrt"},   {"exp", exp, "Exp"},      {"log", log, "Log"},
-    {"sin", sin, "Sin"},      {"cos", cos, "Cos"},      {"tan", tan, "Tan"},
-    {"asin", asin, "Asin"},   {"acos", acos, "Acos"},   {"atan", atan, "Atan"},
-    {"sinh", sinh, "Sinh"},   {"cosh", cosh, "Cosh"},   {"tanh", tanh, "Tanh"},
-    {"round", rint, "Round"}, {"log2", log2, NULL},     {"log10", log10, NULL},
-    {"log1p", log1p, NULL},   {"expm1", expm1, NULL},   {"erf", erf, "Erf"},
-    {"fabs", fabs, "Abs"},    {"lgamma", lgamma, NULL},
+    {"sqrt", sqrt, "Sqrt"},    {"exp", exp, "Exp"},        {"log", log, "Log"},
+    {"sin", sin, "Sin"},       {"cos", cos, "Cos"},        {"tan", tan, "Tan"},
+    {"asin", asin, "Asin"},    {"acos", acos, "Acos"},     {"atan", atan, "Atan"},
+    {"sinh", sinh, "Sinh"},    {"cosh", cosh, "Cosh"},     {"tanh", tanh, "Tanh"},
+    {"round", rint, "Round"},  {"log2", log2, NULL},       {"log10", log10, NULL},
+    {"log1p", log1p, NULL},    {"expm1", expm1, NULL},     {"erf", erf, "Erf"},
+    {"fabs", fabs, "Abs"},     {"lgamma", lgamma, NULL},   {"gamma", tgamma, NULL},
+    {"erfc", erfc, NULL},      {"asinh", asinh, "Asinh"},  {"acosh", acosh, "Acosh"},
+    {"atanh", atanh, "Atanh"}, {"radians", radians, NULL}, {"degrees", degrees, NULL},
 };
 
 /* A function of one float. */
@@ -87,6 +96,37 @@ static bool function(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     onx_value *v = f->node ? onx_x_scalar(in->x, &a[0].v, ONX_DTYPE_F32) : NULL;
     if (!f->node) onx_x_fail(in->x, ONX_UNSUPPORTED, "%s of a number that is not known", f->name);
     *out = onx_xv_run(ONX_X_FLOAT, v ? onx_emit(in->x, f->node, v) : NULL);
+    return true;
+}
+
+static double log_to(double v, double base) {
+    return log(v) / log(base);
+}
+static double load_exponent(double v, double exponent) {
+    return v * exp2(exponent);
+}
+
+static const struct function_of_two {
+    const char *name;
+    double (*f)(double, double);
+} functions_of_two[] = {
+    {"atan2", atan2},       {"fmod", fmod},  {"mathremainder", remainder},
+    {"copysign", copysign}, {"log", log_to}, {"ldexp", load_exponent},
+};
+
+/* A function of two floats, which must be known. */
+static bool function_of_two(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                            onx_xv *out) {
+    const struct function_of_two *f = functions_of_two;
+    double v[2];
+    if (n == 1) return function(in, row, n, a, out);
+    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
+    while (strcmp(f->name, row->word) != 0) f++;
+    if (!onx_xv_known_float(in->x, &a[0].v, &v[0]) || !onx_xv_known_float(in->x, &a[1].v, &v[1])) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "%s of numbers that are not known", f->name);
+        return true;
+    }
+    *out = onx_xv_float(f->f(v[0], v[1]));
     return true;
 }
 
@@ -170,7 +210,7 @@ const onx_py_row onx_py_numbers[] = {
     {"max", 1, 2, extreme, "max"},
     {"sqrt", 1, 1, function, "sqrt"},
     {"exp", 1, 1, function, "exp"},
-    {"log", 1, 1, function, "log"},
+    {"log", 1, 2, function_of_two, "log"},
     {"sin", 1, 1, function, "sin"},
     {"cos", 1, 1, function, "cos"},
     {"tan", 1, 1, function, "tan"},
@@ -188,6 +228,18 @@ const onx_py_row onx_py_numbers[] = {
     {"erf", 1, 1, function, "erf"},
     {"fabs", 1, 1, function, "fabs"},
     {"lgamma", 1, 1, function, "lgamma"},
+    {"gamma", 1, 1, function, "gamma"},
+    {"erfc", 1, 1, function, "erfc"},
+    {"asinh", 1, 1, function, "asinh"},
+    {"acosh", 1, 1, function, "acosh"},
+    {"atanh", 1, 1, function, "atanh"},
+    {"radians", 1, 1, function, "radians"},
+    {"degrees", 1, 1, function, "degrees"},
+    {"atan2", 2, 2, function_of_two, "atan2"},
+    {"fmod", 2, 2, function_of_two, "fmod"},
+    {"mathremainder", 2, 2, function_of_two, "mathremainder"},
+    {"copysign", 2, 2, function_of_two, "copysign"},
+    {"ldexp", 2, 2, function_of_two, "ldexp"},
     {"floor", 1, 1, whole_part, "floor"},
     {"ceil", 1, 1, whole_part, "ceil"},
     {"__range_length", 3, 3, range_length, ""},
