@@ -94,6 +94,7 @@ struct onx_xt {
     bool wrapped;    /* a number in the shape of a tensor: in promotion it counts as a number */
     bool scattered;  /* not contiguous: reshape copies it */
     bool fresh;      /* set by the lowering of a view operator that gave a copy instead */
+    onx_value *inside; /* of a nested tensor, which is padded here: bool[batch, time]; else NULL */
 };
 
 /* Constructors. */
