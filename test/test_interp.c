@@ -363,8 +363,8 @@ TEST(lists_of_the_model) {
     CHECK(gives(FILL "return torch.len(torch.slice(l, 1))\n", "output=b"));
     CHECK(gives(FILL "m = torch.list(l)\n_1 = torch.append(m, x)\nreturn torch.len(l)\n",
                 "output=b + 1"));
-    CHECK(gives(FILL "return torch.index(l, x)\n",
-                "! index of a list whose length depends on data"));
+    CHECK(
+        gives(FILL "return torch.index(l, x)\n", "! index of a list whose length depends on data"));
     CHECK(gives("l = [x]\nm = l\nfor i in range(torch.len(x)):\n  l = torch.add(l, [x])\n"
                 "return (torch.len(l), torch.len(m))\n",
                 "output_0=b + 1 output_1=1"));
@@ -376,6 +376,16 @@ TEST(lists_of_the_model) {
                 "output=float[4]"));
     CHECK(gives("l = torch.split(x, 1)\nreturn (torch.len(l), l[0], torch.cat(l))\n",
                 "output_0=b output_1=float[1,4] output_2=float[b,4]"));
+}
+
+TEST(nested_tensors) {
+#define NEST "n = torch._nested_tensor_from_mask(x, torch.gt(x, 0.))\n"
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0., [torch.size(x, 0), 4])\n",
+                "output=float[b,4] @Greater @Where"));
+    CHECK(gives(NEST "return ops.prim.is_nested(n)\n", "output=True"));
+    CHECK(gives(NEST "return torch.neg(n)\n", "! a nested tensor"));
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0.)\n",
+                "! a nested tensor padded to another size than it had"));
 }
 
 /* Which element of a list only the model knows. */
@@ -469,6 +479,5 @@ TEST(no_memory) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(lists_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(strides) E(unsupported)
-                      E(no_memory))
+                  E(lists_of_the_model) E(nested_tensors) E(elements_by_data) E(sizes_are_not_zero)
+                      E(writes) E(strides) E(unsupported) E(no_memory))

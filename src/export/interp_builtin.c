@@ -236,7 +236,6 @@ const onx_py_row onx_py_questions[] = {
     {"prim::is_ipu", 1, 1, give_word, "F"},
     {"prim::is_meta", 1, 1, give_word, "F"},
     {"prim::is_ort", 1, 1, give_word, "F"},
-    {"prim::is_nested", 1, 1, give_word, "F"},
     {"prim::is_sparse", 1, 1, give_word, "F"},
     {"prim::is_sparse_csr", 1, 1, give_word, "F"},
     {"prim::is_quantized", 1, 1, give_word, "F"},
