@@ -179,7 +179,6 @@ const onx_aten onx_aten_query[] = {
     NO("prim::is_mps"),
     NO("prim::is_mtia"),
     NO("prim::is_nested"),
-    NO("prim::is_quantized"),
     NO("prim::is_sparse"),
     NO("prim::is_vulkan"),
     NO("prim::is_xla"),
