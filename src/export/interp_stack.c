@@ -6,11 +6,13 @@
 typedef struct stack {
     onx_xv all;     /* the tensor; NONE while the list is filled */
     onx_xkind kind; /* of the elements: TENSOR, or a number */
+    bool gone;      /* it is a plain list again */
 } stack;
 
 static stack *stack_of(const onx_interp *in, const onx_xv *v) {
     bool may = v->kind == ONX_X_LIST && in->stacks.used;
-    return may ? onx_map_get(&in->stacks, v->list, (onx_str){NULL, 0}) : NULL;
+    stack *s = may ? onx_map_get(&in->stacks, v->list, (onx_str){NULL, 0}) : NULL;
+    return s && !s->gone ? s : NULL;
 }
 
 static stack *add_stack(onx_interp *in, const onx_xv *list) {
@@ -51,6 +53,43 @@ static onx_xv before(onx_interp *in, const onx_xv *list, const stack *s) {
         onx_xlist_add(in->x, copy.list, onx_xv_tensor(in->x, value));
     }
     return onx_aten_do(in->x, "stack", 1, &copy);
+}
+
+/* Of elements like `sample`: none. */
+static onx_xv nothing(onx_interp *in, const onx_xv *sample) {
+    onx_export *x = in->x;
+    onx_value *value = onx_xv_value(x, sample);
+    size_t rank = onx_x_rank(x, value);
+    const onx_sym *dims[ONX_RANK_MAX + 1] = {onx_sym_int(x->syms, 0)};
+    if (rank > ONX_RANK_MAX) return onx_py_none();
+    for (size_t i = 0; i < rank; i++) dims[i + 1] = onx_x_dim(x, value, i);
+    onx_value *zero = onx_x_number(x, onx_x_dtype(x, value), 0);
+    onx_xv none = onx_xv_tensor(x, onx_x_expand(x, zero, rank + 1, dims));
+    if (sample->kind == ONX_X_TENSOR && none.kind == ONX_X_TENSOR)
+        none.tensor->dtype = sample->tensor->dtype;
+    return none;
+}
+
+onx_xv onx_py_stack_all(onx_interp *in, const onx_xv *list, const onx_xv *sample) {
+    const stack none = {.all = onx_py_none()}, *s = stack_of(in, list);
+    if (list->kind != ONX_X_LIST || !onx_x_ok(in->x)) return *list;
+    return s || list->list->n ? before(in, list, s ? s : &none) : nothing(in, sample);
+}
+
+onx_xv onx_py_stack_new(onx_interp *in, onx_xv all, onx_xkind kind) {
+    onx_xv list = onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, 0, NULL));
+    stack *s = onx_x_ok(in->x) ? add_stack(in, &list) : NULL;
+    if (s) *s = (stack){.all = all, .kind = kind};
+    return list;
+}
+
+void onx_py_stack_copy(onx_interp *in, const onx_xv *from, const onx_xv *to) {
+    const stack *a = stack_of(in, from);
+    stack *b = a ? add_stack(in, to) : stack_of(in, to);
+    if (a && b)
+        *b = *a;
+    else if (b)
+        b->gone = true;
 }
 
 void onx_py_stack_close(onx_interp *in, const onx_xv *list, const onx_xv *filled, onx_xv all) {
@@ -105,6 +144,26 @@ onx_xv onx_py_stack_item(onx_interp *in, const onx_xv *v, onx_xv index) {
     return onx_x_ok(in->x) ? element(in, &made, index) : onx_py_none();
 }
 
+onx_xv onx_py_stack_sample(onx_interp *in, const onx_xv *list) {
+    return onx_py_stack_item(in, list, onx_xv_int(in->x, 0));
+}
+
+static void stack_append(onx_interp *in, const onx_xv *list, stack *s, const onx_xv *v) {
+    onx_xv one = onx_xv_list(in->x, ONX_X_LIST, 1, v);
+    const stack none = {.all = onx_py_none()};
+    if (!onx_py_may_change(in, list, 0)) return;
+    onx_xv both[] = {s->all, before(in, &one, &none)};
+    onx_xv parts = onx_xv_list(in->x, ONX_X_LIST, 2, both);
+    if (onx_x_ok(in->x)) s->all = onx_aten_do(in->x, "cat", 1, &parts);
+}
+
+static onx_xv stack_pop(onx_interp *in, const onx_xv *list, stack *s) {
+    onx_xv last = onx_xv_int(in->x, -1), zero = onx_xv_int(in->x, 0);
+    onx_xv rest[] = {s->all, zero, zero, last}, v = element(in, s, last);
+    if (onx_py_may_change(in, list, 0)) s->all = onx_aten_do(in->x, "slice", 4, rest);
+    return v;
+}
+
 /* The first axis moved to where stack or cat puts it. */
 static onx_xv join(onx_interp *in, const stack *s, size_t n, const onx_xarg *args, bool cat) {
     int64_t dim = 0, rank = (int64_t)onx_x_rank(in->x, onx_xt_value(in->x, s->all.tensor));
@@ -119,12 +178,16 @@ static onx_xv join(onx_interp *in, const stack *s, size_t n, const onx_xarg *arg
 }
 
 bool onx_py_stack_call(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out) {
-    const stack *s = n ? stack_of(in, &args[0].v) : NULL;
+    stack *s = n ? stack_of(in, &args[0].v) : NULL;
     if (!s) return false;
     bool full = s->all.kind == ONX_X_TENSOR, cat = onx_str_is(name, "cat");
     *out = onx_py_none();
     if (!full && onx_str_is(name, "append"))
         return false;
+    else if (n == 2 && onx_str_is(name, "append"))
+        stack_append(in, &args[0].v, s, &args[1].v);
+    else if (full && n == 1 && onx_str_is(name, "pop"))
+        *out = stack_pop(in, &args[0].v, s);
     else if (onx_str_is(name, "len"))
         *out = onx_py_stack_length(in, &args[0].v);
     else if (onx_str_is(name, "__getitem__") && n == 2)
