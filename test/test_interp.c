@@ -145,6 +145,10 @@ TEST(numbers) {
     CHECK(gives("return torch.mul(torch.len(x), 2)\n", "output=2*b"));
     CHECK(gives("return torch.eq(torch.len(x), torch.len(x))\n", "output=True"));
     CHECK(gives("return torch.floordiv(1, 0)\n", "! division by zero"));
+    CHECK(gives("return torch.gcd(-12, 18)\n", "output=6"));
+    CHECK(gives("return torch.divmod(-7, 2)\n", "output_0=-4 output_1=1"));
+    CHECK(gives("return int(torch.degrees(torch.atan2(1., 1.)))\n", "output=45"));
+    CHECK(gives("return torch.gcd(torch.len(x), 2)\n", "! gcd of an int that is not known"));
 }
 
 TEST(lists) {
@@ -365,6 +369,33 @@ TEST(loops_of_the_model) {
                 "output_0=float[b,4] output_1=?"));
 }
 
+/* Lists that the model fills: what programs do with them. */
+TEST(lists_of_the_model) {
+#define FILL "l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, torch.neg(x))\n"
+    CHECK(gives(FILL "torch.reverse(l)\nreturn torch.stack(l)\n", "output=float[b + 1,b,4]"));
+    CHECK(gives(FILL "_1 = torch.append(l, x)\n_2 = torch.extend(l, [x, x])\n"
+                     "return torch.stack(torch.add(l, l))\n",
+                "output=float[2*b + 8,b,4]"));
+    CHECK(gives(FILL "y = torch.pop(l)\nreturn (y, torch.len(l))\n",
+                "output_0=float[b,4] output_1=b"));
+    CHECK(gives(FILL "return torch.len(torch.slice(l, 1))\n", "output=b"));
+    CHECK(gives(FILL "m = torch.list(l)\n_1 = torch.append(m, x)\nreturn torch.len(l)\n",
+                "output=b + 1"));
+    CHECK(
+        gives(FILL "return torch.index(l, x)\n", "! index of a list whose length depends on data"));
+    CHECK(gives("l = [x]\nm = l\nfor i in range(torch.len(x)):\n  l = torch.add(l, [x])\n"
+                "return (torch.len(l), torch.len(m))\n",
+                "output_0=b + 1 output_1=1"));
+    CHECK(gives("l = [x]\nm = l\nfor i in range(torch.len(x)):\n  l = torch.add_(l, [x])\n"
+                "return (torch.len(l), torch.len(m))\n",
+                "output_0=b + 1 output_1=b + 1"));
+    CHECK(gives("l = torch.unbind(x)\ny = torch.zeros([4])\nfor i in range(torch.len(l)):\n"
+                "  y = torch.add(y, l[i])\nreturn y\n",
+                "output=float[4]"));
+    CHECK(gives("l = torch.split(x, 1)\nreturn (torch.len(l), l[0], torch.cat(l))\n",
+                "output_0=b output_1=float[1,4] output_2=float[b,4]"));
+}
+
 /* Which element of a list only the model knows. */
 TEST(elements_by_data) {
     CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
@@ -462,5 +493,5 @@ TEST(no_memory) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(strides) E(unsupported)
-                      E(no_memory))
+                  E(lists_of_the_model) E(elements_by_data) E(sizes_are_not_zero) E(writes)
+                      E(strides) E(unsupported) E(no_memory))

@@ -90,7 +90,12 @@ static void mismatch(onx_export *x, onx_str name, size_t n, const onx_xarg *args
 static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *out) {
     const char *op = x->op;
     x->op = s->row->schema;
-    s->row->lower(x, bound, out);
+    if (onx_quant_among(s->n_params, bound))
+        onx_quant_lower(x, s, bound, out);
+    else if (onx_complex_in(s->n_params, bound))
+        onx_complex_lower(x, s, bound, out);
+    else
+        s->row->lower(x, bound, out);
     if (s->row->unview)
         keep_views(x, s->row, bound, out);
     else
@@ -99,12 +104,23 @@ static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *ou
     return onx_x_ok(x);
 }
 
-/* "add_" is "add", written back. */
+/* The name of what an operator writes back: "add" of "add_", "__and__" of "__iand__". */
+static onx_str plain_name(onx_export *x, onx_str name) {
+    bool under = name.size > 5 && memcmp(name.data, "__i", 3) == 0 &&
+                 memcmp(name.data + name.size - 2, "__", 2) == 0;
+    if (!under) return (onx_str){name.data, name.size - (name.data[name.size - 1] == '_')};
+    char *plain = onx_x_alloc(x, name.size);
+    if (!plain) return name;
+    memcpy(plain, "__", 2);
+    memcpy(plain + 2, name.data + 3, name.size - 3);
+    return (onx_str){plain, name.size - 1};
+}
+
 static bool is_written_back(onx_export *x, onx_str *name) {
-    if (name->size < 2 || name->data[name->size - 1] != '_' || name->data[name->size - 2] == '_')
+    if (name->size < 2 || name->data[name->size - 1] != '_' || onx_xschema_find(x, *name))
         return false;
-    onx_str plain = {name->data, name->size - 1};
-    if (onx_xschema_find(x, *name) || !onx_xschema_find(x, plain)) return false;
+    onx_str plain = plain_name(x, *name);
+    if (onx_str_eq(plain, *name) || !onx_xschema_find(x, plain)) return false;
     *name = plain;
     return true;
 }

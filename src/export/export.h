@@ -87,6 +87,14 @@ typedef struct onx_xstorage {
 
 typedef struct onx_xview onx_xview; /* one step: a call of a view operator on what is before it */
 
+/* How integers stand for numbers: (integer - zero) * scale, along `axis`, or all alike (-1).
+ * Integers of numbers lie in lo … hi. */
+typedef struct onx_xquant {
+    onx_value *scale, *zero; /* scale: float32; zero: of any type, NULL: 0 */
+    int64_t axis, lo, hi;
+    onx_dtype dtype; /* of the integers */
+} onx_xquant;
+
 struct onx_xt {
     onx_xstorage *storage;
     const onx_xview *view; /* the last step; NULL: all of the storage */
@@ -97,6 +105,7 @@ struct onx_xt {
     const onx_xlayout *layout; /* its strides; NULL: contiguous, from the beginning */
     bool fresh;                /* set by the lowering of a view operator that gave a copy instead */
     bool rooted; /* set by one that gave a view of the whole storage, whatever was given to it */
+    const onx_xquant *quant; /* of a quantized tensor, whose value are its integers; else NULL */
 };
 
 /* Constructors. */

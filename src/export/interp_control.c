@@ -16,6 +16,12 @@ typedef struct slots {
     size_t n;
 } slots;
 
+static bool has_slot(const slots *all, int32_t slot) {
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i] == slot) return true;
+    return false;
+}
+
 /* Statements in statements: ONX_SCRIPT_DEPTH. */
 static void mark_assigned(const onx_script_block *block, bool *marks) {
     for (size_t i = 0; i < block->n; i++) {
@@ -225,27 +231,53 @@ static size_t uses_of(const onx_script_block *block, int32_t slot) {
     return n;
 }
 
-/* The list that a statement appends to, a local from before the loop; -1: it does no such thing. */
-static int32_t appends_to(const onx_frame *frame, const onx_script_stmt *s) {
-    const onx_script_expr *e = s->value_count == 1 ? s->values[0] : NULL;
-    bool call = e && (s->kind == ONX_STMT_EXPR || s->kind == ONX_STMT_ASSIGN) && e->n == 3 &&
-                e->kind == ONX_EXPR_CALL && e->items[1]->kind == ONX_EXPR_NAME &&
-                onx_str_is(onx_script_dotted(e->items[0]), "torch.append");
-    int32_t slot = call ? e->items[1]->slot : -1;
-    return slot >= 0 && frame->locals[slot].kind == ONX_X_LIST ? slot : -1;
+static bool is_call(const onx_script_expr *e, const char *name) {
+    return onx_str_is(onx_script_dotted(e->items[0]), name);
+}
+
+/* The list that statement `s` appends one element to, by the call that is its value k; a local from
+ * before the loop; -1: it does no such thing. torch.add(l, [e]) is such a call where it is assigned
+ * to l again. */
+static int32_t appends_to(const onx_frame *frame, const onx_script_stmt *s, size_t k) {
+    const onx_script_expr *e = s->values[k];
+    if (e->kind != ONX_EXPR_CALL || e->n != 3 || e->items[1]->kind != ONX_EXPR_NAME) return -1;
+    int32_t slot = e->items[1]->slot;
+    bool one = e->items[2]->kind == ONX_EXPR_LIST && e->items[2]->n == 1;
+    bool again = s->kind == ONX_STMT_ASSIGN && s->target_count == s->value_count && !s->unpack &&
+                 s->targets[k].slot == slot;
+    bool grows = is_call(e, "torch.append") || (one && is_call(e, "torch.add_")) ||
+                 (one && again && is_call(e, "torch.add"));
+    return grows && slot >= 0 && frame->locals[slot].kind == ONX_X_LIST ? slot : -1;
+}
+
+/* A list of the same elements. */
+static onx_xv another(onx_interp *in, const onx_xv *list) {
+    onx_xarg self = {.v = *list};
+    return onx_py_operator(in, ONX_LIT("copy"), 1, &self);
 }
 
 /* The lists that every turn appends one element to and does not look at: what the turns give is
  * stacked by the node itself. */
-static slots appended(onx_interp *in, const onx_frame *frame, const onx_script_stmt *s) {
+static slots appended(onx_interp *in, onx_frame *frame, const onx_script_stmt *s) {
     const onx_script_block *block = &s->body;
-    slots out = {onx_x_array(in->x, block->n + 1, sizeof *out.v), 0};
-    for (size_t i = 0; out.v && i < block->n; i++) {
-        int32_t slot = appends_to(frame, block->stmts[i]);
-        if (slot >= 0 && uses_of(block, slot) + uses_in(s->values[0], slot) == 1)
+    slots out = {onx_x_array(in->x, frame->func->local_count + 1, sizeof *out.v), 0};
+    for (size_t i = 0; out.v && i < block->n; i++)
+        for (size_t k = 0; k < block->stmts[i]->value_count; k++) {
+            int32_t slot = appends_to(frame, block->stmts[i], k);
+            if (slot < 0 || uses_of(block, slot) + uses_in(s->values[0], slot) != 1) continue;
+            if (is_call(block->stmts[i]->values[k], "torch.add"))
+                frame->locals[slot] = another(in, &frame->locals[slot]);
             out.v[out.n++] = slot;
-    }
+        }
     return out;
+}
+
+/* They are not carried. */
+static void leave_out(slots *which, const slots *lists) {
+    size_t n = 0;
+    for (size_t i = 0; i < which->n; i++)
+        if (!has_slot(lists, which->v[i])) which->v[n++] = which->v[i];
+    which->n = n;
 }
 
 typedef struct turns {
@@ -298,6 +330,7 @@ void onx_py_loop(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, con
                  const onx_xv *cond) {
     turns t = {.b = {.in = in, .frame = frame, .s = s, .which = assigned(in, frame, s, true)},
                .lists = appended(in, frame, s)};
+    leave_out(&t.b.which, &t.lists);
     t.filled = onx_x_array(in->x, t.lists.n + 1, sizeof *t.filled);
     if (!onx_x_ok(in->x)) return;
     onx_py_place(in, frame, s->at);

@@ -796,9 +796,9 @@ misc | torch.numel(x) + x | f2x3
 """
 
 
-def forms():
+def forms(text):
     name, k = "", 0
-    for line in LIST.strip().splitlines():
+    for line in text.strip().splitlines():
         new, rest = line.split("|", 1)
         expression, kinds = rest.rsplit("|", 1)  # the expression itself may hold a bar
         if new.strip():
@@ -865,8 +865,8 @@ def module_of(text):
     return sys.modules["forms"]
 
 
-def register():
-    all_forms = list(forms())
+def register(text):
+    all_forms = list(forms(text))
     head = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
     module = module_of(head + "\n\n".join(source(*f) for f in all_forms))
     for name, expression, kinds in all_forms:
@@ -878,4 +878,4 @@ def register():
             CASES[name + "_dyn"] = Case(name + "_dyn", make, forms=("export",), shapes=auto, **options)
 
 
-register()
+register(LIST)

@@ -9,24 +9,7 @@ static onx_value *product(onx_export *x, onx_value *a, onx_value *b) {
     return a && b ? onx_emit_wide(x, "MatMul", a, b) : NULL;
 }
 
-/* (a + bi) (c + di) = ac - bd + (ad + bc) i */
-static void complex_product(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_dtype part = onx_complex_part(onx_x_promote(x, 2, a));
-    onx_value *v[2][2];
-    for (size_t i = 0; i < 2; i++) {
-        onx_value *pairs = onx_complex_pairs(x, &a[i], part);
-        v[i][0] = onx_complex_re(x, pairs), v[i][1] = onx_complex_im(x, pairs);
-    }
-    onx_value *re = onx_emit(x, "Sub", product(x, v[0][0], v[1][0]), product(x, v[0][1], v[1][1]));
-    onx_value *im = onx_emit(x, "Add", product(x, v[0][0], v[1][1]), product(x, v[0][1], v[1][0]));
-    if (re && im) *out = onx_xv_complex(x, onx_complex_pair(x, re, im));
-}
-
 static void lower_matmul(onx_export *x, const onx_xv *a, onx_xv *out) {
-    if (onx_xv_is_complex(&a[0]) || onx_xv_is_complex(&a[1])) {
-        complex_product(x, a, out);
-        return;
-    }
     onx_x_give(x, out, product(x, onx_nn_tensor(x, &a[0]), onx_nn_tensor(x, &a[1])));
 }
 

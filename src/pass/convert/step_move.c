@@ -161,15 +161,39 @@ static onx_status reduce_down(onx_convert *c, onx_node *node) {
 
 /* ─ Others ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* As attributes, where all of it is known; else elements are gathered. */
 static onx_status slice_down(onx_convert *c, onx_node *node) {
     size_t n = 0;
-    int64_t *steps = NULL;
-    if (onx_convert_has(node, 4) && !onx_convert_ints(c, node, 4, &n, &steps))
-        return onx_convert_refuse(c, "'steps' is computed, and there is none there");
-    for (size_t i = 0; i < n; i++)
-        if (steps[i] != 1) return onx_convert_refuse(c, "there are no steps but 1 there");
+    int64_t *steps = NULL, *known;
+    bool plain = !onx_convert_has(node, 4) || onx_convert_ints(c, node, 4, &n, &steps);
+    for (size_t i = 0; i < n && plain; i++) plain = steps[i] == 1;
+    for (size_t i = 1; i < 4 && plain; i++)
+        plain = !onx_convert_has(node, i) || onx_convert_ints(c, node, i, &n, &known);
+    if (!plain) return onx_convert_gather_slice(c, node);
     ONX_TRY(move_down(c, node));
     return onx_convert_set_input(c, node, 4, NULL);
+}
+
+/* Parts of computed sizes: a slice for each. */
+static onx_status split_down(onx_convert *c, onx_node *node) {
+    size_t n;
+    int64_t *sizes;
+    ONX_TRY(onx_convert_plain(c, node, "axis"));
+    if (!onx_convert_has(node, 1) || onx_convert_ints(c, node, 1, &n, &sizes))
+        return move_down(c, node);
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(&text,
+                   "axes = Constant <value = int64[1] {%lld}> ()\n"
+                   "from0 = Constant <value = int64[1] {0}> ()\n",
+                   (long long)onx_convert_int(c, node, "axis"));
+    for (size_t i = 0; i < node->output.n; i++)
+        onx_buf_printf(&text,
+                       "part%zu = Constant <value = int64[1] {%zu}> ()\n"
+                       "size%zu = Gather (split, part%zu)\n"
+                       "from%zu = Add (from%zu, size%zu)\n"
+                       "outputs%zu = Slice (input, from%zu, from%zu, axes)\n",
+                       i, i, i, i, i + 1, i, i, i, i, i + 1);
+    return onx_convert_expand_buf(c, node, &text);
 }
 
 /* Limits that are computed: with Max and Min, which also keep NaN. */
@@ -187,7 +211,7 @@ static onx_status clip_down(onx_convert *c, onx_node *node) {
 #define MOVES(...) ((const move[MAX_MOVES]){__VA_ARGS__})
 const onx_convert_step onx_step_axes = {move_up, move_down, MOVES({"axes", 1, MOVE_INTS})};
 const onx_convert_step onx_step_reduce = {move_up, reduce_down, MOVES({"axes", 1, MOVE_INTS})};
-const onx_convert_step onx_step_split = {move_up, move_down, MOVES({"split", 1, MOVE_INTS})};
+const onx_convert_step onx_step_split = {move_up, split_down, MOVES({"split", 1, MOVE_INTS})};
 const onx_convert_step onx_step_shape = {move_up, move_down, MOVES({"shape", 1, MOVE_INTS})};
 const onx_convert_step onx_step_k = {move_up, move_down, MOVES({"k", 1, MOVE_INT1})};
 const onx_convert_step onx_step_scales = {move_up, move_down, MOVES({"scales", 1, MOVE_FLOATS})};
