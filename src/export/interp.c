@@ -99,6 +99,11 @@ static void add_entries(onx_interp *in, onx_str name, const onx_xdict *dict) {
 
 static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
     if (v->kind == ONX_X_NONE) return;
+    if (onx_py_maybe_of(v)) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives None or a value, which depends on data");
+        onx_x_hint(in->x, "give a tensor either way, and a bool that tells");
+        return;
+    }
     if (v->kind != ONX_X_TENSOR && !onx_xv_is_number(v) && v->kind != ONX_X_UNKNOWN) {
         onx_x_note(in->x, "output '%.*s' is %s, which a model cannot give: it is left out",
                    ONX_FMT(name), onx_py_kind(v));
