@@ -406,6 +406,42 @@ TEST(writes) {
     CHECK(gives("self.k = 4\nreturn x\n", "output=float[b,4]"));
 }
 
+/* What PyTorch knows of memory: views and elementwise results have strides, reshape copies where it
+ * must, and what cannot be told is refused. */
+TEST(strides) {
+    CHECK(gives("return torch.stride(x)\n", "output_0=4 output_1=1"));
+    CHECK(gives("y = torch.transpose(x, 0, 1)\nreturn torch.stride(y)\n", "output_0=1 output_1=4"));
+    CHECK(gives("y = torch.exp(torch.transpose(x, 0, 1))\nreturn torch.stride(y)\n",
+                "output_0=1 output_1=4"));
+    CHECK(gives("y = torch.contiguous(torch.transpose(x, 0, 1))\nreturn torch.stride(y)\n",
+                "output_0=b output_1=1"));
+    CHECK(gives("y = torch.slice(x, 1, -3, None, 2)\n"
+                "return (torch.stride(y, 1), torch.storage_offset(y))\n",
+                "output_0=2 output_1=1"));
+    CHECK(gives("y = torch.expand(torch.unsqueeze(x, 1), [-1, 3, -1])\nreturn torch.stride(y)\n",
+                "output_0=4 output_1=0 output_2=1"));
+    CHECK(gives("y = torch.unfold(x, 1, 2, 1)\nreturn torch.stride(y)\n",
+                "output_0=4 output_1=1 output_2=1"));
+    CHECK(gives("y = torch.diagonal(torch.unsqueeze(x, 0), 1, 1, 2)\n"
+                "return (torch.stride(y, 1), torch.storage_offset(y))\n",
+                "output_0=5 output_1=1"));
+    CHECK(gives("return torch.is_contiguous(torch.neg(torch.t(x)))\n", "output=False"));
+    CHECK(gives("y = torch.reshape(torch.t(x), [2, 2, -1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4] ~x"));
+    CHECK(gives("y = torch.reshape(torch.t(x), [-1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4]"));
+    CHECK(gives("y = torch.t(torch.slice(x, 0, 1))\nreturn torch.as_strided(y, [2, 3], [1, 2])\n",
+                "output=float[2,3]"));
+    CHECK(gives("y = torch.as_strided(x, [2, 2], [4, 1], 1)\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4] ~x"));
+    CHECK(gives("y = torch.as_strided(x, [2, 2], [1, 1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "! a write to a view by windows or strides"));
+    CHECK(gives("y = torch.nonzero(x)\nreturn torch.stride(y)\n",
+                "! the stride of this tensor is only known in a run"));
+    CHECK(gives("y = torch.nonzero(x)\nreturn torch.as_strided(y, [2], [1])\n",
+                "! as_strided of a tensor of which it is not known how it lies in memory"));
+}
+
 TEST(unsupported) {
     CHECK(gives("y = torch.frobnicate(x, 1)\nreturn torch.foo(y)\n",
                 "! 2 operators cannot be exported: frobnicate(Tensor, int)"));
@@ -438,4 +474,4 @@ TEST(no_memory) {
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
                   E(lists_of_the_model) E(nested_tensors) E(elements_by_data) E(sizes_are_not_zero)
-                      E(writes) E(unsupported) E(no_memory))
+                      E(writes) E(strides) E(unsupported) E(no_memory))

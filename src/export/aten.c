@@ -45,7 +45,8 @@ static void view_of(onx_export *x, const onx_aten *row, onx_xv *args, onx_xt *ba
     }
     onx_xview *view = onx_x_alloc(x, sizeof *view);
     if (!view) return;
-    *view = (onx_xview){base->view, row, args, index, base->dtype};
+    *view = (onx_xview){t->rooted ? NULL : base->view, row, args, index, base->dtype, base->layout};
+    if (!t->layout) t->layout = &onx_xlayout_unknown;
     t->storage = base->storage;
     t->view = view;
     t->version = base->storage->version;
@@ -53,7 +54,7 @@ static void view_of(onx_export *x, const onx_aten *row, onx_xv *args, onx_xt *ba
 
 /* Results of a view operator share the storage of the first argument. */
 static void keep_views(onx_export *x, const onx_aten *row, onx_xv *args, const onx_xv *out) {
-    if (!row->unview || args[0].kind != ONX_X_TENSOR || !onx_x_ok(x)) return;
+    if (args[0].kind != ONX_X_TENSOR || !onx_x_ok(x)) return;
     onx_xt *base = args[0].tensor;
     if (out->kind == ONX_X_TENSOR) view_of(x, row, args, base, out->tensor, 0);
     if (!onx_xv_is_list(out)) return;
@@ -100,9 +101,15 @@ static void check_nested(onx_export *x, const onx_xschema *s, const onx_xv *boun
 static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *out) {
     const char *op = x->op;
     x->op = s->row->schema;
-    s->row->lower(x, bound, out);
+    if (onx_quant_among(s->n_params, bound))
+        onx_quant_lower(x, s, bound, out);
+    else
+        s->row->lower(x, bound, out);
     check_nested(x, s, bound, out);
-    keep_views(x, s->row, bound, out);
+    if (s->row->unview)
+        keep_views(x, s->row, bound, out);
+    else
+        onx_lay_results(x, s->keeping, s->n_params, bound, s->n_outs, out);
     if (onx_x_ok(x)) x->op = op; /* else it is part of the message */
     return onx_x_ok(x);
 }

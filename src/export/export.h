@@ -20,6 +20,7 @@
 typedef struct onx_export onx_export;
 typedef struct onx_xt onx_xt;
 typedef struct onx_xv onx_xv;
+typedef struct onx_xlayout onx_xlayout; /* strides.h */
 
 /* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -76,14 +77,23 @@ struct onx_xv {
  * tensor gives its storage another value; tensors that are views of it are computed again from that
  * when they are next asked for. */
 typedef struct onx_xstorage {
-    onx_value *value;   /* of the whole storage now */
-    uint32_t version;   /* how often it was written to */
-    const char *buffer; /* the path of the parameter or buffer that it is; NULL: neither */
-    onx_str input;      /* the name of the input that it is; no data: none */
-    bool unsure;        /* a reshape made it that is a view in PyTorch where strides allow that */
+    onx_value *value;          /* of the whole storage now */
+    uint32_t version;          /* how often it was written to */
+    const char *buffer;        /* the path of the parameter or buffer that it is; NULL: neither */
+    onx_str input;             /* the name of the input that it is; no data: none */
+    const onx_xlayout *layout; /* of `value`; NULL: its elements lie in order */
+    bool unsure; /* a reshape made it, which is a view in PyTorch if strides allow that */
 } onx_xstorage;
 
 typedef struct onx_xview onx_xview; /* one step: a call of a view operator on what is before it */
+
+/* How integers stand for numbers: (integer - zero) * scale, along `axis`, or all alike (-1).
+ * Integers of numbers lie in lo … hi. */
+typedef struct onx_xquant {
+    onx_value *scale, *zero; /* scale: float32; zero: of any type, NULL: 0 */
+    int64_t axis, lo, hi;
+    onx_dtype dtype; /* of the integers */
+} onx_xquant;
 
 struct onx_xt {
     onx_xstorage *storage;
@@ -92,8 +102,10 @@ struct onx_xt {
     uint32_t version;
     onx_dtype dtype; /* PyTorch's: complex types too, whose values are real with a last axis of 2 */
     bool wrapped;    /* a number in the shape of a tensor: in promotion it counts as a number */
-    bool scattered;  /* not contiguous: reshape copies it */
-    bool fresh;      /* set by the lowering of a view operator that gave a copy instead */
+    const onx_xlayout *layout; /* its strides; NULL: contiguous, from the beginning */
+    bool fresh;                /* set by the lowering of a view operator that gave a copy instead */
+    bool rooted; /* set by one that gave a view of the whole storage, whatever was given to it */
+    const onx_xquant *quant; /* of a quantized tensor, whose value are its integers; else NULL */
     onx_value *inside; /* of a nested tensor, which is padded here: bool[batch, time]; else NULL */
 };
 
@@ -381,9 +393,6 @@ typedef struct onx_aten {
     onx_lower_fn *lower;
     onx_unview_fn *unview; /* of a view; NULL: the result is a new tensor */
 } onx_aten;
-/* The tables of aten/, one for each family; each ends with a row without a schema. */
-extern const onx_aten *const onx_aten_families[]; /* ends with NULL */
-
 typedef struct onx_xarg {
     onx_str name; /* no data: positional */
     onx_xv v;

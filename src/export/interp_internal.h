@@ -3,6 +3,7 @@
  *     interp.c          from the archive to the outputs
  *     interp_input.c    arguments of forward, taken apart and put together
  *     interp_module.c   objects and constants, from the archive's pickles
+ *     interp_bound.c    objects of classes written in C++
  *     interp_expr.c     expressions
  *     interp_call.c     calls: methods, functions, operators, forms (annotate, isinstance …)
  *     interp_builtin.c  what Python has itself; interp_number.c, interp_list.c, interp_dict.c,
@@ -74,6 +75,7 @@ struct onx_interp {
     const onx_script_func *forward;
     size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
+    bool restoring;          /* a __setstate__ runs: what it sets is the state that was saved */
     onx_traced_size *traced; /* sizes that are open now, and were fixed in the trace */
     size_t traced_count, traced_cap;
     size_t list_length; /* of lists that forward takes, where nothing else tells; 0: not known */
@@ -113,6 +115,9 @@ onx_xv onx_py_new(onx_interp *in, const onx_script_class *cls, onx_str path, con
 onx_xv onx_py_enum(onx_interp *in, const onx_script_class *cls, size_t which);
 onx_xv onx_py_get(onx_interp *in, const onx_xv *v, onx_str name);
 void onx_py_set(onx_interp *in, const onx_xv *v, onx_str name, onx_xv value);
+
+/* interp_bound.c: an object whose class has no code, but is known; false: it is not known. */
+bool onx_py_load_bound(onx_interp *in, const onx_pk *pk, onx_str path, onx_xv *out);
 
 /* interp_expr.c */
 onx_xv onx_py_eval(onx_interp *in, onx_frame *frame, const onx_script_expr *e);

@@ -1,5 +1,6 @@
 /* leaves.c: values taken apart and put together again; what goes through a node with graphs. */
 #include "export/leaves.h"
+#include "export/strides.h"
 #include "ir/edit.h"
 #include "ir/ir.h"
 
@@ -160,9 +161,12 @@ void onx_x_add_result(onx_export *x, onx_value *value) {
 
 void onx_xleaf_give(onx_export *x, onx_xleaf *l, onx_value *value) {
     if (l->v.kind == ONX_X_TENSOR) {
-        onx_dtype dtype = l->v.tensor->dtype;
+        const onx_xt *was = l->v.tensor;
+        bool plain = onx_xt_is_contiguous(x, was) == ONX_X_YES;
         l->v = onx_xv_tensor(x, value);
-        if (l->v.kind == ONX_X_TENSOR) l->v.tensor->dtype = dtype;
+        if (l->v.kind != ONX_X_TENSOR) return;
+        l->v.tensor->dtype = was->dtype;
+        if (!plain) l->v.tensor->layout = l->v.tensor->storage->layout = &onx_xlayout_unknown;
     } else {
         l->v = onx_xv_run(l->v.kind, value);
     }
