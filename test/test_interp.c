@@ -132,6 +132,8 @@ TEST(numbers) {
     CHECK(gives("return torch.pow(2, 3)\n", "output=8"));
     CHECK(gives("return (int(2.7), float(2), bool(0))\n", "output_0=2 output_1=2 output_2=False"));
     CHECK(gives("return torch.sqrt(2.25)\n", "output=1.5"));
+    CHECK(gives("return (torch.radians(180), torch.log(8, 2))\n", "output_0=3.14159 output_1=3"));
+    CHECK(gives("return (torch.atan2(0, 1), torch.fmod(-7, 4))\n", "output_0=0 output_1=-3"));
     CHECK(gives("return (torch.floor(-1.5), torch.ceil(-1.5))\n", "output_0=-2 output_1=-1"));
     CHECK(gives("return torch.neg(3)\n", "output=-3"));
     CHECK(gives("return ops.prim.max(3, 5)\n", "output=5"));
@@ -144,6 +146,10 @@ TEST(numbers) {
     CHECK(gives("return torch.__derive_index(2, 1, 3)\n", "output=7"));
     CHECK(gives("return torch.mul(torch.len(x), 2)\n", "output=2*b"));
     CHECK(gives("return torch.eq(torch.len(x), torch.len(x))\n", "output=True"));
+    CHECK(gives("h = torch.len(x)\n"
+                "r = ops.prim.min(torch.div(32, h), torch.div(48, torch.add(h, 1)))\n"
+                "return torch.round(torch.mul(h, r))\n",
+                "output=?"));
     CHECK(gives("return torch.floordiv(1, 0)\n", "! division by zero"));
     CHECK(gives("return torch.gcd(-12, 18)\n", "output=6"));
     CHECK(gives("return torch.divmod(-7, 2)\n", "output_0=-4 output_1=1"));

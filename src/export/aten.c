@@ -103,6 +103,8 @@ static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *ou
     x->op = s->row->schema;
     if (onx_quant_among(s->n_params, bound))
         onx_quant_lower(x, s, bound, out);
+    else if (onx_complex_in(s->n_params, bound))
+        onx_complex_lower(x, s, bound, out);
     else
         s->row->lower(x, bound, out);
     check_nested(x, s, bound, out);

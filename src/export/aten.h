@@ -55,6 +55,9 @@ onx_xschema *onx_xschema_find(onx_export *x, onx_str name);
 /* aten/qtensor_rules.c: are there quantized tensors among the arguments? A call with such. */
 bool onx_quant_among(size_t n, const onx_xv *args);
 void onx_quant_lower(onx_export *x, const onx_xschema *s, const onx_xv *args, onx_xv *out);
+/* aten/complex_call.c: is there a complex tensor among the arguments? Then it lowers the call. */
+bool onx_complex_in(size_t n, const onx_xv *a);
+void onx_complex_lower(onx_export *x, const onx_xschema *s, onx_xv *a, onx_xv *out);
 
 /* custom_lower.c: a call of an operator that the user lowers: true where that is so, and the
  * results are there, or x failed. */

@@ -173,6 +173,27 @@ complexes | torch.view_as_real(torch.complex(x, y)), torch.polar(x.abs(), y).ima
  | torch.view_as_real(F.pad(torch.view_as_complex(x), (1, 1))) | f4x2
  | torch.view_as_real(torch.view_as_complex(x).expand(2, 3)), torch.view_as_real(torch.view_as_complex(x).unsqueeze(0)) | f3x2
  | torch.view_as_real(torch.bmm(torch.view_as_complex(x), torch.view_as_complex(x))) | f2x3x3x2
+complex_parts | torch.view_as_real(torch.view_as_complex(x).diagonal()), torch.view_as_real(torch.diag(torch.view_as_complex(x))) | f3x3x2
+ | torch.view_as_real(torch.diag_embed(torch.view_as_complex(x))), torch.view_as_real(torch.view_as_complex(x).unfold(1, 2, 1)) | f3x3x2
+ | torch.view_as_real(torch.view_as_complex(x).as_strided((2, 2), (1, 3))) | f3x3x2
+ | torch.view_as_real(torch.zeros_like(torch.view_as_complex(x)) + 1), torch.view_as_real(torch.full_like(torch.view_as_complex(x), 2)) | f3x2
+ | torch.view_as_real(torch.view_as_complex(x).masked_fill(y, 0)), torch.view_as_real(torch.view_as_complex(x).to(torch.complex128)) | f3x2 b3
+ | torch.view_as_real(torch.view_as_complex(x).chunk(2)[1]), torch.view_as_real(torch.view_as_complex(x).split(1)[0]) | f4x2
+ | torch.view_as_real(torch.view_as_complex(x).select(0, 1)), torch.view_as_real(torch.view_as_complex(x).narrow(1, 0, 2)) | f3x4x2
+ | torch.view_as_real(torch.view_as_complex(x).mean(1)), torch.view_as_real(torch.view_as_complex(x).sum((0, 1), keepdim=True)) | f3x4x2
+ | torch.view_as_real(torch.view_as_complex(x) ** 3), torch.view_as_real(torch.view_as_complex(x) ** 0.5) | f3x2
+ | torch.view_as_real(torch.view_as_complex(x).permute(1, 0)), torch.view_as_real(torch.view_as_complex(x).flatten()) | f3x4x2
+ | torch.view_as_real(torch.view_as_complex(x).gather(1, y)), torch.view_as_real(torch.view_as_complex(x).index_select(0, y[0])) | f3x4x2 n3x2%3
+ | torch.view_as_real(torch.view_as_complex(x).tril()), torch.view_as_real(torch.view_as_complex(x).repeat_interleave(2, 0)) | f3x3x2
+ | torch.view_as_real(torch.outer(torch.view_as_complex(x), torch.view_as_complex(x))), torch.view_as_real(torch.kron(torch.view_as_complex(x), y)) | f3x2 f2
+ | torch.view_as_real(torch.view_as_complex(x).squeeze(1)), torch.view_as_real(torch.view_as_complex(x).view(-1)) | f3x1x2
+ | torch.view_as_real(torch.einsum("ij,jk,k->i", torch.view_as_complex(x), y, torch.view_as_complex(z))) | f2x3x2 f3x4 f4x2
+ | torch.view_as_real(torch.view_as_complex(x).std()), torch.view_as_complex(x).abs().max() | f3x2
+ | torch.view_as_real(torch.where(y, torch.view_as_complex(x), torch.view_as_complex(z))), torch.view_as_real(torch.view_as_complex(x).index_put((torch.tensor([0]),), torch.view_as_complex(z)[:1])) | f3x2 b3 f3x2
+ | torch.view_as_real(torch.fft.fft(x).unbind(0)[1]), torch.view_as_real(torch.fft.fft(x).movedim(0, 1)) | f2x4
+ | torch.view_as_real(torch.view_as_complex(x).cos()), torch.view_as_real(torch.view_as_complex(x).sinh()), torch.view_as_real(torch.view_as_complex(x).square()) | f3x2
+ | torch.view_as_real(2 / torch.view_as_complex(x)), torch.view_as_real(1 - torch.view_as_complex(x)), torch.view_as_real(torch.view_as_complex(x) - y) | f3x2 f3
+ | torch.view_as_real(F.linear(torch.view_as_complex(x), torch.view_as_complex(y))), torch.view_as_real(torch.view_as_complex(x) @ z) | f2x3x2 f4x3x2 f3x2
 transforms | torch.fft.hfft(torch.view_as_complex(x)), torch.view_as_real(torch.fft.ihfft(y)) | f2x5x2 f2x8
  | torch.view_as_real(torch.fft.fft(torch.view_as_complex(x), n=3)) | f2x5x2
  | torch.view_as_real(torch.fft.ifft2(torch.view_as_complex(x), norm="ortho")) | f4x5x2

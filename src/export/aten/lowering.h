@@ -78,7 +78,8 @@ onx_value *onx_complex_pairs(onx_export *x, const onx_xv *v, onx_dtype part);
 /* Arithmetic where one of the two is complex: "Add", "Sub", "Mul", "Div". */
 onx_value *onx_complex_binary(onx_export *x, const char *op, const onx_xv *a, const onx_xv *b);
 /* A function of one complex tensor: "exp", "abs", "neg" …; fails where there is none. */
-void onx_complex_unary(onx_export *x, const char *op, const onx_xv *a, onx_xv *out);
+void onx_complex_unary(onx_export *x, onx_str op, const onx_xv *a, onx_xv *out);
+bool onx_complex_has(onx_str op); /* is there one? */
 onx_value *onx_complex_mul(onx_export *x, onx_value *a, onx_value *b);
 onx_value *onx_x_atan2(onx_export *x, onx_value *y, onx_value *re);
 

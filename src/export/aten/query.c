@@ -204,7 +204,6 @@ const onx_aten onx_aten_query[] = {
     NO("prim::is_mps"),
     NO("prim::is_mtia"),
     {"prim::is_nested(Tensor self) -> bool", lower_is_nested, NULL},
-    NO("prim::is_quantized"),
     NO("prim::is_sparse"),
     NO("prim::is_vulkan"),
     NO("prim::is_xla"),
