@@ -44,9 +44,7 @@ static const struct unary *find(onx_str aten) {
 
 static void lower_unary(onx_export *x, const onx_xv *a, onx_xv *out) {
     const struct unary *u = find(onx_x_op(x));
-    if (onx_xv_is_complex(a)) {
-        onx_complex_unary(x, u->aten, a, out);
-    } else if (u->domain == WHOLE && !onx_dtype_is_float(onx_xv_type(x, a))) {
+    if (u->domain == WHOLE && !onx_dtype_is_float(onx_xv_type(x, a))) {
         onx_x_give(x, out, onx_xv_value(x, a));
     } else {
         onx_value *v = u->domain == REAL ? onx_x_floating(x, a) : onx_xv_value(x, a);
