@@ -132,6 +132,8 @@ TEST(numbers) {
     CHECK(gives("return torch.pow(2, 3)\n", "output=8"));
     CHECK(gives("return (int(2.7), float(2), bool(0))\n", "output_0=2 output_1=2 output_2=False"));
     CHECK(gives("return torch.sqrt(2.25)\n", "output=1.5"));
+    CHECK(gives("return (torch.radians(180), torch.log(8, 2))\n", "output_0=3.14159 output_1=3"));
+    CHECK(gives("return (torch.atan2(0, 1), torch.fmod(-7, 4))\n", "output_0=0 output_1=-3"));
     CHECK(gives("return (torch.floor(-1.5), torch.ceil(-1.5))\n", "output_0=-2 output_1=-1"));
     CHECK(gives("return torch.neg(3)\n", "output=-3"));
     CHECK(gives("return ops.prim.max(3, 5)\n", "output=5"));
@@ -144,6 +146,10 @@ TEST(numbers) {
     CHECK(gives("return torch.__derive_index(2, 1, 3)\n", "output=7"));
     CHECK(gives("return torch.mul(torch.len(x), 2)\n", "output=2*b"));
     CHECK(gives("return torch.eq(torch.len(x), torch.len(x))\n", "output=True"));
+    CHECK(gives("h = torch.len(x)\n"
+                "r = ops.prim.min(torch.div(32, h), torch.div(48, torch.add(h, 1)))\n"
+                "return torch.round(torch.mul(h, r))\n",
+                "output=?"));
     CHECK(gives("return torch.floordiv(1, 0)\n", "! division by zero"));
     CHECK(gives("return torch.gcd(-12, 18)\n", "output=6"));
     CHECK(gives("return torch.divmod(-7, 2)\n", "output_0=-4 output_1=1"));
@@ -396,6 +402,16 @@ TEST(lists_of_the_model) {
                 "output_0=b output_1=float[1,4] output_2=float[b,4]"));
 }
 
+TEST(nested_tensors) {
+#define NEST "n = torch._nested_tensor_from_mask(x, torch.gt(x, 0.))\n"
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0., [torch.size(x, 0), 4])\n",
+                "output=float[b,4] @Greater @Where"));
+    CHECK(gives(NEST "return ops.prim.is_nested(n)\n", "output=True"));
+    CHECK(gives(NEST "return torch.neg(n)\n", "! a nested tensor"));
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0.)\n",
+                "! a nested tensor padded to another size than it had"));
+}
+
 /* Which element of a list only the model knows. */
 TEST(elements_by_data) {
     CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
@@ -493,5 +509,5 @@ TEST(no_memory) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(lists_of_the_model) E(elements_by_data) E(sizes_are_not_zero) E(writes)
-                      E(strides) E(unsupported) E(no_memory))
+                  E(lists_of_the_model) E(nested_tensors) E(elements_by_data) E(sizes_are_not_zero)
+                      E(writes) E(strides) E(unsupported) E(no_memory))

@@ -99,6 +99,8 @@ static bool open_node(onx_export *x, state *s) {
     onx_value **in = onx_x_array(x, s->n + 2, sizeof *in);
     if (!in) return false;
     in[0] = s->trips, in[1] = s->go;
+    if (!s->n && !s->go) /* a Loop has at least two inputs, and at its end none can be missing */
+        in[1] = onx_x_constant(x, ONX_DTYPE_BOOL, 0, NULL, &(bool){true}, 1);
     for (size_t i = 0; i < s->n; i++) in[2 + i] = s->slots[i].before;
     s->node = onx_emit_open(x, "Loop", s->n + 2, in);
     s->body = s->node ? onx_node_add_graph(s->node, "body", "body") : NULL;

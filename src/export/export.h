@@ -106,6 +106,7 @@ struct onx_xt {
     bool fresh;                /* set by the lowering of a view operator that gave a copy instead */
     bool rooted; /* set by one that gave a view of the whole storage, whatever was given to it */
     const onx_xquant *quant; /* of a quantized tensor, whose value are its integers; else NULL */
+    onx_value *inside; /* of a nested tensor, which is padded here: bool[batch, time]; else NULL */
 };
 
 /* Constructors. */

@@ -156,6 +156,13 @@ static bool give_first(onx_interp *in, const onx_py_row *row, size_t n, const on
     return true;
 }
 
+static bool is_quantized(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                         onx_xv *out) {
+    (void)row, (void)n;
+    *out = onx_xv_bool(in->x, a[0].v.kind == ONX_X_TENSOR && a[0].v.tensor->quant);
+    return true;
+}
+
 static bool dtype_of(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                      onx_xv *out) {
     (void)row, (void)n;
@@ -241,10 +248,9 @@ const onx_py_row onx_py_questions[] = {
     {"prim::is_ipu", 1, 1, give_word, "F"},
     {"prim::is_meta", 1, 1, give_word, "F"},
     {"prim::is_ort", 1, 1, give_word, "F"},
-    {"prim::is_nested", 1, 1, give_word, "F"},
     {"prim::is_sparse", 1, 1, give_word, "F"},
     {"prim::is_sparse_csr", 1, 1, give_word, "F"},
-    {"prim::is_quantized", 1, 1, give_word, "F"},
+    {"prim::is_quantized", 1, 1, is_quantized, ""},
     {"prim::grad", 1, 1, give_word, "N"},
     {"prim::name", 1, 1, give_word, "N"},
     {"prim::index", 1, 1, give_word, "N"},

@@ -144,6 +144,25 @@ static void lower_col2im(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* ─ Grids ────────────────────────────────────────────────────────────────────────────────────── */
 
+/* GridSample brings a point back to the border before it interpolates; PyTorch, with cubes, the 16
+ * pixels around it. With one pixel more on each side there is no difference: the same points of an
+ * image that is larger by 2, in which they are nearer to the middle. */
+static void widen_border(onx_export *x, bool corners, onx_value **input, onx_value **grid) {
+    static const int64_t pads[] = {0, 0, 1, 1, 0, 0, 1, 1};
+    onx_value *ratio[2];
+    onx_dtype dtype = onx_x_dtype(x, *grid);
+    for (size_t i = 0; i < 2; i++) {
+        onx_xv size = onx_x_size_of(x, *input, 3 - i), less = onx_xv_int(x, corners);
+        size = onx_x_arith(x, "sub", size, less);
+        onx_xv wide = onx_x_arith(x, "add", size, onx_xv_int(x, 2));
+        size = onx_x_arith(x, "truediv", size, wide);
+        ratio[i] = onx_x_unsqueeze(x, onx_x_scalar(x, &size, dtype), 0);
+    }
+    *grid = onx_emit(x, "Mul", *grid, onx_x_concat(x, 2, ratio, 0));
+    *input = onx_emit_wide_with(x, "Pad", ONX_ATTRS(ONX_AS("mode", "edge")), *input,
+                                onx_x_ints(x, 8, pads));
+}
+
 /* (input, grid, interpolation_mode, padding_mode, align_corners) */
 static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
     static const char *const modes[2][3] = {{"bilinear", "nearest", "bicubic"},
@@ -161,7 +180,10 @@ static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_x_fail(x, ONX_INVALID, "an interpolation or padding mode that does not exist");
         return;
     }
-    onx_xattr attrs[] = {ONX_AI("align_corners", onx_xv_true(&a[4])),
+    bool corners = onx_xv_true(&a[4]);
+    if (mode == 2 && padding == 1 && onx_x_rank(x, input) == 4)
+        widen_border(x, corners, &input, &grid);
+    onx_xattr attrs[] = {ONX_AI("align_corners", corners),
                          ONX_AS("mode", modes[x->opset >= 20][mode]),
                          ONX_AS("padding_mode", paddings[padding]),
                          {.name = NULL}};

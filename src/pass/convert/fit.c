@@ -131,9 +131,9 @@ static const struct {
 };
 /* Operators that give back one of the elements they get, or compare them: integers may also go
  * through floats that hold them. */
-static const char *const selecting[] = {"ArgMax",    "ArgMin", "Clip",    "Equal",  "Greater",
-                                        "Less",      "Max",    "MaxPool", "Min",    "ReduceMax",
-                                        "ReduceMin", "Relu",   "TopK",    "NonZero"};
+static const char *const selecting[] = {"ArgMax", "ArgMin",    "Clip",      "Equal", "Greater",
+                                        "Less",   "Max",       "MaxPool",   "Min",   "NonZero",
+                                        "Pad",    "ReduceMax", "ReduceMin", "Relu",  "TopK"};
 static const struct {
     onx_dtype from, to[MAX_WIDER];
 } exact[] = {
