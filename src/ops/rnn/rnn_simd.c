@@ -15,7 +15,7 @@
 #define GEMM ONX_TIER(onx_gemm)
 
 /* Of a task, about; of many sequences more, since each task packs their states. */
-enum { TASK_PRODUCTS = 1 << 16, BATCH_PRODUCTS = 1 << 21 };
+enum { TASK_PRODUCTS = 1 << 16, BATCH_PRODUCTS = 1 << 20 };
 
 /* The matrices of a direction, packed one after the other: W, and R in two parts (of no gates:
  * there is no second). */
@@ -57,11 +57,10 @@ typedef struct work {
     const plan *plan;
     pass passes[2];
     int64_t step;
-    size_t matrix;      /* of the round of tasks that runs now, */
-    row_gates *gates;   /* its gates, */
-    bool last;          /* and do they end the step? */
-    onx_gemm_args args; /* of the product with W that runs now */
-    float *x;           /* room for X, packed */
+    size_t matrix;    /* of the round of tasks that runs now, */
+    row_gates *gates; /* its gates, */
+    bool last;        /* and do they end the step? */
+    float *x;         /* room for X, packed */
 } work;
 
 static size_t columns(const plan *p, const matrix *m) {
@@ -242,46 +241,56 @@ static void add_biases(const work *k, size_t dir) {
         }
 }
 
-static onx_status tile_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const work *k = user;
-    const onx_gemm_args *args = &k->args;
-    (void)call;
-    GEMM.run(args, onx_gemm_tile_at(&GEMM, &k->plan->tiles, args->m, args->n, index), scratch);
-    return ONX_OK;
+/* The product of all inputs with W. */
+static onx_gemm_args inputs_product(const work *k, size_t dir) {
+    const plan *p = k->plan;
+    const matrix *w = &p->matrices[MATRIX_W];
+    const pass *t = &k->passes[dir];
+    return (onx_gemm_args){.m = (size_t)p->rnn.time * (size_t)p->rnn.batch,
+                           .n = columns(p, w),
+                           .k = w->k,
+                           .a = k->call->in[ONX_RNN_X]->data,
+                           .a_row = w->k,
+                           .a_col = 1,
+                           .b = t->weights + w->start,
+                           .c = t->xw,
+                           .ldc = columns(p, w),
+                           .alpha = 1,
+                           .d = t->bias};
 }
 
 static onx_status pack_x_task(void *user, onx_call *call, size_t index, void *scratch) {
     const work *k = user;
     const onx_gemm_tiling *tiles = &k->plan->tiles;
+    const onx_gemm_args args = inputs_product(k, 0);
     const onx_gemm_part part =
-        onx_gemm_tile_at(&GEMM, tiles, k->args.m, k->args.n, index * tiles->n_across);
+        onx_gemm_tile_at(&GEMM, tiles, args.m, args.n, index * tiles->n_across);
     (void)call, (void)scratch;
-    GEMM.pack_a(&k->args, part.row, part.row_end, k->x + part.row * k->args.k);
+    GEMM.pack_a(&args, part.row, part.row_end, k->x + part.row * args.k);
     return ONX_OK;
 }
 
-/* The products of all inputs with W. */
-static onx_status multiply_inputs(work *k, size_t dir) {
-    const plan *p = k->plan;
-    const matrix *w = &p->matrices[MATRIX_W];
-    const pass *t = &k->passes[dir];
-    k->args = (onx_gemm_args){.m = (size_t)p->rnn.time * (size_t)p->rnn.batch,
-                              .n = columns(p, w),
-                              .k = w->k,
-                              .a = k->call->in[ONX_RNN_X]->data,
-                              .a_row = w->k,
-                              .a_col = 1,
-                              .b = t->weights + w->start,
-                              .c = t->xw,
-                              .ldc = columns(p, w),
-                              .alpha = 1,
-                              .d = t->bias};
-    if (p->shares_x) {
-        if (!dir) ONX_TRY(onx_call_parallel(k->call, p->tiles.n_down, pack_x_task, k));
-        k->args.a = k->x;
-        k->args.a_packed = true;
+/* Tiles are counted down the columns: who makes some of them needs these in all steps. */
+static onx_status tile_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const work *k = user;
+    const onx_gemm_tiling *tiles = &k->plan->tiles;
+    size_t all = tiles->n_down * tiles->n_across, at = index % all;
+    size_t tile = at % tiles->n_down * tiles->n_across + at / tiles->n_down;
+    onx_gemm_args args = inputs_product(k, index / all);
+    (void)call;
+    if (k->plan->shares_x) {
+        args.a = k->x;
+        args.a_packed = true;
     }
-    return onx_call_parallel(k->call, p->tiles.n_down * p->tiles.n_across, tile_task, k);
+    GEMM.run(&args, onx_gemm_tile_at(&GEMM, tiles, args.m, args.n, tile), scratch);
+    return ONX_OK;
+}
+
+static onx_status multiply_inputs(work *k) {
+    const onx_gemm_tiling *tiles = &k->plan->tiles;
+    size_t tasks = k->state->directions * tiles->n_down * tiles->n_across;
+    if (k->plan->shares_x) ONX_TRY(onx_call_parallel(k->call, tiles->n_down, pack_x_task, k));
+    return onx_call_parallel(k->call, tasks, tile_task, k);
 }
 
 /* Between [B, H] and where a state lies in the operand: to it or from it. */
@@ -317,8 +326,8 @@ static onx_status run_all(work *k) {
         add_biases(k, d);
         states(k, d, k->passes[d].h, onx_rnn_in(k->call, ONX_RNN_H), false);
         states(k, d, k->passes[d].c, onx_rnn_in(k->call, ONX_RNN_C), false);
-        ONX_TRY(multiply_inputs(k, d));
     }
+    ONX_TRY(multiply_inputs(k));
     int64_t longest = zero_ends(k);
     for (k->step = 0; k->step < longest; k->step++) {
         k->call->back = k->step % 2; /* to and fro: most of the weights may be in the cache */
