@@ -25,6 +25,7 @@ static const struct {
     {"MemoryFormat", K(INT)},
     {"Device", K(DEVICE) | K(STR)},
     {"Generator", 0},
+    {"Packed", K(TUPLE)}, /* an object of a class that is written in C++: its parts */
     {"t", ~0u},
 };
 

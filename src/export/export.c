@@ -1,5 +1,6 @@
 /* export.c: an export from its beginning to the model that comes out: inputs, weights, outputs. */
 #include "export/export.h"
+#include "export/strides.h"
 #include "export/told.h"
 #include "export/torch_tensor.h"
 #include "ir/edit.h"
@@ -145,6 +146,50 @@ static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_te
     return keep_weight(x, tensor, value) ? value : NULL;
 }
 
+static void lay_weight(onx_export *x, const onx_torch_tensor *tensor, onx_xt *t) {
+    onx_xlayout *l = onx_x_alloc(x, sizeof *l + tensor->rank * sizeof *l->strides);
+    if (!l) return;
+    l->offset = onx_sym_int(x->syms, 0);
+    for (size_t i = 0; i < tensor->rank; i++)
+        l->strides[i] = onx_sym_int(x->syms, tensor->strides[i]);
+    t->layout = t->storage->layout = l;
+}
+
+/* A tensor of the file that is a parameter of quantization, as a vector. */
+static onx_value *add_parameter(onx_export *x, const onx_torch_tensor *t, onx_dtype dtype) {
+    onx_tensor *tensor;
+    uint64_t count;
+    size_t bytes;
+    onx_status status = onx_torch_tensor_load(x->model->msg.doc, t, &tensor, &x->diag);
+    if (!status) status = onx_tensor_count(tensor, &count, &x->diag);
+    if (!status && !onx_dtype_bytes(dtype, count, &bytes)) status = onx_fail_nomem(&x->diag);
+    void *data = status ? NULL : onx_x_alloc(x, bytes + 1);
+    if (data) status = onx_tensor_read_as(tensor, dtype, data, bytes, &x->diag);
+    if (status) x->status = status;
+    if (!data || status) return NULL;
+    int64_t dim = (int64_t)count;
+    return onx_x_constant(x, dtype, 1, &dim, data, bytes);
+}
+
+static const onx_xquant *read_quant(onx_export *x, const onx_torch_tensor *t) {
+    const onx_torch_quant *from = t->quant;
+    onx_xquant *q = onx_x_alloc(x, sizeof *q);
+    if (!q) return NULL;
+    *q = (onx_xquant){.axis = -1, .dtype = onx_torch_dtype_of(t->dtype)->onx};
+    if (!from->per_channel) {
+        q->scale = onx_x_number(x, ONX_DTYPE_F32, from->scale);
+        q->zero = from->zero_point ? onx_x_int(x, from->zero_point) : NULL;
+        return q;
+    }
+    bool between = from->zero_points->dtype == ONX_TORCH_F32;
+    if (from->axis < 0 || (size_t)from->axis >= t->rank)
+        return onx_x_fail(x, ONX_MALFORMED, "a tensor is quantized along an axis it has not");
+    q->axis = from->axis;
+    q->scale = add_parameter(x, from->scales, ONX_DTYPE_F32);
+    q->zero = add_parameter(x, from->zero_points, between ? ONX_DTYPE_F32 : ONX_DTYPE_I64);
+    return q;
+}
+
 onx_xv onx_x_weight(onx_export *x, const char *name, const onx_torch_tensor *tensor) {
     onx_xv none = {.kind = ONX_X_NONE};
     if (!onx_x_ok(x)) return none;
@@ -155,6 +200,8 @@ onx_xv onx_x_weight(onx_export *x, const char *name, const onx_torch_tensor *ten
     if (!onx_arena_str(&x->arena, onx_str_of(name), &copy)) onx_x_nomem(x);
     v.tensor->dtype = info->onx;
     v.tensor->storage->buffer = copy.data;
+    if (!onx_torch_tensor_is_contiguous(tensor)) lay_weight(x, tensor, v.tensor);
+    if (tensor->quant) v.tensor->quant = read_quant(x, tensor);
     return v;
 }
 

@@ -11,8 +11,8 @@
 
 static const onx_str no_name = {NULL, 0};
 
-const char onx_py_unset[] = "unset", onx_py_func[] = "function", onx_py_class[] = "class",
-           onx_py_inner[] = "inner function";
+const char onx_py_unset[] = "unset", onx_py_optional[] = "optional", onx_py_func[] = "function",
+           onx_py_class[] = "class", onx_py_inner[] = "inner function";
 
 /* ─ Paths ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -115,13 +115,14 @@ static onx_xv load_enum(onx_interp *in, const onx_script_class *cls, const onx_p
 static onx_xv load_object(onx_interp *in, const onx_pk *pk, onx_str path) {
     onx_script_symbol found;
     const onx_str *known = onx_map_get(&in->paths, pk, no_name);
+    onx_xv bound;
+    if (onx_py_load_bound(in, pk, path, &bound)) return bound;
     onx_status status = onx_script_find(in->script, pk->type, &found, &in->x->diag);
     if (status) in->x->status = status;
     if (!status && !found.cls) {
         onx_x_fail(in->x, ONX_UNSUPPORTED, "'%.*s' is an object of '%.*s', which has no code",
                    ONX_FMT(path), ONX_FMT(pk->type));
-        onx_x_hint(in->x, "export the float model: packed weights of quantized modules and classes "
-                          "written in C++ cannot be read");
+        onx_x_hint(in->x, "classes written in C++ cannot be read: export the model without it");
     }
     if (!onx_x_ok(in->x)) return onx_py_none();
     if (found.cls->kind == ONX_CLASS_ENUM && pk->object.args)
@@ -200,12 +201,16 @@ onx_xv onx_py_new(onx_interp *in, const onx_script_class *cls, onx_str path, con
     if (!object || !attrs) return onx_py_none();
     for (size_t i = 0; i < cls->attr_count; i++) attrs[i] = onx_py_other(onx_py_unset, NULL);
     *object = (onx_py_object){.cls = cls, .path = path, .state = state, .attrs = attrs};
-    onx_xv v = onx_py_fresh(in, (onx_xv){.kind = ONX_X_OBJECT, .object = object, .type = cls});
+    onx_xv v = {.kind = ONX_X_OBJECT, .object = object, .type = cls};
+    if (!state) onx_py_fresh(in, v);
     bool restored = state && onx_script_method(cls, ONX_LIT("__setstate__"));
     if (restored) {
         object->state = NULL;
         onx_xarg arg = {.v = onx_py_load(in, state, path)};
+        bool outer = in->restoring;
+        in->restoring = true;
         onx_py_call_method(in, &v, ONX_LIT("__setstate__"), 1, &arg);
+        in->restoring = outer;
     }
     return v;
 }
@@ -266,9 +271,10 @@ void onx_py_set(onx_interp *in, const onx_xv *v, onx_str name, onx_xv value) {
     onx_xv *attr = v->kind == ONX_X_UNKNOWN ? NULL : find_attr(in, v, name);
     if (!attr) return;
     const onx_py_object *object = v->object;
-    if (!onx_py_may_change(in, v)) return;
+    if (in->changes && object->state) (void)onx_py_get(in, v, name);
+    if (!onx_py_may_change(in, v, (size_t)(attr - object->attrs))) return;
     onx_str kept = onx_script_attribute(object->cls, name)->name;
-    if (object->cls->kind == ONX_CLASS_MODULE && !in->branch &&
+    if (object->cls->kind == ONX_CLASS_MODULE && !in->branch && !in->restoring &&
         !onx_map_put(&in->set, object, kept, (void *)(uintptr_t)object))
         onx_x_nomem(in->x);
     *attr = value;

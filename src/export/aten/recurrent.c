@@ -7,8 +7,8 @@
  *
  * An LSTM whose states are projected, r = P h, is one with the matrix R P in the place of R, whose
  * results are projected; states that it begins with are a further input at the first step. */
-#include "export/aten/nn_args.h"
 #include "export/aten/packed.h"
+#include "export/aten/qtensor.h"
 
 enum { DIRECTIONS = 2, MOST_LAYERS = 64 };
 
@@ -57,20 +57,30 @@ static size_t weights_of(const network *n) { /* of a direction of a layer */
 
 enum { INPUT_WEIGHT, STATE_WEIGHT, INPUT_BIAS, STATE_BIAS, PROJECTION };
 
-static onx_value *param(onx_export *x, const network *n, size_t layer, size_t d, size_t which) {
+static const onx_xv *given(const network *n, size_t layer, size_t d, size_t which) {
     size_t at = which == PROJECTION ? weights_of(n) - 1 : which;
-    return onx_nn_tensor(x, &n->params->v[(layer * directions_of(n) + d) * weights_of(n) + at]);
+    return &n->params->v[(layer * directions_of(n) + d) * weights_of(n) + at];
+}
+static onx_value *param(onx_export *x, const network *n, size_t layer, size_t d, size_t which) {
+    return onx_quant_numbers(x, given(n, layer, d, which));
+}
+
+/* A weight as ONNX has it, with an axis for the direction. Integers are moved as such. */
+static onx_value *part_of(onx_export *x, const network *n, size_t layer, size_t d, size_t which) {
+    const onx_xv *v = given(n, layer, d, which);
+    const onx_xquant *q = onx_xv_quant(v);
+    bool coded = q && q->axis < 0;
+    onx_value *w = reorder(x, n->cell, coded ? onx_nn_tensor(x, v) : onx_quant_numbers(x, v));
+    if (n->projected && which == STATE_WEIGHT)
+        w = onx_emit(x, "MatMul", w, param(x, n, layer, d, PROJECTION));
+    w = onx_x_unsqueeze(x, w, 0);
+    return coded ? onx_dequantize(x, q, w, ONX_DTYPE_F32) : w;
 }
 
 /* One weight of all directions of a layer: [directions, rows …]. */
 static onx_value *weight_of(onx_export *x, const network *n, size_t layer, size_t which) {
     onx_value *parts[DIRECTIONS];
-    for (size_t d = 0; d < directions_of(n); d++) {
-        onx_value *w = reorder(x, n->cell, param(x, n, layer, d, which));
-        if (n->projected && which == STATE_WEIGHT)
-            w = onx_emit(x, "MatMul", w, param(x, n, layer, d, PROJECTION));
-        parts[d] = onx_x_unsqueeze(x, w, 0);
-    }
+    for (size_t d = 0; d < directions_of(n); d++) parts[d] = part_of(x, n, layer, d, which);
     return onx_x_concat(x, directions_of(n), parts, 0);
 }
 
