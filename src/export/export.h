@@ -155,6 +155,7 @@ struct onx_export {
     bool no_params;       /* weights are inputs */
     bool functions;       /* modules become functions: their classes are kept */
     bool training;        /* keep dropout and batch statistics */
+    const char *method;   /* of a TorchScript module; NULL: forward */
     onx_model *lowerings; /* operators as functions, of the model's opset; NULL: none */
     onx_status (*lower)(void *user, onx_export_call *call, onx_diag *diag); /* NULL: none */
     void *user;                                                             /* of `lower` */

@@ -9,6 +9,7 @@
  *     interp_builtin.c  what Python has itself; interp_number.c, interp_list.c, interp_dict.c,
  *                       interp_str.c: on numbers, lists, dicts and strings
  *     interp_upgrade.c  operators that once meant something else
+ *     interp_autocast.c with torch.autocast
  *     interp_stmt.c     statements
  *     interp_stack.c    lists that a loop of the model's fills
  *     interp_change.c   what branches and loops of the model's change
@@ -82,6 +83,12 @@ typedef struct onx_frame {
     bool returned;
 } onx_frame;
 
+/* What `with torch.autocast` says; dtype NONE: nothing. */
+typedef struct onx_autocast {
+    onx_dtype dtype;
+    bool gpu;
+} onx_autocast;
+
 struct onx_interp {
     onx_export *x;
     onx_archive *archive;
@@ -101,6 +108,7 @@ struct onx_interp {
     size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
     onx_py_changes *changes; /* of that */
+    onx_autocast autocast;
     bool restoring;          /* a __setstate__ runs: what it sets is the state that was saved */
     onx_traced_size *traced; /* sizes that are open now, and were fixed in the trace */
     size_t traced_count, traced_cap;
@@ -167,6 +175,9 @@ onx_xv onx_py_call_method(onx_interp *in, const onx_xv *self, onx_str name, size
 void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at); /* sets x->where */
 /* An operator: "add", "prim::dtype"; several results are a tuple. */
 onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *args);
+/* interp_autocast.c: the arguments of an operator in the types that autocast gives them. */
+void onx_py_autocast(onx_interp *in, onx_str name, size_t n, const onx_xarg **args);
+bool onx_py_read_autocast(onx_interp *in, const onx_xv *v, onx_autocast *out);
 /* interp_upgrade.c: a call of an operator as it is to be made now. */
 void onx_py_upgrade(onx_interp *in, onx_str name, size_t *n, const onx_xarg **args);
 bool onx_py_is_a(onx_interp *in, const onx_xv *v, const onx_script_expr *type);

@@ -181,7 +181,10 @@ static void exec_with(onx_interp *in, onx_frame *frame, const onx_script_stmt *s
     onx_xarg none[3] = {{.v = onx_py_none()}, {.v = onx_py_none()}, {.v = onx_py_none()}};
     if (enter) entered = onx_py_call_method(in, &v, ONX_LIT("__enter__"), 0, none);
     if (s->target_count) frame->locals[s->targets[0].slot] = entered;
+    onx_autocast outer = in->autocast;
+    (void)onx_py_read_autocast(in, &v, &in->autocast);
     onx_py_exec(in, frame, &s->body);
+    in->autocast = outer;
     if (leave && onx_x_ok(in->x)) onx_py_call_method(in, &v, ONX_LIT("__exit__"), 3, none);
 }
 
