@@ -3,6 +3,7 @@
  * counted, indexed, cut and made longer. While it is filled it can only be appended to. What a
  * tensor is taken apart into along an axis whose size only the model knows is such a list, too. */
 #include "export/interp_internal.h"
+#include "ir/sym_internal.h"
 
 typedef struct stack {
     onx_xv all;     /* the tensor; NONE while the list is filled */
@@ -112,10 +113,27 @@ bool onx_py_is_stack(const onx_interp *in, const onx_xv *v) {
     return stack_of(in, v) != NULL;
 }
 
+/* A size that came up on the way, from data: the names that inference gives begin with '?'. */
+static void look_for_data(void *user, const onx_sym *name) {
+    bool *found = user;
+    onx_str text = name->terms[0].factors[0]->name;
+    *found |= text.size && text.data[0] == '?';
+}
+
+static bool is_from_data(const onx_sym *size) {
+    bool found = false;
+    onx_sym_names(size, look_for_data, &found);
+    return found;
+}
+
+/* A length that depends on data is a number of the model's, for which nothing is guessed. */
 onx_xv onx_py_stack_length(onx_interp *in, const onx_xv *v) {
     const stack *s = stack_of(in, v);
-    if (s->all.kind == ONX_X_TENSOR)
-        return onx_x_size_of(in->x, onx_xt_value(in->x, s->all.tensor), 0);
+    if (s->all.kind == ONX_X_TENSOR) {
+        onx_xv n = onx_x_size_of(in->x, onx_xt_value(in->x, s->all.tensor), 0);
+        bool data = n.sym && is_from_data(n.sym);
+        return data ? onx_xv_run(ONX_X_INT, onx_x_size(in->x, n.sym)) : n;
+    }
     onx_x_fail(in->x, ONX_UNSUPPORTED, "a loop that depends on data looks at the list it fills");
     return onx_py_none();
 }

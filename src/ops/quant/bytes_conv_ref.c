@@ -241,8 +241,7 @@ static onx_status run_tiles(onx_call *call, onx_qconv *j, const onx_operand *w) 
     size_t most = onx_qgemm_tiles(tier);
     j->blocks = (j->tiles - 1) / most + 1;
     size_t rows = j->rows < most * tier->rows ? j->rows : most * tier->rows;
-    size_t products = rows * tier->columns * (j->w.k * j->w.taps + 16);
-    j->chunk = onx_qgemm_chunk(tier, products, j->blocks * j->all_panels);
+    j->chunk = onx_qgemm_chunk(tier, rows, j->w.k * j->w.taps, j->blocks * j->all_panels);
     return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
 }
 

@@ -299,8 +299,7 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
 static onx_status run_tiles(onx_call *call, job *j) {
     const layout *l = &j->l;
     size_t most = onx_qgemm_tiles(j->tier) * j->tier->rows, rows = l->rows < most ? l->rows : most;
-    size_t products = rows * j->tier->columns * (l->k + 16);
-    j->chunk = onx_qgemm_chunk(j->tier, products, l->sets * l->blocks * l->panels);
+    j->chunk = onx_qgemm_chunk(j->tier, rows, l->k, l->sets * l->blocks * l->panels);
     (void)room_of(j->tier, l, &j->room);
     return onx_call_parallel(call, l->sets * l->blocks * ((l->panels - 1) / j->chunk + 1),
                              tiles_task, j);
