@@ -162,7 +162,7 @@ CASES(resize, 7)
 CASES(quant, 5)
 CASES(rnn, 4)
 CASES(first, 8)
-CASES(below, 11)
+CASES(below, 13)
 CASES(whole, 8)
 CASES(ml, 4)
 
@@ -173,7 +173,6 @@ CASES(ml, 4)
 static const char *const no_way[] = {
     "BitCast",
     "BitShift",
-    "Col2Im",
     "Compress",
     "ConcatFromSequence",
     "ConvInteger",

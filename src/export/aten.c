@@ -87,6 +87,17 @@ static void mismatch(onx_export *x, onx_str name, size_t n, const onx_xarg *args
     onx_buf_fini(&text);
 }
 
+/* Padding must not be taken for elements: an operator that does not know of it is declined. */
+static void check_nested(onx_export *x, const onx_xschema *s, const onx_xv *bound, onx_xv *out) {
+    bool nested = false;
+    for (size_t i = 0; i < s->n_params; i++)
+        nested |= bound[i].kind == ONX_X_TENSOR && bound[i].tensor->inside;
+    if (!nested || out->kind != ONX_X_TENSOR || out->tensor->inside) return;
+    if (strncmp(s->row->schema, "to_padded_tensor", 16) == 0) return;
+    onx_x_fail(x, ONX_UNSUPPORTED, "a nested tensor");
+    onx_x_hint(x, "use torch.export, or padded tensors (enable_nested_tensor=False)");
+}
+
 static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *out) {
     const char *op = x->op;
     x->op = s->row->schema;
@@ -96,6 +107,7 @@ static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *ou
         onx_complex_lower(x, s, bound, out);
     else
         s->row->lower(x, bound, out);
+    check_nested(x, s, bound, out);
     if (s->row->unview)
         keep_views(x, s->row, bound, out);
     else

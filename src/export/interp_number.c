@@ -116,18 +116,27 @@ static bool function(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     return true;
 }
 
+static double log_to(double v, double base) {
+    return log(v) / log(base);
+}
+static double scaled(double v, double exponent) {
+    return v * exp2(exponent);
+}
+
 /* A function of two floats that are known. */
 static const struct function2 {
     const char *name;
     double (*f)(double, double);
 } functions2[] = {
-    {"atan2", atan2}, {"fmod", fmod}, {"copysign", copysign}, {"mathremainder", remainder}};
+    {"atan2", atan2}, {"fmod", fmod},    {"copysign", copysign}, {"mathremainder", remainder},
+    {"log", log_to},  {"ldexp", scaled},
+};
 
 static bool function2(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                       onx_xv *out) {
     const struct function2 *f = functions2;
     double x, y;
-    (void)n;
+    if (n == 1) return function(in, row, n, a, out);
     if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
     while (strcmp(f->name, row->word) != 0) f++;
     if (!onx_xv_known_float(in->x, &a[0].v, &x) || !onx_xv_known_float(in->x, &a[1].v, &y))
@@ -227,7 +236,7 @@ const onx_py_row onx_py_numbers[] = {
     {"max", 1, 2, extreme, "max"},
     {"sqrt", 1, 1, function, "sqrt"},
     {"exp", 1, 1, function, "exp"},
-    {"log", 1, 1, function, "log"},
+    {"log", 1, 2, function2, "log"},
     {"sin", 1, 1, function, "sin"},
     {"cos", 1, 1, function, "cos"},
     {"tan", 1, 1, function, "tan"},
@@ -255,6 +264,7 @@ const onx_py_row onx_py_numbers[] = {
     {"atan2", 2, 2, function2, "atan2"},
     {"fmod", 2, 2, function2, "fmod"},
     {"copysign", 2, 2, function2, "copysign"},
+    {"ldexp", 2, 2, function2, "ldexp"},
     {"mathremainder", 2, 2, function2, "mathremainder"},
     {"divmod", 2, 2, both_parts, ""},
     {"floor", 1, 1, whole_part, "floor"},

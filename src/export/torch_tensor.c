@@ -34,6 +34,12 @@ static size_t element_bytes(const onx_torch_tensor *t) {
     return onx_torch_dtype_of(t->dtype)->bytes;
 }
 
+/* How many elements a storage has room for. */
+static uint64_t room_of(const onx_torch_tensor *t) {
+    if (t->dtype != ONX_TORCH_QU4) return t->storage->bytes / element_bytes(t);
+    return t->storage->bytes <= UINT64_MAX / 2 ? 2 * t->storage->bytes : UINT64_MAX;
+}
+
 static bool is_empty(const onx_torch_tensor *t) {
     for (size_t i = 0; i < t->rank; i++)
         if (t->dims[i] == 0) return true;
@@ -55,7 +61,7 @@ static bool ends_inside(const onx_torch_tensor *t) {
     for (size_t i = 0; i < t->rank; i++)
         if (!onx_mul_i64(t->dims[i] - 1, t->strides[i], &reach) || !onx_add_i64(last, reach, &last))
             return false;
-    return (uint64_t)last < t->storage->bytes / element_bytes(t);
+    return (uint64_t)last < room_of(t);
 }
 
 onx_status onx_torch_tensor_check(const onx_torch_tensor *t, onx_diag *diag) {
@@ -180,6 +186,24 @@ static onx_status gather_new(onx_doc *doc, const onx_torch_tensor *t, size_t byt
     return onx_doc_keep(doc, blob, diag);
 }
 
+/* Halves of bytes, as bytes. */
+static onx_status spread_new(onx_doc *doc, const onx_torch_tensor *t, size_t n, onx_str *out,
+                             onx_diag *diag) {
+    onx_blob *blob;
+    if (!onx_torch_tensor_is_contiguous(t))
+        return onx_fail(diag, ONX_UNSUPPORTED, "a tensor of 4 bits that is not contiguous");
+    if (!onx_archive_spend(t->storage->archive, n))
+        return onx_fail(diag, ONX_LIMIT, "the tensors of 4 bits are far larger than the archive");
+    ONX_TRY(onx_blob_new(doc->ctx, n, &blob, diag));
+    char *data = (char *)(uintptr_t)blob->bytes.data;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (size_t)t->offset + i;
+        data[i] = (char)((unsigned char)t->storage->data.data[at / 2] >> (at % 2 * 4) & 15);
+    }
+    *out = blob->bytes;
+    return onx_doc_keep(doc, blob, diag);
+}
+
 /* The payload, in memory that `doc` keeps. */
 static onx_status take_payload(onx_doc *doc, const onx_torch_tensor *t, onx_str *out,
                                onx_diag *diag) {
@@ -191,6 +215,7 @@ static onx_status take_payload(onx_doc *doc, const onx_torch_tensor *t, onx_str 
         return onx_fail(diag, ONX_INVALID, "the file gives the type of the tensor, but no data");
     if (!storage->data.data)
         ONX_TRY(onx_archive_read(storage->archive, storage->record, &storage->data, diag));
+    if (t->dtype == ONX_TORCH_QU4) return spread_new(doc, t, bytes, out, diag);
     if (!onx_torch_tensor_is_contiguous(t) || onx_archive_is_big_endian(storage->archive))
         return gather_new(doc, t, bytes, out, diag);
     onx_str span = {storage->data.data + (size_t)t->offset * element_bytes(t), bytes};

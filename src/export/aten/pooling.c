@@ -42,7 +42,7 @@ static void reduce_whole(onx_export *x, pool *p, const char *reduce, onx_xv *ker
     *kernel = onx_xv_list(x, ONX_X_LIST, p->axes, left[0]);
 }
 
-/* (self, kernel_size, stride, padding …); `reduce`: what pools all of an axis; NULL: nothing. */
+/* (self, kernel_size, stride, padding …). `reduce` pools all of an axis; NULL: nothing does. */
 static bool read_pool(onx_export *x, pool *p, const onx_xv *a, const onx_xv *dilation,
                       const onx_xv *ceil, const char *reduce) {
     static const int64_t ones[ONX_NN_AXES] = {1, 1, 1};

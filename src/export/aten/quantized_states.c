@@ -63,14 +63,18 @@ static void lower_gru_packed(onx_export *x, const onx_xv *a, onx_xv *out) {
     run(x, "gru", a, 9, 3, out);
 }
 
-/* (input, hx, w_ih, w_hh, b_ih, b_hh): "quantized::quantized_lstm_cell_dynamic" is lstm_cell. */
+/* (input, hx, w_ih, w_hh, b_ih, b_hh): the biases that count are packed with the weights. */
 static void lower_cell(onx_export *x, const char *op, const onx_xv *a, onx_xv *out) {
-    onx_xarg args[6];
     size_t n_out;
-    for (size_t i = 0; i < ONX_COUNT(args); i++)
-        args[i] = (onx_xarg){.v = i == 2 || i == 3 ? part(x, &a[i], 0) : a[i]};
+    const onx_xarg args[] = {{.v = a[0]},
+                             {.v = a[1]},
+                             {.v = part(x, &a[2], 0)},
+                             {.v = part(x, &a[3], 0)},
+                             {.v = part(x, &a[2], 1)},
+                             {.v = part(x, &a[3], 1)}};
     note(x);
-    if (onx_x_ok(x)) onx_aten_call(x, onx_str_of(op), (onx_str){NULL, 0}, 6, args, out, &n_out);
+    if (onx_x_ok(x))
+        onx_aten_call(x, onx_str_of(op), (onx_str){NULL, 0}, ONX_COUNT(args), args, out, &n_out);
 }
 static void lower_lstm_cell(onx_export *x, const onx_xv *a, onx_xv *out) {
     lower_cell(x, "lstm_cell", a, out);

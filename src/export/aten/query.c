@@ -156,6 +156,10 @@ static void lower_is_contiguous(onx_export *x, const onx_xv *a, onx_xv *out) {
     *out = onx_xv_bool(x, is != ONX_X_NO);
 }
 
+static void lower_is_nested(onx_export *x, const onx_xv *a, onx_xv *out) {
+    *out = onx_xv_bool(x, a->tensor->inside != NULL);
+}
+
 #define NO(name)                                                                                   \
     { name "(Tensor a) -> bool", lower_no, NULL }
 const onx_aten onx_aten_query[] = {
@@ -199,8 +203,7 @@ const onx_aten onx_aten_query[] = {
     NO("prim::is_mkldnn"),
     NO("prim::is_mps"),
     NO("prim::is_mtia"),
-    NO("prim::is_nested"),
-    NO("prim::is_quantized"),
+    {"prim::is_nested(Tensor self) -> bool", lower_is_nested, NULL},
     NO("prim::is_sparse"),
     NO("prim::is_vulkan"),
     NO("prim::is_xla"),

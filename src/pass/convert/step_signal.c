@@ -1,7 +1,9 @@
 /* step_signal.c: DFT and STFT below version 17: products with matrices of cosines and sines, and
  * frames that are gathered.
  *
- *     out[k] = Σ x[j] · e^(∓2πi · jk / n)        jk is taken modulo n before it is a float */
+ *     out[k] = Σ x[j] · e^(∓2πi · jk / n)        jk is taken modulo n before it is a float
+ *
+ * Col2Im below 18: a transposed convolution that puts each element of a block to its place. */
 #include "pass/convert/steps.h"
 
 /* cosines, sines [signal, bins], of the type of the input; `n` is the length, `count` that of the
@@ -104,6 +106,9 @@ static onx_status dft_down(onx_convert *c, onx_node *node) {
 
 static onx_status stft_down(onx_convert *c, onx_node *node) {
     bool window = onx_convert_has(node, 2), length = onx_convert_has(node, 3);
+    size_t rank;
+    if (!onx_convert_rank(c, node, 0, &rank))
+        return onx_convert_refuse(c, "how many dimensions 'signal' has is not known");
     if (!window && !length) return onx_convert_refuse(c, "the length of a frame is not known");
     onx_buf text = onx_convert_text(c);
     onx_buf_puts(&text, "<17>\n"
@@ -112,6 +117,7 @@ static onx_status stft_down(onx_convert *c, onx_node *node) {
                         "along = Constant <value = int64[1] {1}> ()\n"
                         "column = Constant <value = int64[2] {-1, 1}> ()\n"
                         "none = Constant <value = int64[0] {}> ()\n"
+                        "last = Constant <value = int64[1] {-1}> ()\n"
                         "shape = Shape (signal)\n"
                         "n = Gather (shape, one)\n"
                         "step_wide = Cast <to = 7> (frame_step)\n"
@@ -128,7 +134,9 @@ static onx_status stft_down(onx_convert *c, onx_node *node) {
                         "rows = Unsqueeze (starts, along)\n"
                         "counted = Range (zero, length, one)\n"
                         "places = Add (rows, counted)\n"
-                        "frames = Gather <axis = 1> (signal, places)\n");
+                        "frames_flat = Gather <axis = 1> (signal, places)\n");
+    onx_buf_puts(&text, rank == 2 ? "frames = Unsqueeze (frames_flat, last)\n"
+                                  : "frames = Identity (frames_flat)\n");
     onx_buf_puts(&text, window ? "weights = Reshape (window, column)\n"
                                  "weighted = Mul (frames, weights)\n"
                                : "weighted = Identity (frames)\n");
@@ -136,5 +144,96 @@ static onx_status stft_down(onx_convert *c, onx_node *node) {
     return onx_convert_expand_buf(c, node, &text);
 }
 
+/* ─ Col2Im ───────────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct blocks { /* along one axis of the image */
+    int64_t image, kernel, dilation, stride, before, after;
+    int64_t n, rest; /* how many there are; what is left over at the end */
+} blocks;
+
+static int64_t attr_at(const onx_node *node, const char *name, size_t index, int64_t otherwise) {
+    size_t n = 0;
+    const int64_t *values = onx_op_ints(node, name, &n);
+    return values && index < n ? values[index] : otherwise;
+}
+
+static bool read_blocks(const onx_node *node, size_t axis, size_t axes, blocks *b) {
+    b->dilation = attr_at(node, "dilations", axis, 1);
+    b->stride = attr_at(node, "strides", axis, 1);
+    b->before = attr_at(node, "pads", axis, 0);
+    b->after = attr_at(node, "pads", axes + axis, 0);
+    const int64_t all[] = {b->image, b->kernel, b->dilation, b->stride, b->before, b->after};
+    for (size_t i = 0; i < ONX_COUNT(all); i++)
+        if (all[i] < (i < 4) || all[i] > INT32_MAX / 64) return false;
+    int64_t room = b->image + b->before + b->after - b->dilation * (b->kernel - 1) - 1;
+    b->n = room / b->stride + 1;
+    b->rest = room % b->stride;
+    return room >= 0;
+}
+
+static void put_attr(onx_buf *text, const char *name, size_t n, const int64_t *values) {
+    onx_buf_printf(text, "%s = [", name);
+    for (size_t i = 0; i < n; i++)
+        onx_buf_printf(text, "%s%lld", i ? ", " : "", (long long)values[i]);
+    onx_buf_puts(text, "]");
+}
+
+enum { MOST_AXES = 4 };
+
+static void put_blocks(onx_buf *text, const blocks *b, size_t axes, int64_t channels) {
+    int64_t in[MOST_AXES + 2] = {-1, 1}, out[MOST_AXES + 2] = {-1, channels}, strides[MOST_AXES],
+                           dilations[MOST_AXES], rest[MOST_AXES], pads[2 * MOST_AXES],
+                           kernel[MOST_AXES + 2] = {-1, 1};
+    for (size_t i = 0; i < axes; i++) {
+        in[1] *= b[i].kernel;
+        in[i + 2] = b[i].n, out[i + 2] = b[i].image, kernel[i + 2] = b[i].kernel;
+        strides[i] = b[i].stride, dilations[i] = b[i].dilation, rest[i] = b[i].rest;
+        pads[i] = b[i].before, pads[axes + i] = b[i].after;
+    }
+    onx_convert_put_list(text, "in_shape", axes + 2, in);
+    onx_convert_put_list(text, "out_shape", axes + 2, out);
+    onx_convert_put_list(text, "kernel_shape", axes + 2, kernel);
+    onx_buf_printf(text, "size = Constant <value = int64[2] {%lld, %lld}> ()\n", (long long)in[1],
+                   (long long)in[1]);
+    onx_buf_puts(text, "square = ConstantOfShape (size)\n"
+                       "eye = EyeLike (square)\n"
+                       "own_eye = CastLike (eye, input)\n"
+                       "weights = Reshape (own_eye, kernel_shape)\n"
+                       "spread = Reshape (input, in_shape)\n"
+                       "images = ConvTranspose <");
+    put_attr(text, "strides", axes, strides);
+    put_attr(text, ", dilations", axes, dilations);
+    put_attr(text, ", pads", 2 * axes, pads);
+    put_attr(text, ", output_padding", axes, rest);
+    onx_buf_puts(text, "> (spread, weights)\noutput = Reshape (images, out_shape)\n");
+}
+
+static onx_status col2im_down(onx_convert *c, onx_node *node) {
+    static const char *const names[] = {"dilations", "pads", "strides"};
+    blocks b[MOST_AXES] = {0};
+    size_t axes, n;
+    int64_t *image, *kernel, channels, size = 1;
+    for (size_t i = 0; i < ONX_COUNT(names); i++) ONX_TRY(onx_convert_plain(c, node, names[i]));
+    if (!onx_convert_is_float(onx_convert_in(c, node, 0)->dtype))
+        return onx_convert_refuse(c, "ConvTranspose takes its place there, which is for floats");
+    if (!onx_convert_ints(c, node, 1, &axes, &image) ||
+        !onx_convert_ints(c, node, 2, &n, &kernel) || n != axes || axes < 1 || axes > MOST_AXES ||
+        !onx_convert_dim(c, node, 0, 1, &channels))
+        return onx_convert_refuse(c, "the shapes of the image and of its blocks are not known");
+    for (size_t i = 0; i < axes; i++) {
+        b[i].image = image[i], b[i].kernel = kernel[i];
+        if (!read_blocks(node, i, axes, &b[i]) || size > INT32_MAX / kernel[i])
+            return onx_convert_refuse(c, "the blocks do not fit the image");
+        size *= kernel[i];
+    }
+    if (channels < 1 || channels % size)
+        return onx_convert_refuse(c, "the blocks do not fit the channels");
+    onx_buf text = onx_convert_text(c);
+    onx_buf_puts(&text, "<17>\n");
+    put_blocks(&text, b, axes, channels / size);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+const onx_convert_step onx_step_col2im = {NULL, col2im_down, NULL};
 const onx_convert_step onx_step_dft = {NULL, dft_down, NULL};
 const onx_convert_step onx_step_stft = {NULL, stft_down, NULL};

@@ -41,6 +41,7 @@ static const onx_history ai_onnx[] = {
     {"Ceil", {SAME(6), SAME(13)}},
     {"Celu", {SAME(28)}},
     {"Clip", {SAME(6), STEP(11, clip), STEP(12, clip_integer), SAME(13)}},
+    {"Col2Im", {STEP(18, col2im)}},
     {"Compress", {STEP(11, signs), SAME(28)}},
     {"Concat", {STEP(4, concat), STEP(11, signs), SAME(13)}},
     {"Constant",
