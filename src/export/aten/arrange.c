@@ -387,21 +387,6 @@ static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
     lay_strided(x, a, offset, out);
 }
 
-/* (self, src, size, stride, storage_offset): of what is a whole storage, in order. */
-static void lower_as_strided_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_xv offset, view[] = {a[0], a[2], a[3], a[4]}, rest = onx_xv_int(x, -1);
-    if (a[0].tensor->view || onx_xt_is_contiguous(x, a[0].tensor) != ONX_X_YES) {
-        no_strides(x);
-        return;
-    }
-    onx_value *v = onx_xv_value(x, &a[0]), *src = onx_xv_value(x, &a[1]);
-    if (!v || !src || !offset_of(x, view, &offset)) return;
-    onx_value *places = onx_x_reshape(x, strided_places(x, view, offset), 1, &rest);
-    onx_value *y = onx_emit(x, "ScatterElements", onx_x_reshape(x, v, 1, &rest), places,
-                            onx_x_reshape(x, src, 1, &rest));
-    if (y) out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, y, v));
-}
-
 /* Do the strides, from the smallest on, keep clear of what lies within them? */
 static bool overlaps(const onx_xv *a) {
     int64_t size[ONX_RANK_MAX], stride[ONX_RANK_MAX], reach = 0;
@@ -425,6 +410,21 @@ static bool overlaps(const onx_xv *a) {
             return true;
     }
     return false;
+}
+
+/* (self, src, size, stride, storage_offset) */
+static void lower_as_strided_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
+    const onx_xv view[] = {a[0], a[2], a[3], a[4]};
+    onx_xv offset;
+    if (!offset_of(x, view, &offset)) return;
+    onx_value *memory = onx_xstorage_flat(x, a[0].tensor);
+    if (!memory || a[0].tensor->storage->unsure) {
+        no_strides(x);
+        return;
+    }
+    onx_value *y = onx_emit(x, "ScatterElements", memory, flat(x, strided_places(x, view, offset)),
+                            flat(x, onx_xv_value(x, &a[1])));
+    if (y) out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, y, onx_xv_value(x, &a[0])));
 }
 
 static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx_value *base,

@@ -11,7 +11,7 @@ static const char aware[] =
     /* arithmetic, parts */
     " add sub subtract rsub mul multiply div divide true_divide pow angle conj _conj conj_physical"
     " _conj_physical real imag view_as_real view_as_complex view_as_real_copy view_as_complex_copy"
-    " complex polar norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
+    " complex polar isreal positive norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
     /* views and copies */
     " view reshape ravel _unsafe_view view_copy _reshape_copy _reshape_alias view_as reshape_as"
     " flatten unflatten unsqueeze unsqueeze_copy squeeze squeeze_copy permute permute_copy"

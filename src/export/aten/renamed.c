@@ -251,7 +251,7 @@ const onx_aten onx_aten_renamed[] = {
     OTHER("prims::transpose", "(Tensor a, int[] permutation)"),
     OTHER("prims::collapse", "(Tensor a, int start, int end)"),
     OTHER("prims::collapse_view", "(Tensor a, int start, int end)"),
-    {"prims::iota(int length, *, int start, int step, ScalarType dtype, Device device, "
+    {"prims::iota(int length, *, int start, int step, ScalarType dtype, Device? device, "
      "bool requires_grad)",
      lower_iota, NULL},
     {"prims::broadcast_in_dim(Tensor a, int[] shape, int[] broadcast_dimensions)",
