@@ -15,8 +15,9 @@ test/test_export_corpus.sh FOLDER exports, checks, runs and compares them.
 
 Sets, all unless some are named: given (the kinds of models of the project's own corpus), vision (torchvision, timm),
 language (transformers), sound (torchaudio), networks, programs (control flow, mutation, types), quantized, operators
-(each ATen operator in several forms, also with dimensions of any size). They need the packages that they are about; those that
-are not there are left out. Weights are random, nothing is fetched. Cases run side by side, each in a process of its
+(each ATen operator in several forms, also with dimensions of any size), rare and layers (the same of others, and in
+other types), modules (of torch.nn and torchvision.ops). They need the packages that they are about; those that are not
+there are left out. Weights are random, nothing is fetched. Cases run side by side, each in a process of its
 own; one that takes longer than --limit is given up.
 """
 
