@@ -58,7 +58,7 @@ TEST(names) {
         "prims::iota(3, start=1, step=2, dtype=i64, device=None, requires_grad=False) = "
         "i64[3]{1,3,5}",
         "prims::broadcast_in_dim(f32[2]{1,2}, [2, 2], [0]) = f32[2,2]{1,1,2,2}",
-        "prims::cbrt(f32[1]{-8}) = f32[1]{-2}",
+        "prims::cbrt(f32[1]{-8}) = f32[1]{-2}", "prims::scalar_tensor(2, dtype=f64) = f64[]{2}",
         "_unsafe_masked_index(f32[2]{5,6}, bool[2]{1,0}, [i64[2]{1,9}], 0) = f32[2]{6,0}",
         "norm_except_dim(f32[1,2]{3,4}, 2, 0) = f32[1,1]{5}");
 }

@@ -185,6 +185,11 @@ static void lower_iota(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_x_cast(x, v, dtype ? dtype : ONX_DTYPE_I64));
 }
 
+/* (s, dtype, device) */
+static void lower_scalar(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_x_give(x, out, onx_x_scalar(x, &a[0], onx_xv_dtype(x, &a[1])));
+}
+
 /* (a, shape, broadcast_dimensions): axis i becomes axis dims[i]. */
 static void lower_broadcast_in_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_xv_value(x, a);
@@ -254,6 +259,8 @@ const onx_aten onx_aten_renamed[] = {
     {"prims::iota(int length, *, int start, int step, ScalarType dtype, Device? device, "
      "bool requires_grad)",
      lower_iota, NULL},
+    {"prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None)", lower_scalar,
+     NULL},
     {"prims::broadcast_in_dim(Tensor a, int[] shape, int[] broadcast_dimensions)",
      lower_broadcast_in_dim, NULL},
     {"prims::split_dim(Tensor a, int dim, int outer_length)", lower_split_dim, NULL},
