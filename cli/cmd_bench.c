@@ -9,12 +9,14 @@
 enum {
     BENCH_SECONDS = RUNNER_OPTIONS,
     BENCH_OPS,
+    BENCH_PROFILE,
     BENCH_JSON,
 };
 static const cli_option options[] = {
     RUNNER_ROWS,
     {"seconds", 0, "S", "run it over and over for so long (3)"},
     {"ops", 0, NULL, "also where the time goes, by operator and kernel, and how near the peak"},
+    {"profile", 0, "FILE", "as --ops, and write a trace of a few runs for Chrome or Perfetto"},
     {"json", 0, NULL, "as a JSON document"},
     {NULL, 0, NULL, NULL},
 };
@@ -180,6 +182,8 @@ static int put_with_ops(bench *b, double rss) {
         if (status == CLI_OK) put(b, rss, &t);
         timing_close(&t);
     }
+    const char *path = b->r.args->values[BENCH_PROFILE];
+    if (status == CLI_OK && path) status = timing_save(b->r.args->command, profile, path);
     onx_profile_free(profile);
     return status;
 }
@@ -205,7 +209,7 @@ static int run(const cli_args *args) {
     if (status == CLI_OK) status = run_first(&b);
     if (status == CLI_OK) status = run_many(&b, seconds);
     double rss = (peak_bytes() - before) / 1e6;
-    if (status == CLI_OK && args->values[BENCH_OPS])
+    if (status == CLI_OK && (args->values[BENCH_OPS] || args->values[BENCH_PROFILE]))
         status = put_with_ops(&b, rss);
     else if (status == CLI_OK)
         put(&b, rss, NULL);

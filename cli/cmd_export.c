@@ -161,7 +161,10 @@ static int read_samples(exporting *e) {
     if (!folder && !e->how.n_inputs) folder = e->args->values[EXPORT_VERIFY];
     for (size_t i = 0; folder && status == CLI_OK; i++) {
         onx_data *data = load_sample(folder, "input", i, &diag);
-        if (!data) return i || !asked ? CLI_OK : cli_fail(e->args->command, &diag);
+        if (!data && !i && asked)
+            return cli_usage(e->args->command,
+                             "--sample-inputs: there is no %s/input_0.pb (or .npy)", folder);
+        if (!data) return CLI_OK;
         const onx_tensor *t = onx_data_tensor(data);
         cli_text text = cli_dims(onx_tensor_dtype(t), onx_tensor_rank(t), onx_tensor_dims(t));
         char *copy = malloc(strlen(text.s) + 1);
@@ -226,6 +229,8 @@ static int read_options(exporting *e) {
     e->how.report = hear_report;
     e->how.user = e;
     e->how.inputs = e->types;
+    if (e->how.no_params && args->values[EXPORT_VERIFY])
+        return cli_usage(args->command, "--verify needs the weights, which --no-params leaves out");
     int status = read_axes(e);
     if (status == CLI_OK) status = read_shapes(e);
     if (status == CLI_OK) status = read_samples(e);
@@ -258,6 +263,7 @@ static int compare_output(const exporting *e, size_t i, const onx_arg *out, bool
     int status = onx_arg_to_data(cli_context(), out, &got, &diag)
                      ? cli_fail(e->args->command, &diag)
                      : compare_data(&how, got, expected);
+    if (status != CLI_OK) cli_note(e->args->command, "%s is not as recorded in %s", name, folder);
     onx_data_free(expected);
     onx_data_free(got);
     return status;
@@ -285,6 +291,17 @@ static int compare_outputs(const exporting *e, const runner *r, const feed *in) 
     return status;
 }
 
+/* Is there anything to run the model with? */
+static int check_recorded(const exporting *e, size_t n_inputs) {
+    const char *folder = e->args->values[EXPORT_VERIFY];
+    onx_diag diag = ONX_INIT(onx_diag);
+    onx_data *first = n_inputs ? load_sample(folder, "input", 0, &diag) : NULL;
+    bool missing = n_inputs && !first;
+    onx_data_free(first);
+    if (!missing) return CLI_OK;
+    return cli_usage(e->args->command, "--verify: there is no %s/input_0.pb (or .npy)", folder);
+}
+
 static int verify(const exporting *e, onx_model *model) {
     cli_args args = {
         .command = e->args->command, .files = e->args->files, .n_files = e->args->n_files};
@@ -295,6 +312,7 @@ static int verify(const exporting *e, onx_model *model) {
     args.values[RUNNER_INPUTS] = e->args->values[EXPORT_VERIFY];
     int status =
         onx_session_new(model, NULL, &r.session, &diag) ? cli_fail(args.command, &diag) : CLI_OK;
+    if (status == CLI_OK) status = check_recorded(e, onx_session_input_count(r.session));
     if (status == CLI_OK) status = feed_open(&r, FEED_NONE, &in);
     if (status == CLI_OK) status = compare_outputs(e, &r, &in);
     feed_close(&in);

@@ -69,7 +69,40 @@ prints 'no input' "there is no input 'y'" "$onx" export "$torch/mlp/scripted.pt"
 prints file 'x.pt: this is none' "$onx" export "$dir/x.pt" -o "$dir/y.onnx"
 prints missing 'No such file' "$onx" export "$dir/none.pt" -o "$dir/y.onnx"
 prints axes 'should be like' "$onx" export "$torch/mlp/traced.pt" -o "$dir/y.onnx" --dynamic-axes x
+
+# Options that make no sense, or did not come out: STATUS TEXT FILE OPTION...
+refuses() {
+    status=$1 text=$2 file=$3
+    shift 3
+    "$onx" export "$torch/$file" -o "$dir/y.onnx" "$@" >"$dir/out" 2>"$dir/err"
+    if [ $? -eq "$status" ] && grep -q -e "$text" "$dir/err"; then pass; else fail "$text"; fi
+}
+mkdir "$dir/empty"
+refuses 2 "'b' is for input 1, and there are not so many" mlp/export.pt2 --input-names a,b
+refuses 2 "'b' is for output 1, and there are not so many" mlp/export.pt2 --output-names a,b
+refuses 2 "something else in the program has it" mlp/export.pt2 --output-names l.0.weight
+refuses 2 "'x' is given twice" mlp/export.pt2 --input-names x --output-names x
+refuses 2 "has two names, 'a' and 'b'" mlp/traced.pt --dynamic-axes x:0=a,0=b
+refuses 2 'it has 2 dimensions' mlp/traced.pt --dynamic-axes x:5=batch
+refuses 2 'which is no name' mlp/traced.pt --dynamic-axes x:0=3
+refuses 2 "'float\[-2,16\]' is not a type" mlp/scripted.pt --input-shape x=-2x16
+refuses 2 "input 'x' is given twice" mlp/scripted.pt --input-shape x=2x16 --input-shape x=3x16
+refuses 2 'there is no .*/input_0.pb' mlp/scripted.pt --sample-inputs "$dir/empty"
+refuses 2 'there is no .*/input_0.pb' mlp/export.pt2 --verify "$dir/empty"
+refuses 2 'which --no-params leaves out' mlp/export.pt2 --no-params --verify "$torch/mlp"
+refuses 2 'a version of ai.onnx' mlp/export.pt2 --custom-opset ai.onnx=13
+cp "$torch/mlp/input_0.pb" "$dir/empty"
+cp "$torch/mlp/input_0.pb" "$dir/empty/output_0.pb"
+refuses 1 'output_0 is not as recorded' mlp/export.pt2 --verify "$dir/empty"
 [ ! -e "$dir/y.onnx" ] && pass || fail "nothing is written"
+works 'axis from the end' mlp/export.pt2 --dynamic-axes x:-2=batch
+prints 'symbol from the end' 'batch,16' "$onx" info "$dir/m.onnx"
+prints 'another size' "dimension 0 of 'output' is batch, and is not called 'n'" \
+    "$onx" export "$torch/mlp/traced.pt" -o "$dir/m.onnx" --dynamic-axes x:0=batch,output:0=n
+for opset in 7 9 10 11 13 15 17 23; do
+    works "old $opset" math/export.pt2 --opset $opset
+    works "functions $opset" hf_bert/traced.pt --opset $opset --modules-as-functions
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

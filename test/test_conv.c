@@ -327,12 +327,13 @@ static double winograd_measure(const onx_conv *c, const float *x, const float *w
     double sum = 0;
     for (size_t i = 0; i < c->ic; i++) {
         double most = 0, weights = 0;
+        size_t out = 7 - c->kh, taps = c->kh * c->kh;
         for (size_t k = 0; k < 36; k++) {
-            size_t iy = oy / 4 * 4 + k / 6 - c->top, ix = ox / 4 * 4 + k % 6 - c->left;
+            size_t iy = oy / out * out + k / 6 - c->top, ix = ox / out * out + k % 6 - c->left;
             if (iy < c->ih && ix < c->iw)
                 most = fmax(most, fabs((double)x[(i * c->ih + iy) * c->iw + ix]));
         }
-        for (size_t k = 0; k < 9; k++) weights += fabs((double)w[(oc * c->ic + i) * 9 + k]);
+        for (size_t k = 0; k < taps; k++) weights += fabs((double)w[(oc * c->ic + i) * taps + k]);
         sum += most * weights;
     }
     return sum;
@@ -341,7 +342,7 @@ static double winograd_measure(const onx_conv *c, const float *x, const float *w
 static void check_winograd(const set *t, const onx_conv *c) {
     const onx_conv_staged *run = t->winograd;
     size_t pixels = c->oh * c->ow, wrong = 0;
-    float *x = numbers(c->ic * c->ih * c->iw), *w = numbers(c->oc * c->ic * 9);
+    float *x = numbers(c->ic * c->ih * c->iw), *w = numbers(c->oc * c->ic * c->kh * c->kh);
     float *bias = numbers(c->oc), *r = numbers(c->oc * pixels), *packed = room(run->weights(c));
     float *xb = to_blocked(t, x, 1, c->ic, c->ih * c->iw), *rb = to_blocked(t, r, 1, c->oc, pixels);
     size_t floats = round_up(c->oc, t->block->block) * pixels;
@@ -367,17 +368,17 @@ static void check_winograd(const set *t, const onx_conv *c) {
     free(y);
 }
 
-static onx_conv winograd_conv(size_t ic, size_t oc, size_t ih, size_t iw, size_t pad) {
+static onx_conv winograd_conv(size_t taps, size_t ic, size_t oc, size_t ih, size_t iw, size_t pad) {
     return (onx_conv){.n = 1,
                       .groups = 1,
                       .ic = ic,
                       .oc = oc,
                       .ih = ih,
                       .iw = iw,
-                      .oh = ih + 2 * pad - 2,
-                      .ow = iw + 2 * pad - 2,
-                      .kh = 3,
-                      .kw = 3,
+                      .oh = ih + 2 * pad - taps + 1,
+                      .ow = iw + 2 * pad - taps + 1,
+                      .kh = taps,
+                      .kw = taps,
                       .sh = 1,
                       .sw = 1,
                       .dh = 1,
@@ -390,11 +391,12 @@ TEST(winograd) {
     EACH_TIER(t) {
         seed = 5;
         for (int i = 0; i < 40; i++) {
-            onx_conv c =
-                winograd_conv(1 + pick(40), 1 + pick(70), 3 + pick(20), 3 + pick(30), pick(4));
+            size_t taps = i % 2 ? 3 : 5;
+            onx_conv c = winograd_conv(taps, 1 + pick(40), 1 + pick(70), taps + pick(20),
+                                       taps + pick(30), pick(4));
             check_winograd(t, &c);
         }
-        onx_conv wide = winograd_conv(300, 40, 9, 30, 1);
+        onx_conv wide = winograd_conv(3, 300, 40, 9, 30, 1);
         check_winograd(t, &wide);
         CHECK(t->winograd->fits(&wide));
         wide.sw = 2;
@@ -406,7 +408,7 @@ TEST(winograd) {
 TEST(winograd_refuses) {
     static const float hostile[] = {NAN, INFINITY, -INFINITY, 1e30f};
     EACH_TIER(t) {
-        onx_conv c = winograd_conv(16, 16, 8, 8, 1);
+        onx_conv c = winograd_conv(3, 16, 16, 8, 8, 1);
         float *x = numbers(16 * 64), *w = numbers(16 * 16 * 9),
               *packed = room(t->winograd->weights(&c)), *y = room(16 * 64);
         for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
@@ -500,6 +502,12 @@ static const row_case conv_cases[] = {
     {"y = Conv<auto_pad=\"VALID\", kernel_shape=[3,2]>(x, w)", 11, "1,3,9,10", "8,3,3,2", ""},
     {"y = Conv<pads=[2,1], strides=[2]>(x, w, b)", 22, "3,17,25", "19,17,4", "19"},
     {"y = Conv<pads=[1,0,1,0,1,1]>(x, w, b)", 22, "1,2,4,5,6", "3,2,2,3,2", "3"},
+    {"y = Conv<pads=[1,1,1,1,1,1]>(x, w, b)", 22, "2,20,3,7,37", "33,20,3,3,3", "33"},
+    {"y = Conv<pads=[0,5,4,2,0,9], strides=[2,1,3], dilations=[1,2,2]>(x, w)", 22, "1,6,5,6,14",
+     "150,6,2,3,4", ""},
+    {"y = Conv<group=3, pads=[1,1,9,1,1,9], dilations=[1,1,9]>(x, w, b)", 22, "2,6,4,3,3",
+     "6,2,1,3,3", "6"},
+    {"y = Conv<pads=[1,1,1,1,1,1]>(x, w, b)", 22, "1,0,3,4,5", "7,0,3,3,3", "7"},
     {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "0,3,4,4", "5,3,3,3", "5"},
     {"y = Conv<pads=[2,2,2,2]>(x, w, b)", 22, "2,3,0,4", "5,3,3,3", "5"},
     {"y = Conv<pads=[1,1,1,1]>(x, w, b)", 22, "2,0,4,4", "5,0,3,3", "5"},
@@ -876,7 +884,7 @@ TEST(blocked_bands) {
     const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w)";
     const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w)";
     EACH_TIER(t) {
-        onx_conv c = winograd_conv(32, 16, 150, 130, 1);
+        onx_conv c = winograd_conv(3, 32, 16, 150, 130, 1);
         CHECK(t->winograd->bands(&c) > 1);
         for (int i = 0; i < 2; i++) {
             onx_operand x = filled("1,32,150,130", 1), w = filled("16,32,3,3", 2);
@@ -938,6 +946,14 @@ static const row_case pool_cases[] = {
     {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
      ""},
     {"y = MaxPool<kernel_shape=[2,2,3], pads=[1,0,1,0,1,1]>(x)", 22, "1,2,4,5,6", "", ""},
+    {"y = MaxPool<kernel_shape=[3,2,3], dilations=[2,1,2], strides=[2,1,3], ceil_mode=1>(x)", 22,
+     "2,3,9,4,37", "", ""},
+    {"y = AveragePool<kernel_shape=[2,2,2], strides=[2,2,2], pads=[1,0,1,0,1,1]>(x)", 22,
+     "2,3,5,6,37", "", ""},
+    {"y = AveragePool<kernel_shape=[2,3,3], pads=[1,2,2,1,0,1], count_include_pad=1, "
+     "strides=[1,2,2], "
+     "ceil_mode=1>(x)",
+     22, "1,3,4,6,19", "", ""},
     {"y = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,2,1,0]>(x)", 7, "2,20,11,9", "",
      ""},
     {"y = AveragePool<kernel_shape=[3,3], pads=[2,2,2,2], count_include_pad=1>(x)", 22, "1,3,5,5",

@@ -100,6 +100,7 @@ TEST(logic) {
         "logical_and(f32[2]{1,0}, i64[2]{2,2}) = bool[2]{1,0}",
         "logical_not(i64[2]{1,0}) = bool[2]{0,1} @ Cast Not",
         "logical_xor(bool[2]{1,0}, bool[2]{1,1}) = bool[2]{0,1} @ Xor",
+        "bitwise_and(u8[2]{200,5}, -32) = u8[2]{192,0}", "gt(i8[2]{-100,5}, 200) = bool[2]{0,1}",
         "bitwise_and(i64[2]{6,5}, 3) = i64[2]{2,1} @ BitwiseAnd",
         "bitwise_or(bool[2]{1,0}, bool[2]{0,0}) = bool[2]{1,0} @ Or",
         "__and__(bool[2]{1,0}, bool[2]{1,1}) = bool[2]{1,0} @ And",

@@ -61,7 +61,7 @@ TEST(norms) {
         "linalg_norm(f32[2,2]{1,-2,3,4}, 1) = f32[]{6}",
         "linalg_matrix_norm(f32[2,2]{1,-2,3,4}, inf) = f32[]{7}",
         "linalg_matrix_norm(f32[2,2]{1,-2,3,4}, \"fro\") = f32[]{5.4772256}",
-        "linalg_matrix_norm(f32[2,2]{1,-2,3,4}, \"nuc\") fails",
+        "linalg_matrix_norm(f32[2,2]{1,-2,3,4}, \"nuc\") = f32[]{7.0710678}",
         "frobenius_norm(f32[1,2]{3,4}, [0, 1], True) = f32[1,1]{5}",
         "norm(c64[1]{3,4}) = f32[]{5}");
 }

@@ -132,6 +132,8 @@ TEST(numbers) {
     CHECK(gives("return torch.pow(2, 3)\n", "output=8"));
     CHECK(gives("return (int(2.7), float(2), bool(0))\n", "output_0=2 output_1=2 output_2=False"));
     CHECK(gives("return torch.sqrt(2.25)\n", "output=1.5"));
+    CHECK(gives("return (torch.radians(180), torch.log(8, 2))\n", "output_0=3.14159 output_1=3"));
+    CHECK(gives("return (torch.atan2(0, 1), torch.fmod(-7, 4))\n", "output_0=0 output_1=-3"));
     CHECK(gives("return (torch.floor(-1.5), torch.ceil(-1.5))\n", "output_0=-2 output_1=-1"));
     CHECK(gives("return torch.neg(3)\n", "output=-3"));
     CHECK(gives("return ops.prim.max(3, 5)\n", "output=5"));
@@ -144,7 +146,15 @@ TEST(numbers) {
     CHECK(gives("return torch.__derive_index(2, 1, 3)\n", "output=7"));
     CHECK(gives("return torch.mul(torch.len(x), 2)\n", "output=2*b"));
     CHECK(gives("return torch.eq(torch.len(x), torch.len(x))\n", "output=True"));
+    CHECK(gives("h = torch.len(x)\n"
+                "r = ops.prim.min(torch.div(32, h), torch.div(48, torch.add(h, 1)))\n"
+                "return torch.round(torch.mul(h, r))\n",
+                "output=?"));
     CHECK(gives("return torch.floordiv(1, 0)\n", "! division by zero"));
+    CHECK(gives("return torch.gcd(-12, 18)\n", "output=6"));
+    CHECK(gives("return torch.divmod(-7, 2)\n", "output_0=-4 output_1=1"));
+    CHECK(gives("return int(torch.degrees(torch.atan2(1., 1.)))\n", "output=45"));
+    CHECK(gives("return torch.gcd(torch.len(x), 2)\n", "! gcd of an int that is not known"));
 }
 
 TEST(lists) {
@@ -300,7 +310,23 @@ TEST(branches_of_the_model) {
     CHECK(gives(DATA "if c:\n  ops.prim.RaiseException(\"no\")\nelse:\n  pass\nreturn x\n",
                 "output=float[b,4]"));
     CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n  pass\nreturn l\n",
-                "! what a branch gives"));
+                "! forward gives a list whose length depends on data"));
+    CHECK(gives(DATA "l = annotate(List[Tensor], [])\nif c:\n  _0 = torch.append(l, x)\nelse:\n"
+                     "  pass\n_1 = torch.append(l, x)\nreturn (torch.len(l), l[0])\n",
+                "output_0=? output_1=float[b,4]"));
+    CHECK(gives(DATA "d = annotate(Dict[str, Tensor], {})\nif c:\n"
+                     "  torch._set_item(d, \"a\", x)\nelse:\n"
+                     "  torch._set_item(d, \"b\", x)\nreturn d\n",
+                "! the keys of a dict depend on data"));
+    CHECK(gives(DATA "if c:\n  y = (x, None)\nelse:\n  y = (torch.neg(x), x)\n"
+                     "a, b, = y\nif torch.__isnot__(b, None):\n"
+                     "  z = torch.add(a, unchecked_cast(Tensor, b))\nelse:\n  z = a\nreturn z\n",
+                "output=float[b,4]"));
+    CHECK(gives(DATA "if c:\n  y = x\nelse:\n  y = None\nreturn y\n",
+                "! forward gives None or a value, which depends on data"));
+    CHECK(gives(DATA "if c:\n  y = uninitialized(Tuple[Tensor, int])\nelse:\n  y = (x, 3)\n"
+                     "a, n, = y\nreturn torch.size(a, 1)\n",
+                "output=4"));
     CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n"
                      "  _0 = torch.append(l, torch.neg(x))\nreturn (l[1], torch.len(l))\n",
                 "output_0=float[b,4] output_1=2 @ReduceSum @Greater @If"));
@@ -332,8 +358,16 @@ TEST(loops_of_the_model) {
                 "return (torch.tensor(l), l[1])\n",
                 "output_0=int64[b + 2] output_1=?"));
     CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
-                "  _0 = torch.append(l, l[0])\nreturn l\n",
-                "! a loop that depends on data looks at the list it fills"));
+                "  _0 = torch.append(l, torch.neg(l[-1]))\nreturn l[-1]\n",
+                "output=float[b,4]"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
+                "  if bool(torch.gt(torch.sum(x), i)):\n    _0 = torch.append(l, x)\n"
+                "  else:\n    pass\nreturn torch.select(torch.stack(l), 0, 0)\n",
+                "output=float[b,4]"));
+    CHECK(gives("p = None\nfor i in range(torch.len(x)):\n  if torch.__is__(p, None):\n"
+                "    q = x\n  else:\n    q = torch.neg(unchecked_cast(Tensor, p))\n  p = q\n"
+                "return torch.size(unchecked_cast(Tensor, p), 1)\n",
+                "output=4"));
     CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, x)\nreturn l\n",
                 "! forward gives a list whose length depends on data"));
     CHECK(gives(DATA "y = x\nk = 0\nwhile c:\n  y = torch.neg(y)\n  k = torch.add(k, 1)\n"
@@ -341,11 +375,54 @@ TEST(loops_of_the_model) {
                 "output_0=float[b,4] output_1=?"));
 }
 
+/* Lists that the model fills: what programs do with them. */
+TEST(lists_of_the_model) {
+#define FILL "l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, torch.neg(x))\n"
+    CHECK(gives(FILL "torch.reverse(l)\nreturn torch.stack(l)\n", "output=float[b + 1,b,4]"));
+    CHECK(gives(FILL "_1 = torch.append(l, x)\n_2 = torch.extend(l, [x, x])\n"
+                     "return torch.stack(torch.add(l, l))\n",
+                "output=float[2*b + 8,b,4]"));
+    CHECK(gives(FILL "y = torch.pop(l)\nreturn (y, torch.len(l))\n",
+                "output_0=float[b,4] output_1=b"));
+    CHECK(gives(FILL "return torch.len(torch.slice(l, 1))\n", "output=b"));
+    CHECK(gives(FILL "m = torch.list(l)\n_1 = torch.append(m, x)\nreturn torch.len(l)\n",
+                "output=b + 1"));
+    CHECK(
+        gives(FILL "return torch.index(l, x)\n", "! index of a list whose length depends on data"));
+    CHECK(gives("l = [x]\nm = l\nfor i in range(torch.len(x)):\n  l = torch.add(l, [x])\n"
+                "return (torch.len(l), torch.len(m))\n",
+                "output_0=b + 1 output_1=1"));
+    CHECK(gives("l = [x]\nm = l\nfor i in range(torch.len(x)):\n  l = torch.add_(l, [x])\n"
+                "return (torch.len(l), torch.len(m))\n",
+                "output_0=b + 1 output_1=b + 1"));
+    CHECK(gives("l = torch.unbind(x)\ny = torch.zeros([4])\nfor i in range(torch.len(l)):\n"
+                "  y = torch.add(y, l[i])\nreturn y\n",
+                "output=float[4]"));
+    CHECK(gives("l = torch.split(x, 1)\nreturn (torch.len(l), l[0], torch.cat(l))\n",
+                "output_0=b output_1=float[1,4] output_2=float[b,4]"));
+}
+
+TEST(nested_tensors) {
+#define NEST "n = torch._nested_tensor_from_mask(x, torch.gt(x, 0.))\n"
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0., [torch.size(x, 0), 4])\n",
+                "output=float[b,4] @Greater @Where"));
+    CHECK(gives(NEST "return ops.prim.is_nested(n)\n", "output=True"));
+    CHECK(gives(NEST "return torch.neg(n)\n", "! a nested tensor"));
+    CHECK(gives(NEST "return torch.to_padded_tensor(n, 0.)\n",
+                "! a nested tensor padded to another size than it had"));
+}
+
 /* Which element of a list only the model knows. */
 TEST(elements_by_data) {
     CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
     CHECK(gives("i = int(torch.sum(x))\nreturn [5, 6][i]\n", "output=?"));
     CHECK(gives("i = int(torch.sum(x))\nreturn [5, \"a\"][i]\n", "! which element of a list"));
+    CHECK(gives("i = int(torch.sum(x))\nl = [x, x]\n_0 = torch._set_item(l, i, torch.neg(x))\n"
+                "return l[0]\n",
+                "output=float[b,4]"));
+    CHECK(gives("i = int(torch.sum(x))\nl = [x, x]\n_0 = torch._set_item(l, i, torch.t(x))\n"
+                "return l[0]\n",
+                "! an index into a list depends on data"));
 }
 
 /* Sizes are taken not to be 0 where a program asks. */
@@ -363,6 +440,42 @@ TEST(writes) {
     CHECK(gives("_0 = torch.neg_(x)\nreturn x\n", "output=float[b,4] ~x @Neg"));
     CHECK(gives("y = torch.neg(x)\n_0 = torch.neg_(y)\nreturn x\n", "output=float[b,4] @Neg"));
     CHECK(gives("self.k = 4\nreturn x\n", "output=float[b,4]"));
+}
+
+/* What PyTorch knows of memory: views and elementwise results have strides, reshape copies where it
+ * must, and what cannot be told is refused. */
+TEST(strides) {
+    CHECK(gives("return torch.stride(x)\n", "output_0=4 output_1=1"));
+    CHECK(gives("y = torch.transpose(x, 0, 1)\nreturn torch.stride(y)\n", "output_0=1 output_1=4"));
+    CHECK(gives("y = torch.exp(torch.transpose(x, 0, 1))\nreturn torch.stride(y)\n",
+                "output_0=1 output_1=4"));
+    CHECK(gives("y = torch.contiguous(torch.transpose(x, 0, 1))\nreturn torch.stride(y)\n",
+                "output_0=b output_1=1"));
+    CHECK(gives("y = torch.slice(x, 1, -3, None, 2)\n"
+                "return (torch.stride(y, 1), torch.storage_offset(y))\n",
+                "output_0=2 output_1=1"));
+    CHECK(gives("y = torch.expand(torch.unsqueeze(x, 1), [-1, 3, -1])\nreturn torch.stride(y)\n",
+                "output_0=4 output_1=0 output_2=1"));
+    CHECK(gives("y = torch.unfold(x, 1, 2, 1)\nreturn torch.stride(y)\n",
+                "output_0=4 output_1=1 output_2=1"));
+    CHECK(gives("y = torch.diagonal(torch.unsqueeze(x, 0), 1, 1, 2)\n"
+                "return (torch.stride(y, 1), torch.storage_offset(y))\n",
+                "output_0=5 output_1=1"));
+    CHECK(gives("return torch.is_contiguous(torch.neg(torch.t(x)))\n", "output=False"));
+    CHECK(gives("y = torch.reshape(torch.t(x), [2, 2, -1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4] ~x"));
+    CHECK(gives("y = torch.reshape(torch.t(x), [-1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4]"));
+    CHECK(gives("y = torch.t(torch.slice(x, 0, 1))\nreturn torch.as_strided(y, [2, 3], [1, 2])\n",
+                "output=float[2,3]"));
+    CHECK(gives("y = torch.as_strided(x, [2, 2], [4, 1], 1)\n_0 = torch.neg_(y)\nreturn x\n",
+                "output=float[b,4] ~x"));
+    CHECK(gives("y = torch.as_strided(x, [2, 2], [1, 1])\n_0 = torch.neg_(y)\nreturn x\n",
+                "! a write to a view by windows or strides"));
+    CHECK(gives("y = torch.nonzero(x)\nreturn torch.stride(y)\n",
+                "! the stride of this tensor is only known in a run"));
+    CHECK(gives("y = torch.nonzero(x)\nreturn torch.as_strided(y, [2], [1])\n",
+                "! as_strided of a tensor of which it is not known how it lies in memory"));
 }
 
 TEST(unsupported) {
@@ -396,4 +509,5 @@ TEST(no_memory) {
 
 TEST_MAIN(E(numbers) E(lists) E(dicts) E(strings) E(attributes) E(types) E(flow)
               E(functions_and_classes) E(branches_of_the_model) E(loops_of_the_model)
-                  E(elements_by_data) E(sizes_are_not_zero) E(writes) E(unsupported) E(no_memory))
+                  E(lists_of_the_model) E(nested_tensors) E(elements_by_data) E(sizes_are_not_zero)
+                      E(writes) E(strides) E(unsupported) E(no_memory))

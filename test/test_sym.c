@@ -284,6 +284,18 @@ TEST(bounds) {
     CHECK(!onx_sym_floordiv(syms, parse("a"), onx_sym_int(syms, 0)));
 }
 
+/* A ratio of ratios is one ratio; with a minimum of ratios in it, it is no fraction. */
+TEST(ratios) {
+    const onx_sym *half = onx_sym_real(syms, 0.5), *num, *den;
+    const onx_sym *r = onx_sym_ratio(syms, half, parse("2*a"));
+    CHECK(r == onx_sym_ratio(syms, parse("1"), parse("4*a")));
+    CHECK(onx_sym_fraction(syms, r, &num, &den) && num == parse("1") && den == parse("4*a"));
+    CHECK(onx_sym_ratio(syms, parse("a"), r) == parse("4*a**2"));
+    const onx_sym *least = onx_sym_min(syms, r, onx_sym_ratio(syms, half, parse("b")));
+    CHECK(least && !onx_sym_is_whole(least));
+    CHECK(!onx_sym_fraction(syms, onx_sym_ratio(syms, least, parse("c")), &num, &den));
+}
+
 static int run_all(int argc, char **argv);
 
 int main(int argc, char **argv) {
@@ -294,7 +306,7 @@ int main(int argc, char **argv) {
 }
 
 static int run_all(int argc, char **argv) {
-    static const test_case cases[] = {E(equal) E(text) E(names) E(values) E(random_values)
-                                          E(bounds){NULL, NULL}};
+    static const test_case cases[] = {E(equal) E(text) E(names) E(values) E(random_values) E(bounds)
+                                          E(ratios){NULL, NULL}};
     return test_main(cases, argc, argv);
 }

@@ -43,7 +43,7 @@ logging.disable(logging.WARNING)
 import torch
 import torch_case
 
-SETS = "given,vision,language,sound,networks,programs,quantized,operators"
+SETS = "given,vision,language,sound,networks,programs,quantized,operators,rare,layers,modules"
 
 
 def arguments():
@@ -117,6 +117,8 @@ def main():
         print(*queue, sep="\n")
         return
     os.makedirs(a.folder, exist_ok=True)
+    torch.export.export(torch.nn.Flatten(), (torch.zeros(2, 3),))  # what it imports is there in all children
+    torch.jit.script(torch.nn.Flatten())
     run(a, queue)
 
 

@@ -32,11 +32,12 @@ static bool is_complete(onx_str domain) {
 
 /* ── What it calls ───────────────────────────────────────────────────────────────────────────── */
 
-/* How many values `n` parameters take. */
+/* How many values `n` parameters take. All in front of a variadic one have a place, even if they
+ * are missing. */
 static void count_range(const onx_param *params, size_t n, size_t *least, size_t *most) {
     *least = *most = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!params[i].optional) *least = i + 1;
+        if (!params[i].optional || params[i].variadic) *least = i + !params[i].optional;
         *most = params[i].variadic ? SIZE_MAX : i + 1;
     }
 }

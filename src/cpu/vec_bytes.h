@@ -60,6 +60,23 @@ static inline vo vo_load(const uint8_t *p) {
     memcpy(&v, p, sizeof v);
     return v;
 }
+/* Less than a vector; the rest reads as 0. */
+static inline vo vo_load_n(const uint8_t *p, size_t n) {
+#if defined(__AVX512BW__)
+    return (vo)_mm512_maskz_loadu_epi8(((__mmask64)1 << n) - 1, p);
+#else
+    vo v = {0};
+    memcpy(&v, p, n);
+    return v;
+#endif
+}
+static inline void vo_store_n(uint8_t *p, vo v, size_t n) {
+#if defined(__AVX512BW__)
+    _mm512_mask_storeu_epi8(p, ((__mmask64)1 << n) - 1, (__m512i)v);
+#else
+    memcpy(p, &v, n);
+#endif
+}
 static inline vo vo_max(vo a, vo b) {
 #if defined(__AVX512BW__)
     return (vo)_mm512_max_epu8((__m512i)a, (__m512i)b);

@@ -1,8 +1,8 @@
-/* winograd_simd.c: convolution by Winograd's F(4x4, 3x3), in the blocked layout.
+/* winograd_simd.c: convolution by Winograd's F(4x4, 3x3) and F(2x2, 5x5), in the blocked layout.
  *
- * A tile of 4x4 outputs is made of 6x6 inputs with 36 products for each pair of channels instead of
- * 144, by interpolation (Cook and Toom) at the points 0, a, -a, 2a, -2a and infinity along each
- * axis:
+ * A tile of 4x4 outputs (2x2 of a 5x5 kernel) is made of 6x6 inputs with 36 products for each pair
+ * of channels instead of 144 (100), by interpolation (Cook and Toom) at the points 0, a, -a, 2a,
+ * -2a and infinity along each axis:
  *
  *     V = B' d B     6x6 inputs d, transformed            once per tile and input channel
  *     U = G w G'     3x3 weights w, transformed           when they are packed, in double
@@ -11,14 +11,20 @@
  *
  * With a = 3/4 the transforms lose least: the error is about twice that of direct sums (conv.h).
  * V lies as [36][ic/b][tiles][b], a vector longer for each of the 36 so that they do not all fall
- * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b]. V is 2.25 times as
- * large as the image: large ones are made in bands, each of about as many tiles.
+ * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b]. V is 2.25 (9)
+ * times as large as the image: large ones are made in bands, each of about as many tiles.
  */
 #include "cpu/conv_tile.h"
 
 #include <math.h>
 
-enum { OUT = 4, IN = 6, POINTS = IN * IN, CHUNK = 2 * PIXELS /* tiles of a task */ };
+enum {
+    IN = 6,
+    POINTS = IN * IN,
+    MOST_TAPS = 5,
+    MOST_OUT = 4,
+    CHUNK = 2 * PIXELS /* tiles of a task */
+};
 #define A1 0.75f /* a, and its powers: all exact */
 #define A2 (A1 * A1)
 #define A3 (A2 * A1)
@@ -26,6 +32,11 @@ enum { OUT = 4, IN = 6, POINTS = IN * IN, CHUNK = 2 * PIXELS /* tiles of a task 
 #define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
 #define LARGEST_W 0x1p20
 #define BAND_FLOATS ((size_t)1 << 20) /* of V */
+
+/* Outputs of a tile along an axis. */
+static size_t out_of(const onx_conv *c) {
+    return IN + 1 - c->kh;
+}
 
 typedef struct sizes {
     size_t across;              /* tiles in a row */
@@ -36,11 +47,11 @@ typedef struct sizes {
 } sizes;
 
 static size_t all_tiles(const onx_conv *c) {
-    return ceil_div(c->ow, OUT) * ceil_div(c->oh, OUT);
+    return ceil_div(c->ow, out_of(c)) * ceil_div(c->oh, out_of(c));
 }
 
 static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
-    sizes s = {.across = ceil_div(c->ow, OUT)};
+    sizes s = {.across = ceil_div(c->ow, out_of(c))};
     s.first = onx_part_at(all_tiles(c), band.count, band.index);
     s.tiles = onx_part_at(all_tiles(c), band.count, band.index + 1) - s.first;
     s.ic_blocks = ceil_div(c->ic, VF);
@@ -51,8 +62,8 @@ static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
 }
 
 static bool winograd_fits(const onx_conv *c) {
-    return c->kh == 3 && c->kw == 3 && c->sh == 1 && c->sw == 1 && c->dh == 1 && c->dw == 1 &&
-           c->groups == 1;
+    return (c->kh == 3 || c->kh == 5) && c->kw == c->kh && c->sh == 1 && c->sw == 1 && c->dh == 1 &&
+           c->dw == 1 && c->groups == 1;
 }
 
 /* ── Weights ── */
@@ -63,34 +74,40 @@ static size_t winograd_weights(const onx_conv *c) {
 
 typedef double vd __attribute__((vector_size(VF * sizeof(double)))); /* of VF output channels */
 
-/* u[6] = G w[3], each with its step. */
-TILE_INLINE void transform_weights(const vd *w, size_t w_step, vd *u, size_t u_step) {
+/* u[6] = G w[taps], each with its step. */
+TILE_INLINE void transform_weights(const vd *w, size_t w_step, size_t taps, vd *u, size_t u_step) {
     static const double a = 0.75, a4 = a * a * a * a;
     static const double points[IN - 1] = {0, a, -a, 2 * a, -2 * a};
     static const double scales[IN - 1] = {1 / (4 * a4), -1 / (6 * a4), -1 / (6 * a4), 1 / (24 * a4),
                                           1 / (24 * a4)};
     VF_UNROLL for (size_t i = 0; i < IN - 1; i++) {
-        vd high = w[w_step] + points[i] * w[2 * w_step];
-        u[i * u_step] = (w[0] + points[i] * high) * scales[i];
+        vd sum = w[(taps - 1) * w_step];
+        VF_UNROLL for (size_t k = taps - 1; k-- > 0;) sum = w[k * w_step] + points[i] * sum;
+        u[i * u_step] = sum * scales[i];
     }
-    u[(IN - 1) * u_step] = w[2 * w_step];
+    u[(IN - 1) * u_step] = w[(taps - 1) * w_step];
 }
 
-/* w: [9], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is the sum
- * of magnitudes small enough for each? */
-static bool transform_kernels(const float *w, size_t w_step, size_t lanes, vf u[POINTS]) {
-    vd wide[9] = {{0}}, half[3 * IN], all[POINTS];
+/* w: [taps][taps], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is
+ * the sum of magnitudes small enough for each? */
+TILE_INLINE bool transform_kernels(const float *w, size_t w_step, size_t lanes, size_t taps,
+                                   vf u[POINTS]) {
+    vd wide[MOST_TAPS * MOST_TAPS] = {{0}}, half[MOST_TAPS * IN], all[POINTS];
     bool fit = true;
     for (size_t o = 0; o < lanes; o++) {
         double sum = 0;
-        for (size_t i = 0; i < 9; i++) {
+        for (size_t i = 0; i < taps * taps; i++) {
             wide[i][o] = (double)load_any(w + o * w_step + i);
             sum += fabs(wide[i][o]);
         }
         fit &= sum <= LARGEST_W;
     }
-    VF_UNROLL for (size_t x = 0; x < 3; x++) transform_weights(wide + x, 3, half + x, 3);
-    VF_UNROLL for (size_t y = 0; y < IN; y++) transform_weights(half + y * 3, 1, all + y * IN, 1);
+    VF_UNROLL for (size_t x = 0; x < taps; x++) {
+        transform_weights(wide + x, taps, taps, half + x, taps);
+    }
+    VF_UNROLL for (size_t y = 0; y < IN; y++) {
+        transform_weights(half + y * taps, 1, taps, all + y * IN, 1);
+    }
     for (size_t i = 0; i < POINTS; i++) u[i] = __builtin_convertvector(all[i], vf);
     return fit;
 }
@@ -107,8 +124,9 @@ static bool winograd_pack(const onx_conv *c, const float *w, size_t part, float 
     for (size_t ic = 0; ic < ic_end; ic++) {
         vf u[POINTS];
         size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
-        const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * 9;
-        fit &= transform_kernels(first, c->ic * 9, lanes, u);
+        const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * c->kh * c->kh;
+        fit &= c->kh == 3 ? transform_kernels(first, c->ic * 9, lanes, 3, u)
+                          : transform_kernels(first, c->ic * 25, lanes, 5, u);
         for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
     }
     return fit;
@@ -162,7 +180,7 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_co
     x += task * c->ih * c->iw * VF;
     for (size_t t = 0; t < s.tiles; t++) {
         size_t row = (s.first + t) / s.across, col = (s.first + t) % s.across;
-        sum += load_pixels(c, x, row * OUT - c->top, col * OUT - c->left, d);
+        sum += load_pixels(c, x, row * out_of(c) - c->top, col * out_of(c) - c->left, d);
         VF_UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
         VF_UNROLL for (size_t i = 0; i < IN; i++) {
             transform_input(half + i * IN, 1, v + i * IN, 1);
@@ -219,36 +237,54 @@ static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)}
 
 /* ── Outputs ── */
 
-/* y[4] = A' m[6]. */
-TILE_INLINE void transform_output(const vf *m, size_t m_step, vf *y, size_t y_step) {
+/* y[n] = A' m[6], n: 2 or 4. */
+TILE_INLINE void transform_output(const vf *m, size_t m_step, vf *y, size_t y_step, size_t n) {
     vf m0 = m[0], m5 = m[5 * m_step];
     vf sum = m[m_step] + m[2 * m_step], difference = m[m_step] - m[2 * m_step];
     vf sum2 = m[3 * m_step] + m[4 * m_step], difference2 = m[3 * m_step] - m[4 * m_step];
     y[0] = m0 + sum + sum2;
     y[y_step] = A1 * difference + (2 * A1) * difference2;
+    if (n == 2) y[y_step] += m5;
+    if (n == 2) return;
     y[2 * y_step] = A2 * sum + (4 * A2) * sum2;
     y[3 * y_step] = A3 * difference + (8 * A3) * difference2 + m5;
 }
 
-/* Tile t of an output block: m [36][m_step]; y, add [oh][ow][b], add may be NULL. */
-static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, const float *m,
-                       size_t m_step, vf bias, const float *add, float *y) {
-    vf all[POINTS], half[OUT * IN], out[OUT * OUT], lo = vf_set(a->lo), hi = vf_set(a->hi);
-    float done[OUT * OUT * VF];
-    size_t across = ceil_div(c->ow, OUT), oy = t / across * OUT, ox = t % across * OUT;
+/* out[n][n] from m [36][m_step]. */
+TILE_INLINE void transform_tile(const float *m, size_t m_step, size_t n, vf *out) {
+    vf all[POINTS], half[MOST_OUT * IN];
     for (size_t i = 0; i < POINTS; i++) all[i] = vf_load(m + i * m_step);
-    VF_UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN);
-    VF_UNROLL for (size_t i = 0; i < OUT; i++) transform_output(half + i * IN, 1, out + i * OUT, 1);
-    for (size_t i = 0; i < OUT * OUT; i++) {
-        size_t iy = oy + i / OUT, ix = ox + i % OUT;
+    VF_UNROLL for (size_t i = 0; i < IN; i++) transform_output(all + i, IN, half + i, IN, n);
+    VF_UNROLL for (size_t i = 0; i < n; i++) {
+        transform_output(half + i * IN, 1, out + i * n, 1, n);
+    }
+}
+
+/* Tile t of an output block: m [36][m_step]; y, add [oh][ow][b], add may be NULL. */
+TILE_INLINE void store_outputs(const onx_conv *c, const onx_conv_args *a, size_t t, const float *m,
+                               size_t m_step, vf bias, const float *add, float *y, size_t n) {
+    vf out[MOST_OUT * MOST_OUT], lo = vf_set(a->lo), hi = vf_set(a->hi);
+    float done[MOST_OUT * MOST_OUT * VF];
+    size_t across = ceil_div(c->ow, n), oy = t / across * n, ox = t % across * n;
+    transform_tile(m, m_step, n, out);
+    for (size_t i = 0; i < n * n; i++) {
+        size_t iy = oy + i / n, ix = ox + i % n;
         bool inside = add && iy < c->oh && ix < c->ow;
         vf v = out[i] + (inside ? bias + vf_load(add + (iy * c->ow + ix) * VF) : bias);
         vf_store(done + i * VF, vf_min(hi, vf_max(lo, v)));
     }
-    if (a->then) a->then(a->user, done, OUT * OUT * VF);
-    for (size_t i = 0; i < OUT && oy + i < c->oh; i++)
-        memcpy(y + ((oy + i) * c->ow + ox) * VF, done + i * OUT * VF,
-               smaller(OUT, c->ow - ox) * VF * sizeof *y);
+    if (a->then) a->then(a->user, done, n * n * VF);
+    for (size_t i = 0; i < n && oy + i < c->oh; i++)
+        memcpy(y + ((oy + i) * c->ow + ox) * VF, done + i * n * VF,
+               smaller(n, c->ow - ox) * VF * sizeof *y);
+}
+
+static void store_tile(const onx_conv *c, const onx_conv_args *a, size_t t, const float *m,
+                       size_t m_step, vf bias, const float *add, float *y) {
+    if (out_of(c) == 4)
+        store_outputs(c, a, t, m, m_step, bias, add, y, 4);
+    else
+        store_outputs(c, a, t, m, m_step, bias, add, y, 2);
 }
 
 static size_t winograd_out_tasks(const onx_conv *c, onx_conv_band band) {
@@ -308,7 +344,7 @@ static size_t winograd_shared(const onx_conv *c, size_t bands) {
     return POINTS * sizes_of(c, (onx_conv_band){0, bands}).point;
 }
 static bool winograd_worth(const onx_conv *c) {
-    return all_tiles(c) >= 8; /* with fewer, reading four times the weights takes longer */
+    return all_tiles(c) >= 8; /* with fewer, reading so many more weights takes longer */
 }
 
 const onx_conv_staged ONX_TIER(onx_conv_winograd) = {

@@ -24,12 +24,21 @@ onx_xv onx_xv_tensor(onx_export *x, onx_value *value) {
     return (onx_xv){.kind = ONX_X_TENSOR, .tensor = t};
 }
 
-/* What a view shows of `base`. */
-static onx_value *look(onx_export *x, const onx_xview *view, onx_value *base) {
+/* What a view is given when it is looked at again. */
+static onx_xv base_of(onx_export *x, const onx_xt *t, const onx_xview *view, onx_value *base) {
+    onx_xv v = onx_xv_tensor(x, base);
+    if (v.kind != ONX_X_TENSOR) return v;
+    v.tensor->dtype = view->dtype;
+    v.tensor->layout = view->layout;
+    v.tensor->storage->layout = t->storage->layout; /* for those of the whole storage */
+    return v;
+}
+
+/* What a view of `t` shows of `base`. */
+static onx_value *look(onx_export *x, const onx_xt *t, const onx_xview *view, onx_value *base) {
     onx_xv out[ONX_X_OUTS] = {{.kind = ONX_X_NONE}}, *args = view->args;
-    args[0] = onx_xv_tensor(x, base);
+    args[0] = base_of(x, t, view, base);
     if (!onx_x_ok(x)) return NULL;
-    args[0].tensor->dtype = view->dtype;
     view->row->lower(x, args, out);
     const onx_xv *result = &out[0];
     if (onx_xv_is_list(result) && view->index < result->list->n)
@@ -56,7 +65,7 @@ onx_value *onx_xt_value(onx_export *x, onx_xt *t) {
         return t->value;
     onx_value *value = t->storage->value;
     size_t n = chain_of(x, t, chain);
-    for (size_t i = 0; i < n && value; i++) value = look(x, chain[i], value);
+    for (size_t i = 0; i < n && value; i++) value = look(x, t, chain[i], value);
     if (!value || !onx_x_ok(x)) return NULL;
     t->value = value;
     t->version = t->storage->version;
@@ -100,10 +109,11 @@ void onx_xt_write(onx_export *x, onx_xt *t, onx_value *value) {
         onx_x_note(x, "what reshape() gave is written to: it is taken to be a copy");
     onx_value *part = value;
     for (size_t i = 0; i < n && onx_x_ok(x); i++)
-        bases[i] = i ? look(x, chain[i - 1], bases[i - 1]) : t->storage->value;
+        bases[i] = i ? look(x, t, chain[i - 1], bases[i - 1]) : t->storage->value;
     for (size_t i = n; i-- > 0 && onx_x_ok(x);) {
         onx_xv *args = chain[i]->args;
-        args[0] = onx_xv_tensor(x, bases[i]);
+        args[0] = base_of(x, t, chain[i], bases[i]);
+        if (!onx_x_ok(x)) return;
         part = chain[i]->row->unview(x, args, chain[i]->index, bases[i], part);
     }
     onx_xstorage_write(x, t->storage, part);

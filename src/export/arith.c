@@ -98,11 +98,40 @@ bool onx_xv_elems(onx_export *x, const onx_xv *v, size_t *n, const onx_sym *cons
 
 /* ─ Numbers as tensors, and back ─────────────────────────────────────────────────────────────── */
 
+static onx_value *make_real(onx_export *x, const onx_sym *sym);
+
+/* A factor of a number that is not whole; recursion is as deep as atoms in atoms. */
+static onx_value *make_factor(onx_export *x, const onx_atom *atom) {
+    const char *op = atom->kind == ONX_ATOM_MIN   ? "Min"
+                     : atom->kind == ONX_ATOM_MAX ? "Max"
+                                                  : "Div";
+    if (onx_sym_is_whole(atom->self))
+        return onx_x_cast(x, onx_x_size(x, atom->self), ONX_DTYPE_F64);
+    return onx_emit(x, op, make_real(x, atom->a), make_real(x, atom->b));
+}
+
+/* A number made of sizes, in doubles, as Python computes. */
+static onx_value *make_real(onx_export *x, const onx_sym *sym) {
+    onx_value *sum = NULL;
+    if (!sym) return onx_x_fail(x, ONX_UNSUPPORTED, "a number made of sizes is too involved");
+    if (onx_sym_is_whole(sym)) return onx_x_cast(x, onx_x_size(x, sym), ONX_DTYPE_F64);
+    for (uint32_t i = 0; i < sym->n && onx_x_ok(x); i++) {
+        const onx_term *term = &sym->terms[i];
+        onx_value *product =
+            term->n && term->coef == 1 ? NULL : onx_x_number(x, ONX_DTYPE_F64, (double)term->coef);
+        for (uint32_t k = 0; k < term->n && onx_x_ok(x); k++) {
+            onx_value *factor = make_factor(x, term->factors[k]);
+            product = product ? onx_emit(x, "Mul", product, factor) : factor;
+        }
+        sum = sum ? onx_emit(x, "Add", sum, product) : product;
+    }
+    return sum;
+}
+
 /* A ratio of sizes as a float. */
 static onx_value *make_ratio(onx_export *x, const onx_sym *sym, onx_dtype dtype) {
     const onx_sym *num, *den;
-    if (!onx_sym_fraction(x->syms, sym, &num, &den))
-        return onx_x_fail(x, ONX_UNSUPPORTED, "a number made of sizes is too involved");
+    if (!onx_sym_fraction(x->syms, sym, &num, &den)) return make_real(x, sym);
     onx_value *top = onx_x_cast(x, onx_x_size(x, num), dtype);
     int64_t one;
     if (onx_sym_is_int(den, &one) && one == 1) return top;

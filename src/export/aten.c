@@ -45,7 +45,8 @@ static void view_of(onx_export *x, const onx_aten *row, onx_xv *args, onx_xt *ba
     }
     onx_xview *view = onx_x_alloc(x, sizeof *view);
     if (!view) return;
-    *view = (onx_xview){base->view, row, args, index, base->dtype};
+    *view = (onx_xview){t->rooted ? NULL : base->view, row, args, index, base->dtype, base->layout};
+    if (!t->layout) t->layout = &onx_xlayout_unknown;
     t->storage = base->storage;
     t->view = view;
     t->version = base->storage->version;
@@ -53,7 +54,7 @@ static void view_of(onx_export *x, const onx_aten *row, onx_xv *args, onx_xt *ba
 
 /* Results of a view operator share the storage of the first argument. */
 static void keep_views(onx_export *x, const onx_aten *row, onx_xv *args, const onx_xv *out) {
-    if (!row->unview || args[0].kind != ONX_X_TENSOR || !onx_x_ok(x)) return;
+    if (args[0].kind != ONX_X_TENSOR || !onx_x_ok(x)) return;
     onx_xt *base = args[0].tensor;
     if (out->kind == ONX_X_TENSOR) view_of(x, row, args, base, out->tensor, 0);
     if (!onx_xv_is_list(out)) return;
@@ -86,24 +87,52 @@ static void mismatch(onx_export *x, onx_str name, size_t n, const onx_xarg *args
     onx_buf_fini(&text);
 }
 
+/* Padding must not be taken for elements: an operator that does not know of it is declined. */
+static void check_nested(onx_export *x, const onx_xschema *s, const onx_xv *bound, onx_xv *out) {
+    bool nested = false;
+    for (size_t i = 0; i < s->n_params; i++)
+        nested |= bound[i].kind == ONX_X_TENSOR && bound[i].tensor->inside;
+    if (!nested || out->kind != ONX_X_TENSOR || out->tensor->inside) return;
+    if (strncmp(s->row->schema, "to_padded_tensor", 16) == 0) return;
+    onx_x_fail(x, ONX_UNSUPPORTED, "a nested tensor");
+    onx_x_hint(x, "use torch.export, or padded tensors (enable_nested_tensor=False)");
+}
+
 static bool lower(onx_export *x, const onx_xschema *s, onx_xv *bound, onx_xv *out) {
     const char *op = x->op;
     x->op = s->row->schema;
     if (onx_quant_among(s->n_params, bound))
         onx_quant_lower(x, s, bound, out);
+    else if (onx_complex_in(s->n_params, bound))
+        onx_complex_lower(x, s, bound, out);
     else
         s->row->lower(x, bound, out);
-    keep_views(x, s->row, bound, out);
+    check_nested(x, s, bound, out);
+    if (s->row->unview)
+        keep_views(x, s->row, bound, out);
+    else
+        onx_lay_results(x, s->keeping, s->n_params, bound, s->n_outs, out);
     if (onx_x_ok(x)) x->op = op; /* else it is part of the message */
     return onx_x_ok(x);
 }
 
-/* "add_" is "add", written back. */
+/* The name of what an operator writes back: "add" of "add_", "__and__" of "__iand__". */
+static onx_str plain_name(onx_export *x, onx_str name) {
+    bool under = name.size > 5 && memcmp(name.data, "__i", 3) == 0 &&
+                 memcmp(name.data + name.size - 2, "__", 2) == 0;
+    if (!under) return (onx_str){name.data, name.size - (name.data[name.size - 1] == '_')};
+    char *plain = onx_x_alloc(x, name.size);
+    if (!plain) return name;
+    memcpy(plain, "__", 2);
+    memcpy(plain + 2, name.data + 3, name.size - 3);
+    return (onx_str){plain, name.size - 1};
+}
+
 static bool is_written_back(onx_export *x, onx_str *name) {
-    if (name->size < 2 || name->data[name->size - 1] != '_' || name->data[name->size - 2] == '_')
+    if (name->size < 2 || name->data[name->size - 1] != '_' || onx_xschema_find(x, *name))
         return false;
-    onx_str plain = {name->data, name->size - 1};
-    if (onx_xschema_find(x, *name) || !onx_xschema_find(x, plain)) return false;
+    onx_str plain = plain_name(x, *name);
+    if (onx_str_eq(plain, *name) || !onx_xschema_find(x, plain)) return false;
     *name = plain;
     return true;
 }

@@ -94,7 +94,13 @@ static bool parse(onx_export *x, onx_xschema *s) {
 
 /* ─ By name ──────────────────────────────────────────────────────────────────────────────────── */
 
-static bool list_row(onx_export *x, const onx_aten *row) {
+static onx_xkeeping keeping_of(onx_str name, onx_xkeeping family) {
+    for (const onx_aten_exception *e = onx_aten_exceptions; e->name; e++)
+        if (onx_str_is(name, e->name)) return e->keeping;
+    return family;
+}
+
+static bool list_row(onx_export *x, const onx_aten *row, onx_xkeeping keeping) {
     onx_xschema *s = onx_x_alloc(x, sizeof *s);
     if (!s) return false;
     const char *open = strchr(row->schema, '(');
@@ -103,6 +109,7 @@ static bool list_row(onx_export *x, const onx_aten *row) {
         if (*c == '.') dot = c;
     s->row = row;
     s->name = (onx_str){start, (size_t)((dot ? dot : open) - start)};
+    s->keeping = keeping_of(s->name, keeping);
     if (dot) s->overload = (onx_str){dot + 1, (size_t)(open - dot - 1)};
     onx_xschema *first = onx_map_get(&x->rows, NULL, s->name);
     if (!first) return onx_map_put(&x->rows, NULL, s->name, s) || onx_x_nomem(x);
@@ -112,9 +119,9 @@ static bool list_row(onx_export *x, const onx_aten *row) {
 }
 
 static bool list_rows(onx_export *x) {
-    for (size_t f = 0; onx_aten_families[f]; f++)
-        for (const onx_aten *row = onx_aten_families[f]; row->schema; row++)
-            if (!list_row(x, row)) return false;
+    for (const onx_aten_family *f = onx_aten_families; f->rows; f++)
+        for (const onx_aten *row = f->rows; row->schema; row++)
+            if (!list_row(x, row, f->keeping)) return false;
     return true;
 }
 

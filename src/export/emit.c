@@ -248,13 +248,17 @@ onx_value *onx_x_int(onx_export *x, int64_t v) {
     return onx_x_constant(x, ONX_DTYPE_I64, 0, NULL, &v, sizeof v);
 }
 
+/* Whole numbers keep their low bits, as in PyTorch: -1 is 255 in uint8. */
 onx_value *onx_x_number(onx_export *x, onx_dtype dtype, double v) {
     char data[16] = {0};
     size_t bytes;
+    int64_t whole = v > -0x1p53 && v < 0x1p53 ? (int64_t)v : 0;
+    bool is_whole = onx_dtype_is_int(dtype) && (double)whole == v;
     if (!onx_x_ok(x)) return NULL;
     if (dtype == ONX_DTYPE_BOOL) v = v != 0;
     if (!onx_dtype_bytes(dtype, 1, &bytes) || bytes > sizeof data ||
-        onx_dtype_convert(ONX_DTYPE_F64, &v, dtype, data, 1, false))
+        onx_dtype_convert(is_whole ? ONX_DTYPE_I64 : ONX_DTYPE_F64,
+                          is_whole ? (const void *)&whole : &v, dtype, data, 1, false))
         return onx_x_fail(x, ONX_UNSUPPORTED, "the number %g as %s", v, onx_dtype_name(dtype));
     return onx_x_constant(x, dtype, 0, NULL, data, bytes);
 }
@@ -302,6 +306,11 @@ onx_value *onx_x_cast(onx_export *x, onx_value *value, onx_dtype dtype) {
     if (onx_dtype_is_complex(dtype)) /* of a value it is the type of the parts */
         dtype = dtype == ONX_DTYPE_C128 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
     if (!value || onx_x_dtype(x, value) == dtype) return value;
+    if (x->opset < 19 && dtype >= ONX_DTYPE_F8E4M3FN && dtype <= ONX_DTYPE_F8E5M2FNUZ) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "%s before opset 19", onx_dtype_name(dtype));
+        onx_x_hint(x, "export with --opset 19");
+        return NULL;
+    }
     return onx_emit_with(x, "Cast", ONX_ATTRS(ONX_AI("to", dtype)), value);
 }
 

@@ -1,5 +1,6 @@
 /* export.c: an export from its beginning to the model that comes out: inputs, weights, outputs. */
 #include "export/export.h"
+#include "export/strides.h"
 #include "export/told.h"
 #include "export/torch_tensor.h"
 #include "ir/edit.h"
@@ -145,6 +146,15 @@ static onx_value *add_weight(onx_export *x, const char *name, const onx_torch_te
     return keep_weight(x, tensor, value) ? value : NULL;
 }
 
+static void lay_weight(onx_export *x, const onx_torch_tensor *tensor, onx_xt *t) {
+    onx_xlayout *l = onx_x_alloc(x, sizeof *l + tensor->rank * sizeof *l->strides);
+    if (!l) return;
+    l->offset = onx_sym_int(x->syms, 0);
+    for (size_t i = 0; i < tensor->rank; i++)
+        l->strides[i] = onx_sym_int(x->syms, tensor->strides[i]);
+    t->layout = t->storage->layout = l;
+}
+
 /* A tensor of the file that is a parameter of quantization, as a vector. */
 static onx_value *add_parameter(onx_export *x, const onx_torch_tensor *t, onx_dtype dtype) {
     onx_tensor *tensor;
@@ -190,6 +200,7 @@ onx_xv onx_x_weight(onx_export *x, const char *name, const onx_torch_tensor *ten
     if (!onx_arena_str(&x->arena, onx_str_of(name), &copy)) onx_x_nomem(x);
     v.tensor->dtype = info->onx;
     v.tensor->storage->buffer = copy.data;
+    if (!onx_torch_tensor_is_contiguous(tensor)) lay_weight(x, tensor, v.tensor);
     if (tensor->quant) v.tensor->quant = read_quant(x, tensor);
     return v;
 }

@@ -20,6 +20,7 @@
 typedef struct onx_export onx_export;
 typedef struct onx_xt onx_xt;
 typedef struct onx_xv onx_xv;
+typedef struct onx_xlayout onx_xlayout; /* strides.h */
 
 /* ─ Values ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -76,11 +77,12 @@ struct onx_xv {
  * tensor gives its storage another value; tensors that are views of it are computed again from that
  * when they are next asked for. */
 typedef struct onx_xstorage {
-    onx_value *value;   /* of the whole storage now */
-    uint32_t version;   /* how often it was written to */
-    const char *buffer; /* the path of the parameter or buffer that it is; NULL: neither */
-    onx_str input;      /* the name of the input that it is; no data: none */
-    bool unsure;        /* a reshape made it that is a view in PyTorch where strides allow that */
+    onx_value *value;          /* of the whole storage now */
+    uint32_t version;          /* how often it was written to */
+    const char *buffer;        /* the path of the parameter or buffer that it is; NULL: neither */
+    onx_str input;             /* the name of the input that it is; no data: none */
+    const onx_xlayout *layout; /* of `value`; NULL: its elements lie in order */
+    bool unsure; /* a reshape made it, which is a view in PyTorch if strides allow that */
 } onx_xstorage;
 
 typedef struct onx_xview onx_xview; /* one step: a call of a view operator on what is before it */
@@ -100,9 +102,11 @@ struct onx_xt {
     uint32_t version;
     onx_dtype dtype; /* PyTorch's: complex types too, whose values are real with a last axis of 2 */
     bool wrapped;    /* a number in the shape of a tensor: in promotion it counts as a number */
-    bool scattered;  /* not contiguous: reshape copies it */
-    bool fresh;      /* set by the lowering of a view operator that gave a copy instead */
+    const onx_xlayout *layout; /* its strides; NULL: contiguous, from the beginning */
+    bool fresh;                /* set by the lowering of a view operator that gave a copy instead */
+    bool rooted; /* set by one that gave a view of the whole storage, whatever was given to it */
     const onx_xquant *quant; /* of a quantized tensor, whose value are its integers; else NULL */
+    onx_value *inside; /* of a nested tensor, which is padded here: bool[batch, time]; else NULL */
 };
 
 /* Constructors. */
@@ -300,6 +304,7 @@ bool onx_x_own(onx_export *x, const onx_sym *sym, onx_value *value, size_t axis)
 onx_value *onx_x_scalar(onx_export *x, const onx_xv *number, onx_dtype dtype);
 /* A size as a tensor int64 of rank 0 made from the shapes of values that have it. */
 onx_value *onx_x_size(onx_export *x, const onx_sym *sym);
+bool onx_x_has_size(onx_export *x, const onx_sym *sym); /* can it be made in the current graph? */
 /* Numbers as int64[n]: for Expand, Slice, ConstantOfShape … */
 onx_value *onx_x_shape(onx_export *x, size_t n, const onx_xv *numbers);
 onx_value *onx_x_dims(onx_export *x, size_t n, const onx_sym *const *dims); /* the same of sizes */
@@ -390,9 +395,6 @@ typedef struct onx_aten {
     onx_lower_fn *lower;
     onx_unview_fn *unview; /* of a view; NULL: the result is a new tensor */
 } onx_aten;
-/* The tables of aten/, one for each family; each ends with a row without a schema. */
-extern const onx_aten *const onx_aten_families[]; /* ends with NULL */
-
 typedef struct onx_xarg {
     onx_str name; /* no data: positional */
     onx_xv v;

@@ -11,11 +11,7 @@ static onx_status check_options(const onx_export_options *o, onx_diag *diag) {
     if (o->opset < OPSET_MIN || o->opset > OPSET_MAX)
         return onx_fail(diag, ONX_USAGE, "opset %lld: it can be from %d to %d", (long long)o->opset,
                         OPSET_MIN, OPSET_MAX);
-    for (size_t i = 0; i < o->n_axes; i++)
-        if (!o->axes[i].name || !o->axes[i].size)
-            return onx_fail(diag, ONX_USAGE, "dynamic axis %zu has no name, or its size has none",
-                            i);
-    return ONX_OK;
+    return onx_export_check_asked(o, diag);
 }
 
 static onx_status set_names(onx_exporting *e) {
@@ -43,19 +39,6 @@ static onx_status export_pt2(onx_exporting *e) {
     return status;
 }
 
-/* A dynamic axis of nothing is a mistake of the caller's. */
-static onx_status check_axes(onx_exporting *e) {
-    const onx_graph *graph = e->x.model->graph;
-    for (size_t i = 0; i < e->options.n_axes; i++) {
-        const char *name = e->options.axes[i].name;
-        const onx_value *value = onx_graph_find(graph, name);
-        if (!value || (!value->input && !value->output))
-            onx_x_fail(&e->x, ONX_USAGE, "a dynamic axis of '%s': no input or output has that name",
-                       name);
-    }
-    return e->x.status;
-}
-
 static onx_status read_program(onx_exporting *e) {
     ONX_TRY(set_names(e));
     if (!onx_archive_has_graph(e->archive)) return onx_archive_decline(e->archive, &e->x.diag);
@@ -66,7 +49,7 @@ static onx_status read_program(onx_exporting *e) {
             onx_x_note(&e->x, "the types of inputs are those of the archive, not those given");
             break;
         }
-    return check_axes(e);
+    return onx_export_check_given(e);
 }
 
 static void report_notes(const onx_exporting *e, onx_export_note kind, const onx_xnote *note) {

@@ -26,15 +26,17 @@ static bool parse_type(onx_export *x, const char *text, input_type *out) {
     *out = (input_type){.dtype = onx_dtype_from_name(name)};
     if (!out->dtype) return false;
     if (!text[n]) return true;
-    for (const char *at = text + n + 1; *at && *at != ']'; at += *at == ',') {
+    const char *at = text + n + 1;
+    for (; *at && *at != ']'; at += *at == ',') {
         size_t size = strcspn(at, ",]");
+        int64_t number;
         if (out->rank == ONX_RANK_MAX) return false;
         const onx_sym *dim = onx_sym_parse(x->syms, (onx_str){at, size});
-        if (!dim) return false;
+        if (!dim || (onx_sym_is_int(dim, &number) && number < 0)) return false;
         out->dims[out->rank++] = dim;
         at += size;
     }
-    return true;
+    return at[0] == ']' && !at[1];
 }
 
 static bool type_of_sample(onx_export *x, const onx_torch_tensor *sample, input_type *out) {
@@ -108,8 +110,7 @@ static void name_dims(onx_exporting *e, const char *name, input_type *type) {
     onx_buf_printf(&text, "%s is %s", name, onx_dtype_name(type->dtype));
     for (size_t i = 0; i < type->rank; i++) {
         int64_t number;
-        const char *size = onx_xnames_size(&e->names, name, i);
-        if (!size) size = onx_xnames_size(&e->names, name, i - type->rank);
+        const char *size = onx_xnames_size(&e->names, name, i, type->rank);
         if (size) type->dims[i] = onx_sym_name(x->syms, onx_str_of(size));
         fixed += type->dims[i] && onx_sym_is_int(type->dims[i], &number);
         onx_buf_putc(&text, i ? ',' : '[');

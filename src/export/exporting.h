@@ -26,6 +26,9 @@ static inline void onx_export_tell(const onx_exporting *e, onx_export_stage stag
         e->options.progress(e->options.user, (size_t)stage, ONX_EXPORT_STAGES, what);
 }
 
+/* export_asked.c: do names and dynamic axes make sense; did they come out as asked for? */
+onx_status onx_export_check_asked(const onx_export_options *options, onx_diag *diag) ONX_MUST_CHECK;
+onx_status onx_export_check_given(onx_exporting *e) ONX_MUST_CHECK;
 /* export_script.c: TorchScript: inputs of the given types, or those it was traced with. */
 onx_status onx_export_script(onx_exporting *e) ONX_MUST_CHECK;
 /* finish.c: what was built as the model that was asked for. */

@@ -22,7 +22,13 @@ static onx_status convert(const onx_exporting *e, const onx_model *model, onx_mo
     onx_convert_options how = ONX_INIT(onx_convert_options);
     how.n_targets = 1;
     how.targets = &target;
-    return onx_model_convert(model, &how, out, diag);
+    onx_status status = onx_model_convert(model, &how, out, diag);
+    if (status == ONX_UNSUPPORTED && diag) {
+        onx_diag why = *diag;
+        onx_diag_hint(diag, "%s%stake a newer --opset: from %d on nothing is rewritten", why.hint,
+                      why.hint[0] ? "; " : "", ONX_X_BASE);
+    }
+    return status;
 }
 
 /* Each weight is an input of the same name, too. */

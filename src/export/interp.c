@@ -117,11 +117,19 @@ static void add_entries(onx_interp *in, onx_str name, const onx_xdict *dict) {
 
 static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
     if (v->kind == ONX_X_NONE) return;
+    if (onx_py_maybe_of(v)) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives None or a value, which depends on data");
+        onx_x_hint(in->x, "give a tensor either way, and a bool that tells");
+        return;
+    }
     if (v->kind != ONX_X_TENSOR && !onx_xv_is_number(v) && v->kind != ONX_X_UNKNOWN) {
         onx_x_note(in->x, "output '%.*s' is %s, which a model cannot give: it is left out",
                    ONX_FMT(name), onx_py_kind(v));
         return;
     }
+    if (v->kind == ONX_X_TENSOR && v->tensor->quant)
+        onx_x_note(in->x, "output '%.*s' is a quantized tensor: the model gives its integers",
+                   ONX_FMT(name));
     if (!onx_arena_grow(&in->x->arena, &in->outputs, &in->output_cap, in->output_count,
                         sizeof *in->outputs))
         onx_x_nomem(in->x);

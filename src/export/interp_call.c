@@ -230,7 +230,9 @@ bool onx_py_is_a(onx_interp *in, const onx_xv *v, const onx_script_expr *e) {
 /* ─ Forms ────────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_xv form_cast(onx_interp *in, onx_frame *frame, const onx_script_expr *e) {
-    return eval_arg(in, frame, e, 2);
+    onx_xv v = eval_arg(in, frame, e, 2);
+    const onx_py_maybe *maybe = onx_py_maybe_of(&v);
+    return maybe ? maybe->value : v;
 }
 
 static bool is_number_type(onx_script_type_kind kind) {

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define PI 3.14159265358979323846
+
 static bool arith(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)n;
     if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
@@ -42,6 +44,21 @@ static bool bitwise(onx_interp *in, const onx_py_row *row, size_t n, const onx_x
     return true;
 }
 
+static bool gcd(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    int64_t x, y;
+    (void)row, (void)n;
+    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
+    if (!onx_xv_known_int(&a[0].v, &x) || !onx_xv_known_int(&a[1].v, &y))
+        return onx_x_fail(in->x, ONX_UNSUPPORTED, "gcd of an int that is not known");
+    uint64_t u = x < 0 ? -(uint64_t)x : (uint64_t)x, v = y < 0 ? -(uint64_t)y : (uint64_t)y;
+    while (v) {
+        uint64_t rest = u % v;
+        u = v, v = rest;
+    }
+    *out = onx_xv_int(in->x, (int64_t)u);
+    return true;
+}
+
 static bool negate(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                    onx_xv *out) {
     (void)row, (void)n;
@@ -58,18 +75,27 @@ static bool absolute(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     return true;
 }
 
+static double degrees(double v) {
+    return v * (180 / PI);
+}
+static double radians(double v) {
+    return v * (PI / 180);
+}
+
 static const struct function {
     const char *name;
     double (*f)(double);
     const char *node; /* that computes it; NULL: none does */
 } functions[] = {
-    {"sqrt", sqrt, "Sqrt"},   {"exp", exp, "Exp"},      {"log", log, "Log"},
-    {"sin", sin, "Sin"},      {"cos", cos, "Cos"},      {"tan", tan, "Tan"},
-    {"asin", asin, "Asin"},   {"acos", acos, "Acos"},   {"atan", atan, "Atan"},
-    {"sinh", sinh, "Sinh"},   {"cosh", cosh, "Cosh"},   {"tanh", tanh, "Tanh"},
-    {"round", rint, "Round"}, {"log2", log2, NULL},     {"log10", log10, NULL},
-    {"log1p", log1p, NULL},   {"expm1", expm1, NULL},   {"erf", erf, "Erf"},
-    {"fabs", fabs, "Abs"},    {"lgamma", lgamma, NULL},
+    {"sqrt", sqrt, "Sqrt"},    {"exp", exp, "Exp"},        {"log", log, "Log"},
+    {"sin", sin, "Sin"},       {"cos", cos, "Cos"},        {"tan", tan, "Tan"},
+    {"asin", asin, "Asin"},    {"acos", acos, "Acos"},     {"atan", atan, "Atan"},
+    {"sinh", sinh, "Sinh"},    {"cosh", cosh, "Cosh"},     {"tanh", tanh, "Tanh"},
+    {"round", rint, "Round"},  {"log2", log2, NULL},       {"log10", log10, NULL},
+    {"log1p", log1p, NULL},    {"expm1", expm1, NULL},     {"erf", erf, "Erf"},
+    {"fabs", fabs, "Abs"},     {"lgamma", lgamma, NULL},   {"gamma", tgamma, NULL},
+    {"acosh", acosh, "Acosh"}, {"asinh", asinh, "Asinh"},  {"atanh", atanh, "Atanh"},
+    {"erfc", erfc, NULL},      {"degrees", degrees, NULL}, {"radians", radians, NULL},
 };
 
 /* A function of one float. */
@@ -87,6 +113,45 @@ static bool function(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     onx_value *v = f->node ? onx_x_scalar(in->x, &a[0].v, ONX_DTYPE_F32) : NULL;
     if (!f->node) onx_x_fail(in->x, ONX_UNSUPPORTED, "%s of a number that is not known", f->name);
     *out = onx_xv_run(ONX_X_FLOAT, v ? onx_emit(in->x, f->node, v) : NULL);
+    return true;
+}
+
+static double log_to(double v, double base) {
+    return log(v) / log(base);
+}
+static double scaled(double v, double exponent) {
+    return v * exp2(exponent);
+}
+
+/* A function of two floats that are known. */
+static const struct function2 {
+    const char *name;
+    double (*f)(double, double);
+} functions2[] = {
+    {"atan2", atan2}, {"fmod", fmod},    {"copysign", copysign}, {"mathremainder", remainder},
+    {"log", log_to},  {"ldexp", scaled},
+};
+
+static bool function2(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                      onx_xv *out) {
+    const struct function2 *f = functions2;
+    double x, y;
+    if (n == 1) return function(in, row, n, a, out);
+    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
+    while (strcmp(f->name, row->word) != 0) f++;
+    if (!onx_xv_known_float(in->x, &a[0].v, &x) || !onx_xv_known_float(in->x, &a[1].v, &y))
+        return onx_x_fail(in->x, ONX_UNSUPPORTED, "%s of a number that is not known", f->name);
+    *out = onx_xv_float(f->f(x, y));
+    return true;
+}
+
+static bool both_parts(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                       onx_xv *out) {
+    (void)row, (void)n;
+    if (!onx_xv_is_number(&a[0].v) || !onx_xv_is_number(&a[1].v)) return false;
+    onx_xv parts[] = {onx_x_arith(in->x, "floordiv", a[0].v, a[1].v),
+                      onx_x_arith(in->x, "mod", a[0].v, a[1].v)};
+    *out = onx_xv_list(in->x, ONX_X_TUPLE, 2, parts);
     return true;
 }
 
@@ -161,6 +226,7 @@ const onx_py_row onx_py_numbers[] = {
     {"__and__", 2, 2, bitwise, "and"},
     {"__or__", 2, 2, bitwise, "or"},
     {"__xor__", 2, 2, bitwise, "xor"},
+    {"gcd", 2, 2, gcd, ""},
     {"neg", 1, 1, negate, ""},
     {"abs", 1, 1, absolute, ""},
     {"prim::abs", 1, 1, absolute, ""},
@@ -170,7 +236,7 @@ const onx_py_row onx_py_numbers[] = {
     {"max", 1, 2, extreme, "max"},
     {"sqrt", 1, 1, function, "sqrt"},
     {"exp", 1, 1, function, "exp"},
-    {"log", 1, 1, function, "log"},
+    {"log", 1, 2, function2, "log"},
     {"sin", 1, 1, function, "sin"},
     {"cos", 1, 1, function, "cos"},
     {"tan", 1, 1, function, "tan"},
@@ -188,6 +254,19 @@ const onx_py_row onx_py_numbers[] = {
     {"erf", 1, 1, function, "erf"},
     {"fabs", 1, 1, function, "fabs"},
     {"lgamma", 1, 1, function, "lgamma"},
+    {"gamma", 1, 1, function, "gamma"},
+    {"acosh", 1, 1, function, "acosh"},
+    {"asinh", 1, 1, function, "asinh"},
+    {"atanh", 1, 1, function, "atanh"},
+    {"erfc", 1, 1, function, "erfc"},
+    {"degrees", 1, 1, function, "degrees"},
+    {"radians", 1, 1, function, "radians"},
+    {"atan2", 2, 2, function2, "atan2"},
+    {"fmod", 2, 2, function2, "fmod"},
+    {"copysign", 2, 2, function2, "copysign"},
+    {"ldexp", 2, 2, function2, "ldexp"},
+    {"mathremainder", 2, 2, function2, "mathremainder"},
+    {"divmod", 2, 2, both_parts, ""},
     {"floor", 1, 1, whole_part, "floor"},
     {"ceil", 1, 1, whole_part, "ceil"},
     {"__range_length", 3, 3, range_length, ""},

@@ -55,6 +55,7 @@ typedef struct grouping {
     onx_graph *graph;
     onx_arena arena;
     onx_map paths; /* node to onx_str */
+    onx_map calls; /* path to size_t: how many runs of it there were */
     onx_diag *diag;
 } grouping;
 
@@ -281,6 +282,21 @@ static onx_status find_function(grouping *g, const run *r, onx_function **out) {
 
 /* ─ Calls ────────────────────────────────────────────────────────────────────────────────────── */
 
+/* A module whose nodes do not stand together is called more than once: then with a number. */
+static onx_status name_call(grouping *g, onx_node *call, onx_str path) {
+    size_t *count = onx_map_get(&g->calls, NULL, path), size = path.size + 24;
+    char *name = onx_arena_alloc(&g->arena, size);
+    if (!name) return onx_fail_nomem(g->diag);
+    if (!count) {
+        count = onx_arena_alloc(&g->arena, sizeof *count);
+        if (!count || !onx_map_put(&g->calls, NULL, path, count)) return onx_fail_nomem(g->diag);
+    }
+    int n = snprintf(name, size, "%.*s", ONX_FMT(path));
+    if (*count) snprintf(name + n, size - (size_t)n, "_%zu", *count);
+    ++*count;
+    return onx_node_set_name(call, name);
+}
+
 static onx_status put_call(grouping *g, const run *r, const onx_function *f) {
     const char **names = onx_arena_array(&g->arena, r->n_out + 1, sizeof *names);
     char op[500];
@@ -298,10 +314,7 @@ static onx_status put_call(grouping *g, const run *r, const onx_function *f) {
     onx_str outer = r->path;
     while (outer.size && outer.data[outer.size - 1] != '.') outer.size--;
     if (outer.size) outer.size--;
-    char *name = onx_arena_alloc(&g->arena, r->path.size + 1);
-    if (!name) return onx_fail_nomem(g->diag);
-    memcpy(name, r->path.data, r->path.size);
-    ONX_TRY(onx_node_set_name(call, name));
+    ONX_TRY(name_call(g, call, r->path));
     return set_path(g, call, outer);
 }
 
@@ -334,10 +347,12 @@ onx_status onx_export_modules(onx_export *x, onx_model *model, onx_diag *diag) {
     size_t depth = 0;
     onx_arena_init(&g.arena, x->ctx);
     onx_map_init(&g.paths, x->ctx);
+    onx_map_init(&g.calls, x->ctx);
     onx_status status = read_paths(&g, &depth);
     for (; depth > 0 && !status; depth--) status = group_depth(&g, depth);
     if (!status && model->functions.count && onx_model_ir_version(model) < 8)
         status = onx_model_set_ir_version(model, 8); /* the first with functions */
+    onx_map_fini(&g.calls);
     onx_map_fini(&g.paths);
     onx_arena_fini(&g.arena);
     return status;

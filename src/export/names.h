@@ -19,16 +19,24 @@ typedef struct onx_xnames {
 
 /* The user's name, or `own`. */
 static inline const char *onx_xnames_input(const onx_xnames *names, size_t i, const char *own) {
-    return names && i < names->n_inputs && names->inputs[i] ? names->inputs[i] : own;
+    return names && i < names->n_inputs && names->inputs[i] && *names->inputs[i] ? names->inputs[i]
+                                                                                 : own;
 }
 static inline const char *onx_xnames_output(const onx_xnames *names, size_t i, const char *own) {
-    return names && i < names->n_outputs && names->outputs[i] ? names->outputs[i] : own;
+    return names && i < names->n_outputs && names->outputs[i] && *names->outputs[i]
+               ? names->outputs[i]
+               : own;
 }
-/* NULL: the user said nothing about it. */
-static inline const char *onx_xnames_size(const onx_xnames *names, const char *name, size_t axis) {
-    for (size_t i = 0; names && i < names->n_axes; i++)
-        if (names->axes[i].axis == (int64_t)axis && strcmp(names->axes[i].name, name) == 0)
+/* What an axis of `rank` is called, which may be counted from the end. NULL: the user said nothing
+ * about it. */
+static inline const char *onx_xnames_size(const onx_xnames *names, const char *name, size_t axis,
+                                          size_t rank) {
+    for (size_t i = 0; names && i < names->n_axes; i++) {
+        int64_t asked = names->axes[i].axis;
+        if (asked + (asked < 0 ? (int64_t)rank : 0) == (int64_t)axis &&
+            strcmp(names->axes[i].name, name) == 0)
             return names->axes[i].size;
+    }
     return NULL;
 }
 

@@ -74,6 +74,12 @@ typedef struct tally {
     onx_dtype dims, zero, number;
 } tally;
 
+/* The default type of its category. */
+static onx_dtype usual(onx_dtype dtype) {
+    if (category_of(dtype) == C_COMPLEX) return ONX_DTYPE_C64;
+    return category_of(dtype) == C_FLOAT ? ONX_DTYPE_F32 : dtype;
+}
+
 static void count(onx_export *x, tally *t, const onx_xv *v) {
     static const onx_dtype of_number[] = {[ONX_X_INT] = ONX_DTYPE_I64,
                                           [ONX_X_FLOAT] = ONX_DTYPE_F32,
@@ -88,8 +94,7 @@ static void count(onx_export *x, tally *t, const onx_xv *v) {
     size_t rank = onx_x_rank(x, v->tensor->value);
     if (onx_dtype_is_complex(dtype) && rank) rank--;
     if (v->tensor->wrapped)
-        t->number =
-            onx_x_promote2(t->number, category_of(dtype) == C_FLOAT ? ONX_DTYPE_F32 : dtype);
+        t->number = onx_x_promote2(t->number, usual(dtype));
     else if (rank == 0)
         t->zero = onx_x_promote2(t->zero, dtype);
     else
@@ -99,7 +104,8 @@ static void count(onx_export *x, tally *t, const onx_xv *v) {
 /* `low` counts only where its category is higher. */
 static onx_dtype combine(onx_dtype high, onx_dtype low) {
     if (category_of(low) <= category_of(high)) return high;
-    if (category_of(low) == C_COMPLEX && high == ONX_DTYPE_F64) return ONX_DTYPE_C128;
+    if (category_of(low) == C_COMPLEX && category_of(high) == C_FLOAT)
+        return high == ONX_DTYPE_F64 ? ONX_DTYPE_C128 : ONX_DTYPE_C64;
     return low;
 }
 

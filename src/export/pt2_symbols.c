@@ -32,8 +32,8 @@ static const onx_sym *parse(onx_str expr, terms *t) {
 }
 
 /* "x_dim_0", or what the user calls it. */
-static const onx_sym *size_name(onx_pt2_walk *w, const char *input, size_t axis) {
-    const char *given = onx_xnames_size(w->names, input, axis);
+static const onx_sym *size_name(onx_pt2_walk *w, const char *input, size_t axis, size_t rank) {
+    const char *given = onx_xnames_size(w->names, input, axis, rank);
     onx_buf text;
     onx_buf_init(&text, w->x->ctx);
     if (given)
@@ -70,13 +70,15 @@ static const onx_sym *solve(onx_pt2_walk *w, onx_str expr, const onx_sym *d) {
 }
 
 /* Of one dimension; first for symbols that stand alone, then for those in sums and products. */
-static bool name_symbol(onx_pt2_walk *w, onx_str expr, const char *input, size_t axis, bool alone) {
+static bool name_symbol(onx_pt2_walk *w, const onx_pt2_tensor *tensor, const char *input,
+                        size_t axis, bool alone) {
     terms t = {.w = w};
+    onx_str expr = tensor->sizes[axis].expr;
     const onx_sym *sym = parse(expr, &t);
     if (!sym || t.n == 0 || t.mixed) return true;
     if (t.n == 1 && sym == onx_sym_name(w->x->syms, t.symbol))
-        return define(w, t.symbol, size_name(w, input, axis));
-    const onx_sym *name = alone ? NULL : size_name(w, input, axis);
+        return define(w, t.symbol, size_name(w, input, axis, tensor->rank));
+    const onx_sym *name = alone ? NULL : size_name(w, input, axis, tensor->rank);
     const onx_sym *solved = name ? solve(w, expr, name) : NULL;
     return onx_x_ok(w->x) && (!solved || define(w, t.symbol, solved));
 }
@@ -96,9 +98,7 @@ static bool name_all(onx_pt2_walk *w, bool alone) {
         const char *name = onx_pt2_input_name(w, user++, i);
         const onx_pt2_tensor *tensor = onx_map_get(&p->tensors, p->graph, arg->str);
         for (size_t k = 0; name && tensor && k < tensor->rank; k++)
-            if (tensor->sizes[k].expr.data &&
-                !name_symbol(w, tensor->sizes[k].expr, name, k, alone))
-                return false;
+            if (tensor->sizes[k].expr.data && !name_symbol(w, tensor, name, k, alone)) return false;
     }
     return onx_x_ok(w->x);
 }
@@ -120,7 +120,7 @@ bool onx_pt2_input_sizes(onx_pt2_walk *w, const onx_pt2_tensor *tensor, const ch
                          const onx_sym **out) {
     for (size_t i = 0; i < tensor->rank; i++) {
         const onx_pt2_size *size = &tensor->sizes[i];
-        const char *wish = onx_xnames_size(w->names, name, i);
+        const char *wish = onx_xnames_size(w->names, name, i, tensor->rank);
         if (!size->expr.data) {
             out[i] = onx_sym_int(w->x->syms, size->value);
             if (wish)
@@ -131,7 +131,7 @@ bool onx_pt2_input_sizes(onx_pt2_walk *w, const onx_pt2_tensor *tensor, const ch
             continue;
         }
         terms t = {.w = w};
-        const onx_sym *form = parse(size->expr, &t), *own = size_name(w, name, i);
+        const onx_sym *form = parse(size->expr, &t), *own = size_name(w, name, i, tensor->rank);
         if (!own) return false;
         out[i] = form && !t.n && !onx_sym_has(form, own) ? form : own;
         if (out[i] != form) note_form(w, name, i, form);

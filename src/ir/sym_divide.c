@@ -231,11 +231,23 @@ const onx_sym *onx_sym_ceildiv(onx_syms *syms, const onx_sym *a, const onx_sym *
 
 /* ── Not rounded ─────────────────────────────────────────────────────────────────────────────── */
 
+/* (an/ad) / (bn/bd) is (an*bd) / (ad*bn): both whole from here on, where they can be. */
+static void clear_fractions(onx_syms *syms, const onx_sym **a, const onx_sym **b) {
+    const onx_sym *an, *ad, *bn, *bd;
+    if ((onx_sym_is_whole(*a) && onx_sym_is_whole(*b)) || !onx_sym_fraction(syms, *a, &an, &ad) ||
+        !onx_sym_fraction(syms, *b, &bn, &bd))
+        return;
+    *a = onx_sym_mul(syms, an, bd);
+    *b = onx_sym_mul(syms, ad, bn);
+}
+
 const onx_sym *onx_sym_ratio(onx_syms *syms, const onx_sym *a, const onx_sym *b) {
     const onx_sym *whole = onx_sym_int(syms, 0), *rest = a, *quotient;
     int64_t by;
     if (!a || !b || b->n == 0) return NULL;
     if (a->n == 0) return a;
+    clear_fractions(syms, &a, &b);
+    if (!a || !b || b->n == 0) return NULL;
     onx_term common = common_term(a, b);
     a = divide_all(syms, a, &common);
     b = divide_all(syms, b, &common);
@@ -263,7 +275,8 @@ static bool fraction_of(onx_syms *syms, const onx_term *t, const onx_sym **num,
     *num = *den = onx_sym_int(syms, 1);
     for (uint32_t i = 0; i < t->n; i++) {
         const onx_atom *atom = t->factors[i];
-        if (atom->kind == ONX_ATOM_RATIO) {
+        if (atom->kind == ONX_ATOM_RATIO && onx_sym_is_whole(atom->a) &&
+            onx_sym_is_whole(atom->b)) {
             *num = onx_sym_mul(syms, *num, atom->a);
             *den = onx_sym_mul(syms, *den, atom->b);
         } else if (onx_sym_is_whole(atom->self)) {

@@ -205,12 +205,19 @@ static onx_status to_initializers(onx_pass_ctx *ctx, onx_node *node,
     return ONX_OK;
 }
 
+/* All that a Constant holds before version 9. */
+static bool holds_float(const onx_tensor *tensor) {
+    onx_dtype dtype = onx_tensor_dtype(tensor);
+    return dtype == ONX_DTYPE_F32 || dtype == ONX_DTYPE_F16 || dtype == ONX_DTYPE_F64;
+}
+
 onx_status onx_pass_become(onx_pass_ctx *ctx, onx_node *node, const onx_tensor *const *tensors) {
     if (any_output(ctx, node, is_tied)) return ONX_OK;
     if (onx_pass_takes_constants(node->graph) && !any_output(ctx, node, is_asked))
         return to_initializers(ctx, node, tensors);
     bool is_constant = onx_str_is(node->op_type, "Constant");
     if (node->output.n != 1 || !tensors[0] || is_constant) return ONX_OK;
+    if (onx_model_opset(ctx->model, "") < 9 && !holds_float(tensors[0])) return ONX_OK;
     ONX_TRY(onx_pass_remake(ctx, node, "Constant", 0, NULL));
     return onx_node_set_tensor(node, "value", tensors[0]) ? onx_fail_nomem(ctx->diag) : ONX_OK;
 }

@@ -24,16 +24,16 @@ $ onx convert --opset 7 --to onnxtxt linear.onnx -
 |   [shift] price = Add (sum, bias)
 |}
 # All that is in the way, at once; then nothing is written.
-$ printf '<ir_version: 8, opset_import: ["" : 18]>\ng (float[4] x) => (float[4] y) {\n  [a] s = Relu(x)\n  [b] t = BitwiseNot(x)\n  [c] y = Round(s)\n}\n' >new.onnxtxt
+$ printf '<ir_version: 9, opset_import: ["" : 20]>\ng (float[4] x) => (float[4] y) {\n  [a] s = Relu(x)\n  [b] t = ImageDecoder(x)\n  [c] y = Round(s)\n}\n' >new.onnxtxt
 $ onx convert --opset 10 new.onnxtxt old.onnxtxt
-|onx convert: graph 'g', node 'b' (BitwiseNot): BitwiseNot 18 to 17: there is nothing with its meaning before version 18
+|onx convert: graph 'g', node 'b' (ImageDecoder): ImageDecoder 20 to 19: there is nothing with its meaning before version 20
 |onx convert: 1 thing cannot be kept: nothing was written
 [1]
 $ ls old.onnxtxt
 |ls: cannot access 'old.onnxtxt': No such file or directory
 [2]
 $ onx convert --opset 17 new.onnxtxt old.onnxtxt
-|onx convert: graph 'g', node 'b' (BitwiseNot): BitwiseNot 18 to 17: there is nothing with its meaning before version 18
+|onx convert: graph 'g', node 'b' (ImageDecoder): ImageDecoder 20 to 19: there is nothing with its meaning before version 20
 |onx convert: 1 thing cannot be kept: nothing was written
 [1]
 # What is not a version.

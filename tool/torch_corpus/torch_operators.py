@@ -697,6 +697,10 @@ pixel | F.pixel_shuffle(x, 2) | f2x8x3x4
  | x.unfold(0, 2, 1) | f5x3
  | x.unfold(2, 4, 4).unfold(3, 2, 2) | f1x2x8x6
  | torch.as_strided(x, (2, 2), (3, 1), 1) | f3x4
+ | x.t().exp().as_strided((4, 3), (2, 1)) | f3x4
+ | x[:, 1:].as_strided((2, 4), (5, 2)) | f3x5
+ | x.unfold(1, 3, 2).contiguous().as_strided((2, 3), (9, 2)) | f2x8
+ | x.transpose(0, 1).clone().as_strided((3, 2), (5, 20)).add_(1) | f2x6x8
  | F.grid_sample(x, y.tanh(), align_corners=False) | f2x3x4x5 f2x3x3x2
  | F.grid_sample(x, y, align_corners=True) | f2x3x4x5 f2x3x3x2
  | F.grid_sample(x, y, mode="nearest", padding_mode="border", align_corners=False) | f2x3x4x5 f2x3x3x2
@@ -792,9 +796,9 @@ misc | torch.numel(x) + x | f2x3
 """
 
 
-def forms():
+def forms(text):
     name, k = "", 0
-    for line in LIST.strip().splitlines():
+    for line in text.strip().splitlines():
         new, rest = line.split("|", 1)
         expression, kinds = rest.rsplit("|", 1)  # the expression itself may hold a bar
         if new.strip():
@@ -861,8 +865,8 @@ def module_of(text):
     return sys.modules["forms"]
 
 
-def register():
-    all_forms = list(forms())
+def register(text):
+    all_forms = list(forms(text))
     head = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
     module = module_of(head + "\n\n".join(source(*f) for f in all_forms))
     for name, expression, kinds in all_forms:
@@ -874,4 +878,4 @@ def register():
             CASES[name + "_dyn"] = Case(name + "_dyn", make, forms=("export",), shapes=auto, **options)
 
 
-register()
+register(LIST)

@@ -88,18 +88,23 @@ static onx_value *known_weights(onx_export *x, onx_dtype dtype, int64_t in, int6
     return w ? onx_nn_floats(x, dtype, 2, dims, w) : NULL;
 }
 
-static onx_value *computed_weights(onx_export *x, onx_dtype dtype, onx_xv in, onx_xv out) {
-    onx_value *k = onx_x_count(x, &out), *i = onx_x_unsqueeze(x, onx_x_count(x, &in), 1);
+/* [out]: where each window begins, and where it ends. */
+static bool find_windows(onx_export *x, onx_xv in, onx_xv out, onx_value *ends[2]) {
     onx_value *size = onx_x_scalar(x, &in, ONX_DTYPE_I64);
     onx_value *n = onx_x_scalar(x, &out, ONX_DTYPE_I64);
-    if (!k || !i || !size || !n) return NULL;
-    onx_value *at = onx_emit(x, "Mul", k, size);
-    onx_value *begin = onx_emit(x, "Div", at, n);
+    onx_value *at = onx_emit(x, "Mul", onx_x_count(x, &out), size);
     onx_value *last = onx_emit(x, "Add", onx_emit(x, "Add", at, size), onx_nn_plus(x, n, -1));
-    onx_value *end = onx_emit(x, "Div", last, n);
-    onx_value *inside =
-        onx_emit(x, "And", onx_emit(x, "GreaterOrEqual", i, begin), onx_emit(x, "Less", i, end));
-    onx_value *count = onx_emit(x, "Sub", end, begin);
+    ends[0] = onx_emit(x, "Div", at, n);
+    ends[1] = onx_emit(x, "Div", last, n);
+    return onx_x_ok(x);
+}
+
+static onx_value *computed_weights(onx_export *x, onx_dtype dtype, onx_xv in, onx_xv out) {
+    onx_value *i = onx_x_unsqueeze(x, onx_x_count(x, &in), 1), *ends[2];
+    if (!i || !find_windows(x, in, out, ends)) return NULL;
+    onx_value *inside = onx_emit(x, "And", onx_emit(x, "GreaterOrEqual", i, ends[0]),
+                                 onx_emit(x, "Less", i, ends[1]));
+    onx_value *count = onx_emit(x, "Sub", ends[1], ends[0]);
     return onx_emit(x, "Div", onx_x_cast(x, inside, dtype), onx_x_cast(x, count, dtype));
 }
 
@@ -134,89 +139,64 @@ static void lower_adaptive_avg(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* [out, size of the largest window]: the elements of each window; the last one again where it is
  * shorter. */
-static int64_t *window_places(onx_export *x, int64_t in, int64_t out, int64_t *size) {
-    *size = 0;
-    for (int64_t k = 0; k < out; k++) {
-        if (*size < end_of(k, in, out) - begin_of(k, in, out))
-            *size = end_of(k, in, out) - begin_of(k, in, out);
-    }
-    int64_t *places = onx_x_array(x, (size_t)(out * *size) + 1, sizeof *places);
-    for (int64_t k = 0; places && k < out; k++) {
-        for (int64_t j = 0, at = begin_of(k, in, out); j < *size; j++) {
-            places[k * *size + j] = at;
-            if (at + 1 < end_of(k, in, out)) at++;
-        }
-    }
-    return places;
+static onx_value *window_places(onx_export *x, onx_xv in, onx_xv out) {
+    onx_value *ends[2];
+    if (!find_windows(x, in, out, ends)) return NULL;
+    onx_value *size =
+        onx_x_reduce(x, "ReduceMax", onx_emit(x, "Sub", ends[1], ends[0]), 0, NULL, false);
+    onx_value *taps = onx_emit(x, "Range", onx_x_int(x, 0), size, onx_x_int(x, 1));
+    onx_value *at = onx_emit(x, "Add", onx_x_unsqueeze(x, ends[0], 1), taps);
+    return onx_emit(x, "Min", at, onx_nn_plus(x, onx_x_unsqueeze(x, ends[1], 1), -1));
+}
+
+/* The results of every axis, then as many elements as the windows have. */
+static onx_value *flat_windows(onx_export *x, const adaptive *p, size_t n, onx_value *v) {
+    onx_xv shape[3 + ONX_NN_AXES];
+    for (size_t i = 0; i < n; i++) shape[i] = onx_x_size_of(x, p->input, i);
+    for (size_t i = 0; i < p->axes; i++) shape[n + i] = p->out[i];
+    shape[n + p->axes] = onx_xv_int(x, -1);
+    return onx_x_reshape(x, v, n + p->axes + 1, shape);
 }
 
 /* Windows of every axis, as [batch, channels, results …, elements of a window]. */
-static onx_value *gather_windows(onx_export *x, const adaptive *p, int64_t **places,
-                                 int64_t *sizes) {
+static onx_value *gather_windows(onx_export *x, const adaptive *p, onx_value *const *places) {
     onx_value *v = p->input;
     int64_t perm[2 + 2 * ONX_NN_AXES] = {0, 1};
-    onx_xv shape[3 + ONX_NN_AXES];
     for (size_t i = p->axes; i-- > 0;) {
-        int64_t dims[] = {p->out_size[i], 0};
-        places[i] = window_places(x, p->in_size[i], p->out_size[i], &sizes[i]);
-        if (!places[i]) return NULL;
-        dims[1] = sizes[i];
-        onx_value *indices = onx_x_constant(x, ONX_DTYPE_I64, 2, dims, places[i],
-                                            (size_t)(dims[0] * dims[1]) * sizeof(int64_t));
-        v = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", (int64_t)i + 2)), v, indices);
+        v = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", (int64_t)i + 2)), v, places[i]);
         perm[2 + i] = 2 + 2 * (int64_t)i;
         perm[2 + p->axes + i] = 3 + 2 * (int64_t)i;
-        shape[2 + i] = p->out[i];
     }
-    shape[0] = onx_x_size_of(x, p->input, 0);
-    shape[1] = onx_x_size_of(x, p->input, 1);
-    shape[2 + p->axes] = onx_xv_int(x, -1);
-    v = onx_x_transpose(x, v, 2 + 2 * p->axes, perm);
-    return onx_x_reshape(x, v, 3 + p->axes, shape);
+    return v ? flat_windows(x, p, 2, onx_x_transpose(x, v, 2 + 2 * p->axes, perm)) : NULL;
 }
 
-/* Where the elements of the windows are in an image: [1, 1, results …, elements]. */
-static onx_value *places_in_plane(onx_export *x, const adaptive *p, int64_t *const *places,
-                                  const int64_t *sizes) {
-    int64_t dims[3 + ONX_NN_AXES] = {1, 1};
-    size_t results = 1, taps = 1, n = p->axes;
-    for (size_t i = 0; i < n; i++) {
-        dims[2 + i] = p->out_size[i];
-        results *= (size_t)p->out_size[i];
-        taps *= (size_t)sizes[i];
+/* Where the elements of the windows are in an image: [results …, elements]. */
+static onx_value *places_in_plane(onx_export *x, const adaptive *p, onx_value *const *places) {
+    onx_value *sum = NULL;
+    onx_xv step = onx_xv_int(x, 1);
+    for (size_t i = p->axes; i-- > 0;) {
+        onx_value *at = onx_emit(x, "Mul", places[i], onx_x_scalar(x, &step, ONX_DTYPE_I64));
+        int64_t others[2 * ONX_NN_AXES];
+        size_t n = 0;
+        for (size_t k = 0; k < 2 * p->axes; k++)
+            if (k % p->axes != i) others[n++] = (int64_t)k;
+        if (n) at = onx_emit(x, "Unsqueeze", at, onx_x_ints(x, n, others));
+        sum = sum ? onx_emit(x, "Add", sum, at) : at;
+        step = onx_x_arith(x, "mul", step, onx_x_size_of(x, p->input, i + 2));
     }
-    dims[2 + n] = (int64_t)taps;
-    if (results > MOST || taps > MOST || results * taps > MOST)
-        return onx_x_fail(x, ONX_LIMIT, "an adaptive pool of that many elements");
-    int64_t *plane = onx_x_array(x, results * taps + 1, sizeof *plane);
-    for (size_t at = 0; plane && at < results * taps; at++) {
-        int64_t tap = (int64_t)(at % taps), result = (int64_t)(at / taps), step = 1;
-        for (size_t i = n; i-- > 0; step *= p->in_size[i]) {
-            int64_t k = result % p->out_size[i], j = tap % sizes[i];
-            plane[at] += places[i][k * sizes[i] + j] * step;
-            result /= p->out_size[i], tap /= sizes[i];
-        }
-    }
-    return plane ? onx_x_constant(x, ONX_DTYPE_I64, 3 + n, dims, plane,
-                                  results * taps * sizeof *plane)
-                 : NULL;
+    return sum ? flat_windows(x, p, 0, sum) : NULL;
 }
 
 static void uneven_max(onx_export *x, const adaptive *p, onx_value **y) {
-    int64_t *places[ONX_NN_AXES], sizes[ONX_NN_AXES], last = (int64_t)p->axes + 2;
+    onx_value *places[ONX_NN_AXES];
+    int64_t last = (int64_t)p->axes + 2;
     for (size_t i = 0; i < p->axes; i++)
-        if (p->in_size[i] < 1 || p->out_size[i] < 1 || p->in_size[i] > INT16_MAX ||
-            p->out_size[i] > INT16_MAX) {
-            onx_x_fail(x, ONX_UNSUPPORTED, "of an image whose size is not fixed");
-            onx_x_hint(x, "give the input fixed sizes, or pool to size 1");
-            return;
-        }
-    onx_value *v = gather_windows(x, p, places, sizes);
+        places[i] = window_places(x, onx_x_size_of(x, p->input, i + 2), p->out[i]);
+    onx_value *v = onx_x_ok(x) ? gather_windows(x, p, places) : NULL;
     if (!v) return;
     y[0] = onx_x_reduce(x, "ReduceMax", v, 1, &last, false);
     onx_value *best = onx_emit_with(x, "ArgMax", ONX_ATTRS(ONX_AI("axis", last)), v);
-    onx_value *plane =
-        onx_emit(x, "Expand", places_in_plane(x, p, places, sizes), onx_x_shape_of(x, v));
+    onx_value *plane = onx_emit(x, "Expand", places_in_plane(x, p, places), onx_x_shape_of(x, v));
     onx_value *found =
         onx_emit_with(x, "GatherElements", ONX_ATTRS(ONX_AI("axis", last)), plane, best);
     y[1] = onx_x_squeeze(x, found, last);

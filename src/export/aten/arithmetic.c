@@ -155,9 +155,9 @@ static void give_complex_pow(onx_export *x, const onx_xv *a, onx_xv *out) {
                    : onx_xv_complex(x, onx_complex_binary(x, "Mul", &a[0], &a[0]));
         return;
     }
-    onx_complex_unary(x, "log", &a[0], &step);
+    onx_complex_unary(x, onx_str_of("log"), &a[0], &step);
     if (onx_x_ok(x)) step = onx_xv_complex(x, onx_complex_binary(x, "Mul", &step, &a[1]));
-    if (onx_x_ok(x)) onx_complex_unary(x, "exp", &step, out);
+    if (onx_x_ok(x)) onx_complex_unary(x, onx_str_of("exp"), &step, out);
 }
 
 static void give_pow(onx_export *x, const onx_xv *a, onx_dtype dtype, onx_xv *out) {
@@ -266,9 +266,8 @@ static void lower_copysign(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = promoted(x, &a[0], &a[1], REAL, v);
     if (!dtype) return;
     onx_value *size = onx_emit(x, "Abs", v[0]);
-    onx_x_give(
-        x, out,
-        onx_emit(x, "Where", onx_emit_number(x, "Less", v[1], 0), onx_emit(x, "Neg", size), size));
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_x_is_minus(x, v[1]), onx_emit(x, "Neg", size), size));
 }
 
 /* ─ Three tensors ────────────────────────────────────────────────────────────────────────────── */

@@ -1,7 +1,7 @@
 /* arrange.c: elements repeated, moved, mirrored, cut to triangles and diagonals, seen through
  * windows. */
-#include "export/aten.h"
 #include "export/aten/parts.h"
+#include "export/strides.h"
 
 /* ─ Repeated ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -213,15 +213,30 @@ static onx_value *to_back(onx_export *x, onx_value *value, size_t d1, size_t d2)
     return rank == SIZE_MAX || d1 == d2 ? NULL : onx_x_transpose(x, value, rank, perm);
 }
 
+static void lay_diagonal(onx_export *x, const onx_xv *self, int64_t offset, size_t d1, size_t d2,
+                         const onx_xv *out) {
+    onx_xlayout *l = onx_xt_layout(x, self->tensor, 0);
+    if (out->kind != ONX_X_TENSOR || !l) return;
+    size_t rank = onx_xt_rank(x, self->tensor), k = 0;
+    const onx_sym *a = l->strides[d1], *b = l->strides[d2];
+    const onx_sym *skip = onx_sym_int(x->syms, offset < 0 ? -offset : offset);
+    l->offset = onx_sym_add(x->syms, l->offset, onx_sym_mul(x->syms, skip, offset < 0 ? a : b));
+    for (size_t i = 0; i < rank; i++)
+        if (i != d1 && i != d2) l->strides[k++] = l->strides[i];
+    l->strides[k] = onx_sym_add(x->syms, a, b);
+    out->tensor->layout = l;
+}
+
 static void lower_diagonal(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t d1, d2, rank = onx_lower_rank(x, &a[0]);
-    int64_t offset;
+    int64_t offset = 0;
     if (!onx_lower_axis(x, &a[2], rank, &d1) || !onx_lower_axis(x, &a[3], rank, &d2)) return;
     if (!onx_xv_known_int(&a[1], &offset))
         onx_x_fail(x, ONX_UNSUPPORTED, "which diagonal is meant is only known in a run");
     else
         out[0] =
             onx_xv_tensor(x, diagonal_of(x, to_back(x, onx_xv_value(x, &a[0]), d1, d2), offset));
+    lay_diagonal(x, &a[0], offset, d1, d2, out);
 }
 
 /* A vector, or the last dimension, on a diagonal of a square of zeros. */
@@ -281,6 +296,16 @@ static onx_value *window_places(onx_export *x, onx_xv windows, int64_t size, int
     return starts ? onx_emit(x, "Add", starts, onx_x_count(x, &width)) : NULL;
 }
 
+static void lay_unfolded(onx_export *x, const onx_xt *self, size_t axis, int64_t step,
+                         const onx_xv *out) {
+    onx_xlayout *l = onx_xt_layout(x, self, 1);
+    size_t rank = onx_xt_rank(x, self);
+    if (out->kind != ONX_X_TENSOR || !l || axis >= rank) return;
+    l->strides[rank] = l->strides[axis];
+    l->strides[axis] = onx_sym_mul(x->syms, l->strides[axis], onx_sym_int(x->syms, step));
+    out->tensor->layout = l;
+}
+
 static void lower_unfold(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis, rank = onx_lower_rank(x, &a[0]);
     int64_t size, step, perm[ONX_RANK_MAX];
@@ -302,56 +327,104 @@ static void lower_unfold(onx_export *x, const onx_xv *a, onx_xv *out) {
     for (size_t i = 0; i < rank; i++) /* the window is the last dimension */
         perm[i] = (int64_t)(i <= axis ? i : i + 1 < rank ? i + 1 : axis + 1);
     out[0] = onx_xv_tensor(x, onx_x_transpose(x, value, rank, perm));
+    lay_unfolded(x, a[0].tensor, axis, step, out);
 }
 
-/* Does the view begin where the storage does? */
-static bool begins(const onx_xview *view) {
-    static const char *const names[] = {"view",      "reshape", "transpose", "permute",
-                                        "unsqueeze", "squeeze", "flatten",   "unflatten",
-                                        "movedim",   "t",       "detach",    "alias"};
-    for (; view; view = view->before) {
-        bool known = false;
-        for (size_t i = 0; i < ONX_COUNT(names); i++) {
-            size_t n = strlen(names[i]);
-            const char *schema = view->row->schema;
-            known |= strncmp(schema, names[i], n) == 0 && strchr("(.", schema[n]);
-        }
-        if (!known) return false;
-    }
-    return true;
+/* ─ Strides ──────────────────────────────────────────────────────────────────────────────────── */
+
+static bool no_strides(onx_export *x) {
+    onx_x_fail(x, ONX_UNSUPPORTED,
+               "as_strided of a tensor of which it is not known how it lies in memory");
+    onx_x_hint(x, "call contiguous() before as_strided() in Python, or index instead");
+    return false;
 }
 
-/* Strides are those of the memory, whichever way the tensor looks at it. */
-static onx_value *memory_of(onx_export *x, const onx_xv *v) {
-    if (v->tensor->storage->unsure) return NULL;
-    if (v->tensor->view && begins(v->tensor->view)) return v->tensor->storage->value;
-    return v->tensor->scattered ? NULL : onx_xv_value(x, v);
+/* Where as_strided begins: at what is said, else where the tensor does. */
+static bool offset_of(onx_export *x, const onx_xv *a, onx_xv *out) {
+    *out = a[3];
+    if (out->kind != ONX_X_NONE) return true;
+    const onx_xlayout *l = a[0].tensor->layout;
+    *out = l ? onx_xv_sym(ONX_X_INT, l->offset) : onx_xv_int(x, 0);
+    return out->sym || no_strides(x);
 }
 
-/* Any strides over memory of known sizes: one Gather of the elements in order. */
-static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
+/* The places in memory that it shows. */
+static onx_value *strided_places(onx_export *x, const onx_xv *a, onx_xv offset) {
     size_t n = a[1].list->n;
-    int64_t offset = 0;
-    onx_value *value = flat(x, memory_of(x, &a[0])), *index = NULL;
-    if (a[3].kind != ONX_X_NONE && !onx_xv_known_int(&a[3], &offset)) value = NULL;
-    for (size_t i = 0; i < n && value && i < a[2].list->n; i++) {
-        int64_t stride;
-        if (!onx_xv_known_int(&a[2].list->v[i], &stride)) value = NULL;
-        onx_value *part = onx_x_count(x, &a[1].list->v[i]);
-        if (value) part = onx_emit(x, "Mul", part, onx_x_int(x, stride));
-        for (size_t k = i + 1; k < n; k++) part = onx_x_unsqueeze(x, part, -1);
-        index = index && part ? onx_emit(x, "Add", index, part) : part;
+    onx_value *places = onx_x_scalar(x, &offset, ONX_DTYPE_I64);
+    for (size_t i = 0; i < n && i < a[2].list->n && onx_x_ok(x); i++) {
+        onx_value *along = onx_emit(x, "Mul", onx_x_count(x, &a[1].list->v[i]),
+                                    onx_x_scalar(x, &a[2].list->v[i], ONX_DTYPE_I64));
+        for (size_t k = i + 1; k < n; k++) along = onx_x_unsqueeze(x, along, -1);
+        bool first = i == 0 && onx_xv_is_one(x, &offset, 0);
+        places = first ? along : onx_emit(x, "Add", places, along);
     }
-    if (!value || !index) {
-        onx_x_fail(x, ONX_UNSUPPORTED,
-                   "as_strided of strides that are only known in a run, or of a "
-                   "tensor that is not contiguous");
-        onx_x_hint(x, "call contiguous() before as_strided() in Python, or index instead");
+    return places;
+}
+
+static void lay_strided(onx_export *x, const onx_xv *a, onx_xv offset, const onx_xv *out) {
+    onx_xlayout *l = onx_x_alloc(x, sizeof *l + a[2].list->n * sizeof *l->strides);
+    if (!l || out->kind != ONX_X_TENSOR) return;
+    l->offset = offset.sym;
+    for (size_t i = 0; i < a[2].list->n; i++) l->strides[i] = a[2].list->v[i].sym;
+    out->tensor->layout = l;
+    out->tensor->dtype = a[0].tensor->dtype;
+    out->tensor->rooted = true;
+}
+
+/* One Gather of the elements of the storage, whichever way the tensor looks at them. */
+static void lower_as_strided(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv offset;
+    if (!offset_of(x, a, &offset)) return;
+    onx_value *flat = onx_xstorage_flat(x, a[0].tensor);
+    if (!flat || a[0].tensor->storage->unsure) {
+        no_strides(x);
         return;
     }
-    if (offset) index = onx_emit(x, "Add", index, onx_x_int(x, offset));
-    out[0] =
-        onx_xv_tensor(x, onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 0)), value, index));
+    onx_value *places = strided_places(x, a, offset);
+    if (!places) return;
+    out[0] = onx_xv_tensor(x, onx_emit_with(x, "Gather", NULL, flat, places));
+    lay_strided(x, a, offset, out);
+}
+
+/* Do the strides, from the smallest on, keep clear of what lies within them? */
+static bool overlaps(const onx_xv *a) {
+    int64_t size[ONX_RANK_MAX], stride[ONX_RANK_MAX], reach = 0;
+    size_t n = a[1].list->n;
+    if (n != a[2].list->n || n > ONX_RANK_MAX) return true;
+    for (size_t i = 0; i < n; i++) {
+        if (!onx_xv_known_int(&a[1].list->v[i], &size[i]) ||
+            !onx_xv_known_int(&a[2].list->v[i], &stride[i]))
+            return true;
+        for (size_t k = i; k > 0 && stride[k] < stride[k - 1]; k--) {
+            int64_t s = stride[k], m = size[k];
+            stride[k] = stride[k - 1], size[k] = size[k - 1];
+            stride[k - 1] = s, size[k - 1] = m;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t extent;
+        if (size[i] == 1) continue;
+        if (stride[i] <= reach || !onx_mul_i64(size[i] - 1, stride[i], &extent) ||
+            !onx_add_i64(reach, extent, &reach))
+            return true;
+    }
+    return false;
+}
+
+/* (self, src, size, stride, storage_offset) */
+static void lower_as_strided_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
+    const onx_xv view[] = {a[0], a[2], a[3], a[4]};
+    onx_xv offset;
+    if (!offset_of(x, view, &offset)) return;
+    onx_value *memory = onx_xstorage_flat(x, a[0].tensor);
+    if (!memory || a[0].tensor->storage->unsure) {
+        no_strides(x);
+        return;
+    }
+    onx_value *y = onx_emit(x, "ScatterElements", memory, flat(x, strided_places(x, view, offset)),
+                            flat(x, onx_xv_value(x, &a[1])));
+    if (y) out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, y, onx_xv_value(x, &a[0])));
 }
 
 static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -360,6 +433,17 @@ static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx
     onx_x_fail(x, ONX_UNSUPPORTED, "a write to a view by windows or strides");
     onx_x_hint(x, "clone() the tensor before it is written to");
     return NULL;
+}
+
+static onx_value *unview_as_strided(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
+                                    onx_value *part) {
+    onx_xv offset;
+    if (overlaps(a)) return unview_never(x, a, index, base, part);
+    if (!offset_of(x, a, &offset)) return NULL;
+    onx_value *flat = onx_xstorage_flat(x, a[0].tensor);
+    onx_value *places = onx_x_unsqueeze(x, strided_places(x, a, offset), -1);
+    if (!flat || !places) return no_strides(x) ? base : NULL;
+    return onx_xstorage_of_flat(x, a[0].tensor, onx_emit(x, "ScatterND", flat, places, part));
 }
 
 /* The diagonal's elements, its dimension in front: at (i, i + offset) of the first two. */
@@ -422,8 +506,11 @@ const onx_aten onx_aten_arrange[] = {
     {"unfold(Tensor self, int dimension, int size, int step)", lower_unfold, unview_never},
     {"unfold_copy(Tensor self, int dimension, int size, int step)", lower_unfold, NULL},
     {"as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
-     lower_as_strided, unview_never},
+     lower_as_strided, unview_as_strided},
     {"as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
      lower_as_strided, NULL},
+    {"as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, "
+     "int? storage_offset=None)",
+     lower_as_strided_scatter, NULL},
     {NULL, NULL, NULL},
 };

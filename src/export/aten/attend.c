@@ -145,6 +145,7 @@ typedef struct heads {
     onx_xv out_weight, out_bias;
     int64_t n;
     onx_xv mask, mask_type; /* what is true does not count */
+    onx_value *inside;      /* of a nested tensor: what is true counts */
     onx_value *chances;
 } heads;
 
@@ -189,6 +190,7 @@ static void project_three(onx_export *x, const heads *h, onx_value *qkv[3]) {
 /* Bools, true where a place counts; over all heads. */
 static onx_value *head_mask(onx_export *x, const heads *h) {
     static const int64_t axes[] = {1, 2};
+    if (h->inside) return onx_emit(x, "Unsqueeze", h->inside, onx_x_ints(x, 2, axes));
     onx_value *mask = onx_x_cast(x, onx_nn_tensor(x, &h->mask), ONX_DTYPE_BOOL);
     if (!mask) return NULL;
     if (onx_xv_is_one(x, &h->mask_type, 1) && onx_x_rank(x, mask) == 2)
@@ -251,7 +253,8 @@ static onx_xv add(onx_export *x, onx_xv a, onx_xv b) {
  * ffn_weight_2, ffn_bias_2, mask, mask_type) */
 static void lower_encoder_layer(onx_export *x, const onx_xv *a, onx_xv *out) {
     bool first = onx_xv_true(&a[8]);
-    onx_xv v = first ? layer_norm(x, a[0], &a[10], a[1], a[9]) : a[0];
+    onx_xv src = onx_xv_tensor(x, onx_nn_tensor(x, &a[0]));
+    onx_xv v = first ? layer_norm(x, src, &a[10], a[1], a[9]) : src;
     heads h = {.in = {v, v, v},
                .weight = a[3],
                .bias = a[4],
@@ -259,15 +262,47 @@ static void lower_encoder_layer(onx_export *x, const onx_xv *a, onx_xv *out) {
                .out_bias = a[6],
                .n = onx_xv_whole(x, &a[2], 1),
                .mask = a[18],
-               .mask_type = a[19]};
+               .mask_type = a[19],
+               .inside = a[0].tensor->inside};
     onx_value *y = attend_heads(x, &h);
     if (!y) return;
-    onx_xv mid = add(x, onx_xv_tensor(x, y), a[0]);
+    onx_xv mid = add(x, onx_xv_tensor(x, y), src);
     if (!first) mid = layer_norm(x, mid, &a[10], a[1], a[9]);
     v = linear(x, first ? layer_norm(x, mid, &a[12], a[1], a[9]) : mid, a[14], a[15]);
     v = onx_aten_do(x, onx_xv_true(&a[7]) ? "gelu" : "relu", 1, &v);
     v = add(x, linear(x, v, a[16], a[17]), mid);
     *out = first ? v : layer_norm(x, v, &a[12], a[1], a[9]);
+    if (out->kind == ONX_X_TENSOR) out->tensor->inside = h.inside;
+}
+
+/* ─ Nested tensors, which encoders make of what is padded ────────────────────────────────────── */
+
+/* (t, mask, mask_check): the mask is true where t has elements. */
+static void lower_nested(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *inside = onx_x_as(x, &a[1], ONX_DTYPE_BOOL);
+    onx_x_give(x, out, onx_nn_tensor(x, &a[0]));
+    if (out->kind == ONX_X_TENSOR) out->tensor->inside = inside;
+}
+
+static void lower_left_aligned(onx_export *x, const onx_xv *a, onx_xv *out) {
+    (void)a;
+    onx_x_note(x, "padding is taken to be behind the elements of every sequence");
+    *out = onx_xv_bool(x, true);
+}
+
+/* (self, padding, output_size) */
+static void lower_to_padded(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_nn_tensor(x, &a[0]), *inside = a[0].tensor->inside;
+    bool same = inside && onx_xv_is_list(&a[2]) && a[2].list->n == onx_x_rank(x, v);
+    for (size_t i = 0; same && i < a[2].list->n; i++)
+        same = a[2].list->v[i].kind == ONX_X_INT && a[2].list->v[i].sym == onx_x_dim(x, v, i);
+    if (!same) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "a nested tensor padded to another size than it had");
+        return;
+    }
+    for (size_t i = onx_x_rank(x, inside); i < a[2].list->n; i++)
+        inside = onx_x_unsqueeze(x, inside, (int64_t)i);
+    onx_x_give(x, out, onx_emit(x, "Where", inside, v, onx_x_scalar(x, &a[1], onx_x_dtype(x, v))));
 }
 
 #define QKV "(Tensor query, Tensor key, Tensor value, "
@@ -311,5 +346,10 @@ const onx_aten onx_aten_attend[] = {
      "Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, "
      "Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None)",
      lower_encoder_layer, NULL},
+    {"_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True)", lower_nested, NULL},
+    {"_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool", lower_left_aligned,
+     NULL},
+    {"to_padded_tensor(Tensor self, float padding, int[]? output_size=None)", lower_to_padded,
+     NULL},
     {.schema = NULL},
 };

@@ -135,24 +135,99 @@ static onx_value *reciprocal_of(onx_export *x, onx_value *pairs) {
     return onx_emit(x, "Div", times(x, pairs, 1, -1), size_squared(x, pairs));
 }
 
+static onx_value *square_of(onx_export *x, onx_value *pairs) {
+    return onx_complex_mul(x, pairs, pairs);
+}
+
+static onx_value *rsqrt_of(onx_export *x, onx_value *pairs) {
+    return reciprocal_of(x, sqrt_of(x, pairs));
+}
+
+/* f(re)·cosh(im) + i·g(re)·sinh(im), and what is like it: four functions of the two parts. */
+static onx_value *wave(onx_export *x, onx_value *pairs, const char *const f[4], double sign) {
+    onx_value *part[4];
+    for (size_t i = 0; i < 4; i++)
+        part[i] =
+            onx_emit_wide(x, f[i], i % 2 ? onx_complex_im(x, pairs) : onx_complex_re(x, pairs));
+    onx_value *im = onx_emit(x, "Mul", part[2], part[3]);
+    if (sign < 0) im = onx_emit(x, "Neg", im);
+    return onx_complex_pair(x, onx_emit(x, "Mul", part[0], part[1]), im);
+}
+static onx_value *sin_of(onx_export *x, onx_value *pairs) {
+    return wave(x, pairs, (const char *const[]){"Sin", "Cosh", "Cos", "Sinh"}, 1);
+}
+static onx_value *cos_of(onx_export *x, onx_value *pairs) {
+    return wave(x, pairs, (const char *const[]){"Cos", "Cosh", "Sin", "Sinh"}, -1);
+}
+static onx_value *sinh_of(onx_export *x, onx_value *pairs) {
+    return wave(x, pairs, (const char *const[]){"Sinh", "Cos", "Cosh", "Sin"}, 1);
+}
+static onx_value *cosh_of(onx_export *x, onx_value *pairs) {
+    return wave(x, pairs, (const char *const[]){"Cosh", "Cos", "Sinh", "Sin"}, 1);
+}
+static onx_value *tan_of(onx_export *x, onx_value *pairs) {
+    return divide(x, sin_of(x, pairs), true, cos_of(x, pairs));
+}
+static onx_value *tanh_of(onx_export *x, onx_value *pairs) {
+    return divide(x, sinh_of(x, pairs), true, cosh_of(x, pairs));
+}
+
+/* Is either part so? */
+static onx_value *any_part(onx_export *x, const char *op, onx_value *pairs) {
+    onx_value *is = onx_emit_wide(x, op, pairs);
+    return onx_emit(x, "Or", onx_complex_re(x, is), onx_complex_im(x, is));
+}
+static onx_value *is_nan(onx_export *x, onx_value *pairs) {
+    return any_part(x, "IsNaN", pairs);
+}
+static onx_value *is_inf(onx_export *x, onx_value *pairs) {
+    return any_part(x, "IsInf", pairs);
+}
+static onx_value *is_finite(onx_export *x, onx_value *pairs) {
+    return onx_emit(x, "Not", onx_emit(x, "Or", is_nan(x, pairs), is_inf(x, pairs)));
+}
+
 static const struct {
     const char *aten;
     onx_value *(*f)(onx_export *x, onx_value *pairs);
     bool real; /* the result */
 } functions[] = {
-    {"abs", size_of, true},      {"absolute", size_of, true}, {"exp", exp_of, false},
-    {"log", log_of, false},      {"sqrt", sqrt_of, false},    {"neg", neg_of, false},
-    {"negative", neg_of, false}, {"sgn", sign_of, false},     {"reciprocal", reciprocal_of, false},
+    {"abs", size_of, true},
+    {"absolute", size_of, true},
+    {"exp", exp_of, false},
+    {"log", log_of, false},
+    {"sqrt", sqrt_of, false},
+    {"neg", neg_of, false},
+    {"negative", neg_of, false},
+    {"sgn", sign_of, false},
+    {"reciprocal", reciprocal_of, false},
+    {"square", square_of, false},
+    {"rsqrt", rsqrt_of, false},
+    {"sin", sin_of, false},
+    {"cos", cos_of, false},
+    {"tan", tan_of, false},
+    {"sinh", sinh_of, false},
+    {"cosh", cosh_of, false},
+    {"tanh", tanh_of, false},
+    {"isnan", is_nan, true},
+    {"isinf", is_inf, true},
+    {"isfinite", is_finite, true},
 };
 
-void onx_complex_unary(onx_export *x, const char *op, const onx_xv *a, onx_xv *out) {
+bool onx_complex_has(onx_str op) {
     for (size_t i = 0; i < ONX_COUNT(functions); i++)
-        if (strcmp(functions[i].aten, op) == 0) {
+        if (onx_str_is(op, functions[i].aten)) return true;
+    return false;
+}
+
+void onx_complex_unary(onx_export *x, onx_str op, const onx_xv *a, onx_xv *out) {
+    for (size_t i = 0; i < ONX_COUNT(functions); i++)
+        if (onx_str_is(op, functions[i].aten)) {
             onx_value *v = functions[i].f(x, onx_xv_value(x, a));
             *out = functions[i].real ? onx_xv_tensor(x, v) : onx_xv_complex(x, v);
             return;
         }
-    onx_x_fail(x, ONX_UNSUPPORTED, "%s of complex numbers", op);
+    onx_x_fail(x, ONX_UNSUPPORTED, "%.*s of complex numbers", ONX_FMT(op));
 }
 
 static void lower_angle(onx_export *x, const onx_xv *a, onx_xv *out) {

@@ -1,13 +1,17 @@
 /* convolution.c: convolutions and transposed convolutions of PyTorch, in one, two or three
- * dimensions, with padding by numbers or by name, with or without a batch. */
+ * dimensions, with padding by numbers or by name, with or without a batch. Groups that only the
+ * model can count (as many as images, where each image has filters of its own) are a Loop. */
 #include "export/aten/nn_args.h"
+#include "export/if_loop.h"
 
 typedef struct conv {
     onx_value *input, *weight, *bias;
     size_t axes;
     int64_t stride[ONX_NN_AXES], dilation[ONX_NN_AXES], pads[2 * ONX_NN_AXES];
-    int64_t output_padding[ONX_NN_AXES], kernel[ONX_NN_AXES], groups;
+    int64_t output_padding[ONX_NN_AXES], kernel[ONX_NN_AXES];
+    onx_xv groups;
     bool transposed, sized; /* sized: `kernel` is known */
+    bool same;              /* padding that only the model can count */
 } conv;
 
 static bool read_tensors(onx_export *x, conv *c, const onx_xv *input, const onx_xv *weight,
@@ -30,7 +34,7 @@ static bool read_tensors(onx_export *x, conv *c, const onx_xv *input, const onx_
 
 static bool read_window(onx_export *x, conv *c, const onx_xv *stride, const onx_xv *dilation,
                         const onx_xv *groups) {
-    c->groups = onx_xv_whole(x, groups, 1);
+    c->groups = *groups;
     return onx_nn_ints(x, stride, "stride", c->axes, c->stride) &&
            onx_nn_ints(x, dilation, "dilation", c->axes, c->dilation);
 }
@@ -46,11 +50,12 @@ static bool pad_evenly(onx_export *x, conv *c, const onx_xv *padding) {
 static bool pad_by_name(onx_export *x, conv *c, const onx_xv *padding) {
     memset(c->pads, 0, sizeof c->pads);
     if (onx_xv_is(padding, ONX_X_STR) && onx_str_is(padding->str, "valid")) return true;
-    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same") || !c->sized) {
+    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same")) {
         onx_x_fail(x, ONX_UNSUPPORTED, "padding that is neither 'same' nor 'valid'");
         return false;
     }
-    for (size_t i = 0; i < c->axes; i++) {
+    c->same = !c->sized;
+    for (size_t i = 0; c->sized && i < c->axes; i++) {
         int64_t total = c->dilation[i] * (c->kernel[i] - 1);
         c->pads[i] = total / 2;
         c->pads[c->axes + i] = total - total / 2;
@@ -58,19 +63,69 @@ static bool pad_by_name(onx_export *x, conv *c, const onx_xv *padding) {
     return true;
 }
 
-static void make(onx_export *x, conv *c, onx_xv *out) {
+static onx_value *convolve(onx_export *x, const conv *c, onx_value *input, onx_value *weight,
+                           onx_value *bias, int64_t groups) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
-    bool added;
-    if (!onx_x_ok(x)) return;
+    if (c->same) *at++ = ONX_AS("auto_pad", "SAME_UPPER");
     at = onx_nn_attr(at, "dilations", c->axes, c->dilation, 1);
-    if (c->groups != 1) *at++ = ONX_AI("group", c->groups);
+    if (groups != 1) *at++ = ONX_AI("group", groups);
     if (c->sized) *at++ = ONX_AL("kernel_shape", c->axes, c->kernel);
     if (c->transposed) at = onx_nn_attr(at, "output_padding", c->axes, c->output_padding, 0);
     at = onx_nn_attr(at, "pads", 2 * c->axes, c->pads, 0);
     at = onx_nn_attr(at, "strides", c->axes, c->stride, 1);
+    return onx_emit_wide_with(x, c->transposed ? "ConvTranspose" : "Conv", attrs, input, weight,
+                              bias);
+}
+
+/* [… groups * n …] as [… groups, n …]. */
+static onx_value *split_axis(onx_export *x, onx_value *value, size_t axis, onx_xv groups) {
+    onx_xv sizes[ONX_NN_AXES + 3];
+    size_t rank = onx_x_rank(x, value);
+    if (rank > ONX_NN_AXES + 2) return onx_x_fail(x, ONX_INVALID, "an input of %zu axes", rank);
+    for (size_t i = 0; i < rank; i++) sizes[i + (i > axis)] = onx_x_size_of(x, value, i);
+    sizes[axis + 1] = onx_x_arith(x, "floordiv", sizes[axis], groups);
+    sizes[axis] = groups;
+    return onx_x_reshape(x, value, rank + 1, sizes);
+}
+
+static bool convolve_group(onx_export *x, void *user, onx_xv turn, onx_xv *carried, onx_xv *stacked,
+                           onx_xv *go) {
+    const conv *c = user;
+    onx_value *i = onx_x_scalar(x, &turn, ONX_DTYPE_I64);
+    onx_value *input = onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", 1)), c->input, i);
+    onx_value *weight = onx_emit_with(x, "Gather", NULL, c->weight, i);
+    onx_x_give(x, stacked, convolve(x, c, input, weight, NULL, 1));
+    (void)carried, (void)go;
+    return onx_x_ok(x);
+}
+
+/* One group after the other: what the turns give is [groups, batch, n, …]. */
+static onx_value *convolve_groups(onx_export *x, const conv *c, onx_value *input) {
+    conv split = *c;
+    onx_xv each = {.kind = ONX_X_NONE}, sizes[ONX_NN_AXES + 2];
+    onx_xloop loop = {.trips = &c->groups, .n_stacked = 1, .stacked = &each};
+    split.input = split_axis(x, input, 1, c->groups);
+    split.weight = split_axis(x, c->weight, 0, c->groups);
+    loop.body = convolve_group;
+    loop.user = &split;
+    if (!onx_x_ok(x) || !onx_x_loop(x, &loop)) return NULL;
+    onx_value *y = onx_x_swap(x, onx_xv_value(x, &each), 0, 1);
+    for (size_t i = 0; i < c->axes + 2; i++) sizes[i] = onx_x_size_of(x, y, i + (i > 1));
+    sizes[1] = onx_x_arith(x, "mul", c->groups, onx_x_size_of(x, y, 2));
+    y = onx_x_reshape(x, y, c->axes + 2, sizes);
+    onx_value *bias = c->bias;
+    for (size_t i = 0; bias && i < c->axes; i++) bias = onx_x_unsqueeze(x, bias, (int64_t)i + 1);
+    return bias ? onx_emit(x, "Add", y, bias) : y;
+}
+
+static void make(onx_export *x, const conv *c, onx_xv *out) {
+    bool added;
+    int64_t groups;
+    if (!onx_x_ok(x)) return;
     onx_value *batch = onx_nn_batch(x, c->input, c->axes, &added);
-    onx_value *y = onx_emit_wide_with(x, c->transposed ? "ConvTranspose" : "Conv", attrs, batch,
-                                      c->weight, c->bias);
+    onx_value *y = onx_xv_known_int(&c->groups, &groups)
+                       ? convolve(x, c, batch, c->weight, c->bias, groups)
+                       : convolve_groups(x, c, batch);
     onx_x_give(x, out, onx_nn_unbatch(x, y, added));
 }
 

@@ -1,5 +1,6 @@
 /* join.c: tensors put together and taken apart: cat, stack, split, repeat, roll, flip, pad. */
 #include "export/aten/parts.h"
+#include "export/strides.h"
 
 /* ─ Together ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -116,6 +117,16 @@ static void lower_atleast_3(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = onx_xv_tensor(x, at_least(x, onx_xv_value(x, &a[0]), 3));
 }
 
+/* The same of each tensor of a list. */
+static void lower_atleast_each(onx_export *x, const onx_xv *a, onx_xv *out) {
+    size_t least = (size_t)(onx_x_op(x).data[strlen("atleast_")] - '0');
+    *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
+    for (size_t i = 0; i < a[0].list->n && onx_x_ok(x); i++) {
+        onx_value *v = at_least(x, onx_xv_value(x, &a[0].list->v[i]), least);
+        if (v) onx_xlist_add(x, out->list, onx_xv_tensor(x, v));
+    }
+}
+
 static void lower_broadcast_tensors(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t n = a[0].list->n;
     onx_value **values = onx_x_array(x, n + 1, sizeof *values);
@@ -171,12 +182,14 @@ static void split_sizes(onx_export *x, const onx_xv *self, size_t axis, size_t n
         parts[0] = value;
     else if (!onx_emit_node(x, "Split", attrs, 2, in, n, parts))
         return;
-    for (size_t i = 0; i < n; i++) {
+    onx_xv at = onx_xv_int(x, 0);
+    for (size_t i = 0; i < n && onx_x_ok(x); i++) {
         onx_xv part = onx_xv_tensor(x, parts[i]);
         if (part.kind != ONX_X_TENSOR) return;
         part.tensor->dtype = self->tensor->dtype;
-        part.tensor->scattered = self->tensor->scattered || axis != 0;
+        onx_lay_part(x, self, axis, at, 1, false, &part);
         onx_xlist_add(x, out->list, part);
+        at = onx_x_arith(x, "add", at, onx_x_size_of(x, parts[i], axis));
     }
 }
 
@@ -231,15 +244,24 @@ static void lower_split(onx_export *x, const onx_xv *a, onx_xv *out) {
         split_each(x, &a[0], axis, each, out);
 }
 
+static void add_part(onx_export *x, const onx_xv *self, size_t axis, onx_xv start, onx_xv end,
+                     onx_xv *out) {
+    onx_value *value = onx_lower_slice(x, onx_xv_value(x, self), axis, start, end, 1);
+    onx_xv part = onx_xv_tensor(x, value);
+    if (part.kind != ONX_X_TENSOR) return;
+    part.tensor->dtype = self->tensor->dtype;
+    onx_lay_part(x, self, axis, start, 1, false, &part);
+    onx_xlist_add(x, out->list, part);
+}
+
 /* Where the parts of a list of sizes, which may be symbolic, begin and end. */
 static void split_at(onx_export *x, const onx_xv *self, size_t axis, size_t n, const onx_xv *sizes,
                      onx_xv *out) {
     onx_xv at = onx_xv_int(x, 0);
-    onx_value *value = onx_xv_value(x, self);
     *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
     for (size_t i = 0; i < n && onx_x_ok(x); i++) {
         onx_xv end = onx_x_arith(x, "add", at, sizes[i]);
-        onx_xlist_add(x, out->list, onx_xv_tensor(x, onx_lower_slice(x, value, axis, at, end, 1)));
+        add_part(x, self, axis, at, end, out);
         at = end;
     }
 }
@@ -297,13 +319,12 @@ static void lower_tensor_split(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_tensor_split_at(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis, n = a[1].list->n;
-    onx_value *value = onx_xv_value(x, &a[0]);
     if (!onx_lower_axis(x, &a[2], onx_lower_rank(x, &a[0]), &axis)) return;
     onx_xv at = onx_xv_int(x, 0), none = {.kind = ONX_X_NONE};
     *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
     for (size_t i = 0; i <= n && onx_x_ok(x); i++) {
         onx_xv end = i < n ? a[1].list->v[i] : none;
-        onx_xlist_add(x, out->list, onx_xv_tensor(x, onx_lower_slice(x, value, axis, at, end, 1)));
+        add_part(x, &a[0], axis, at, end, out);
         at = end;
     }
 }
@@ -322,6 +343,7 @@ static void lower_unbind(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_xv part = onx_xv_tensor(x, onx_x_pick(x, value, (int64_t)axis, i));
         if (part.kind != ONX_X_TENSOR) return;
         part.tensor->dtype = a[0].tensor->dtype;
+        onx_lay_part(x, &a[0], axis, onx_xv_int(x, i), 1, true, &part);
         onx_xlist_add(x, out->list, part);
     }
 }
@@ -371,8 +393,11 @@ const onx_aten onx_aten_join[] = {
     {"dstack(Tensor[] tensors)", lower_dstack, NULL},
     {"column_stack(Tensor[] tensors)", lower_column_stack, NULL},
     {"atleast_1d(Tensor self)", lower_atleast_1, NULL},
+    {"atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"atleast_2d(Tensor self)", lower_atleast_2, NULL},
+    {"atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"atleast_3d(Tensor self)", lower_atleast_3, NULL},
+    {"atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"broadcast_tensors(Tensor[] tensors)", lower_broadcast_tensors, NULL},
     {"meshgrid(Tensor[] tensors, *, str indexing=\"ij\")", lower_meshgrid, NULL},
     {"split.Tensor(Tensor self, int split_size, int dim=0)", lower_split, unview_split},

@@ -2,12 +2,12 @@
  *
  * An inverse is the matrix of cofactors, turned, over the determinant: each cofactor is the
  * determinant of what is left without a row and a column. That is good for small matrices of known
- * size. Decompositions (eigenvalues, singular values, QR, Cholesky) are declined. */
-#include "export/aten/nn_args.h"
+ * size; others are inverted by pivots (decompose.c). */
+#include "export/aten/matrices.h"
 
 #include <math.h>
 
-enum { MOST = 16 }; /* rows of a matrix that is inverted */
+enum { MOST = 8 }; /* rows of a matrix that is inverted by cofactors */
 
 static onx_value *det(onx_export *x, const onx_xv *a) {
     onx_value *v = onx_nn_tensor(x, a);
@@ -118,14 +118,12 @@ static onx_value *inverse(onx_export *x, onx_value *v) {
     size_t rank = onx_x_rank(x, v);
     int64_t n;
     if (rank == SIZE_MAX) return NULL;
-    if (rank < 2 || rank + 2 > ONX_RANK_MAX || !onx_x_known_dim(x, v, rank - 1, &n) || n < 1 ||
-        n > MOST) {
-        onx_x_fail(x, ONX_UNSUPPORTED,
-                   "the inverse of matrices of more than %d rows, or of a "
-                   "number of rows that is not fixed",
-                   MOST);
-        onx_x_hint(x, "ONNX has no operator for it: compute it before the model");
-        return NULL;
+    if (rank < 2) return onx_x_fail(x, ONX_INVALID, "a tensor of rank %zu is no matrix", rank);
+    if (rank + 2 > ONX_RANK_MAX || !onx_x_known_dim(x, v, rank - 1, &n) || n < 1 || n > MOST) {
+        onx_dtype dtype = onx_x_dtype(x, v);
+        onx_value *wide = onx_x_cast(x, v, ONX_DTYPE_F64);
+        onx_value *one = onx_mat_eye(x, onx_mat_places(x, wide, true));
+        return onx_x_cast(x, onx_mat_solve(x, wide, one), dtype);
     }
     if (n == 1) return onx_emit(x, "Reciprocal", v);
     onx_value *over = onx_emit(x, "Unsqueeze", onx_emit(x, "Det", v), onx_x_ints(x, 2, last));
@@ -160,6 +158,50 @@ static void lower_solve_info(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, &out[1], onx_x_number(x, ONX_DTYPE_I32, 0));
 }
 
+static void lower_solve_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_solve(x, a, out);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[2]);
+    onx_x_give(x, &out[3], onx_x_number(x, ONX_DTYPE_I32, 0));
+}
+
+/* The first n axes as rows, the others as columns. */
+static onx_value *as_matrix(onx_export *x, onx_value *v, size_t n) {
+    size_t rank = onx_x_rank(x, v);
+    onx_xv shape[2] = {onx_xv_int(x, 1), onx_xv_int(x, -1)};
+    if (rank == SIZE_MAX || n > rank) return NULL;
+    for (size_t i = 0; i < n; i++)
+        shape[0] = onx_x_arith(x, "mul", shape[0], onx_x_size_of(x, v, i));
+    return onx_x_reshape(x, v, 2, shape);
+}
+
+/* (self, ind) */
+static void lower_tensorinv(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_x_floating(x, &a[0]);
+    size_t rank = onx_x_rank(x, v), n = (size_t)onx_xv_whole(x, &a[1], 2);
+    onx_xv shape[ONX_RANK_MAX];
+    if (rank == SIZE_MAX || n >= rank) return;
+    for (size_t i = 0; i < rank; i++) shape[i] = onx_x_size_of(x, v, (n + i) % rank);
+    onx_x_give(x, out, onx_x_reshape(x, inverse(x, as_matrix(x, v, n)), rank, shape));
+}
+
+/* (self, other, dims) */
+static void lower_tensorsolve(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_x_floating(x, &a[0]), *b = onx_x_floating(x, &a[1]);
+    size_t rank = onx_x_rank(x, v), n = onx_x_rank(x, b);
+    onx_xv flat[] = {onx_xv_int(x, -1), onx_xv_int(x, 1)}, shape[ONX_RANK_MAX];
+    if (rank == SIZE_MAX || n == SIZE_MAX || n >= rank) return;
+    if (!onx_nn_is_empty(&a[2])) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "tensorsolve with dims");
+        onx_x_hint(x, "permute the tensor first");
+        return;
+    }
+    for (size_t i = n; i < rank; i++) shape[i - n] = onx_x_size_of(x, v, i);
+    onx_value *y =
+        onx_emit(x, "MatMul", inverse(x, as_matrix(x, v, n)), onx_x_reshape(x, b, 2, flat));
+    onx_x_give(x, out, onx_x_reshape(x, y, rank - n, shape));
+}
+
 /* (self, n): by squaring. */
 static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
     int64_t n = onx_xv_whole(x, &a[1], 1);
@@ -167,8 +209,14 @@ static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t rank = onx_x_rank(x, base);
     if (rank == SIZE_MAX || rank < 2) return;
     if (n < 0) base = inverse(x, base);
-    if (n == 0 || n < -1024 || n > 1024) {
+    if (n < -1024 || n > 1024) {
         onx_x_fail(x, ONX_UNSUPPORTED, "power %lld of a matrix", (long long)n);
+        return;
+    }
+    if (n == 0 && base) {
+        onx_value *one =
+            onx_x_cast(x, onx_mat_eye(x, onx_mat_places(x, base, true)), onx_x_dtype(x, base));
+        onx_x_give(x, out, onx_emit_wide(x, "Add", onx_emit_number(x, "Mul", base, 0), one));
         return;
     }
     for (n = n < 0 ? -n : n; n && base; n /= 2) {
@@ -210,8 +258,8 @@ static onx_value *sums_norm(onx_export *x, onx_value *v, const int64_t *axes, bo
     return keep ? v : onx_emit(x, "Squeeze", v, onx_x_ints(x, 2, axes));
 }
 
-/* (self, ord, dim, keepdim, dtype): "fro", 1, -1, inf, -inf. */
-static void matrix_norm(onx_export *x, const onx_xv *a, bool fro, double ord, onx_xv *out) {
+/* (self, ord, dim, keepdim, dtype): "fro" and "nuc" are 0 and NAN. */
+static void matrix_norm(onx_export *x, const onx_xv *a, double ord, onx_xv *out) {
     onx_value *v = onx_x_floats(x, &a[0], onx_xv_dtype(x, &a[4]));
     int64_t axes[ONX_RANK_MAX];
     size_t rank = onx_x_rank(x, v);
@@ -219,21 +267,34 @@ static void matrix_norm(onx_export *x, const onx_xv *a, bool fro, double ord, on
     if (rank == SIZE_MAX) return;
     size_t n = onx_x_axes(x, &a[2], rank, axes);
     if (!n && rank == 2) n = 2, axes[0] = 0, axes[1] = 1;
-    if (n != 2 || (!fro && !rows && ord != 1 && ord != -1)) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "a norm of matrices by their singular values");
-        return;
-    }
-    onx_x_give(x, out,
-               fro ? onx_x_reduce(x, "ReduceL2", v, 2, axes, keep)
-                   : sums_norm(x, v, axes, rows, ord < 0, keep));
+    if (n != 2)
+        onx_x_fail(x, ONX_INVALID, "a norm of matrices along %zu dimensions", n);
+    else if (ord == 0)
+        onx_x_give(x, out, onx_x_reduce(x, "ReduceL2", v, 2, axes, keep));
+    else if (rows || ord == 1 || ord == -1)
+        onx_x_give(x, out, sums_norm(x, v, axes, rows, ord < 0, keep));
+    else if (isnan(ord))
+        onx_lower_values_norm(x, v, "ReduceSum", axes, keep, out);
+    else if (ord == 2 || ord == -2)
+        onx_lower_values_norm(x, v, ord > 0 ? "ReduceMax" : "ReduceMin", axes, keep, out);
+    else
+        onx_x_fail(x, ONX_INVALID, "norm %g of matrices", ord);
 }
 
 static void lower_matrix_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
-    matrix_norm(x, a, false, onx_xv_real(x, &a[1], 2), out);
+    matrix_norm(x, a, onx_xv_real(x, &a[1], 2), out);
 }
 static void lower_matrix_norm_named(onx_export *x, const onx_xv *a, onx_xv *out) {
-    bool fro = onx_xv_is(&a[1], ONX_X_STR) && onx_str_is(a[1].str, "fro");
-    matrix_norm(x, a, fro, 0, out);
+    matrix_norm(x, a, onx_str_is(a[1].str, "nuc") ? (double)NAN : 0, out);
+}
+/* (self, dim, keepdim) */
+static void lower_nuclear_norm(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv all[] = {a[0], {.kind = ONX_X_NONE}, a[1], a[2], {.kind = ONX_X_NONE}};
+    matrix_norm(x, all, (double)NAN, out);
+}
+static void lower_nuclear_norm_all(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv all[] = {a[0], {.kind = ONX_X_NONE}, a[1]};
+    lower_nuclear_norm(x, all, out);
 }
 
 /* (self, ord, dim, keepdim, dtype): of vectors where one axis is named, or no order is. */
@@ -271,6 +332,11 @@ const onx_aten onx_aten_linalg[] = {
     {"linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
      "-> (Tensor, Tensor)",
      lower_solve_info, NULL},
+    {"linalg_tensorinv(Tensor self, int ind=2)", lower_tensorinv, NULL},
+    {"linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None)", lower_tensorsolve, NULL},
+    {"_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+     "-> (Tensor, Tensor, Tensor, Tensor)",
+     lower_solve_parts, NULL},
     {"matrix_exp(Tensor self)", lower_matrix_exp, NULL},
     {"linalg_matrix_exp(Tensor self)", lower_matrix_exp, NULL},
     {"matrix_power(Tensor self, int n)", lower_matrix_power, NULL},
@@ -279,6 +345,8 @@ const onx_aten onx_aten_linalg[] = {
      NULL},
     {"linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1]" NORM,
      lower_matrix_norm_named, NULL},
+    {"nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False)", lower_nuclear_norm, NULL},
+    {"nuclear_norm(Tensor self, bool keepdim=False)", lower_nuclear_norm_all, NULL},
     {"linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None" NORM, lower_norm, NULL},
     {"linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None" NORM, lower_matrix_norm_named,
      NULL},

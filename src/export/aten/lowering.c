@@ -1,6 +1,8 @@
 /* lowering.c: what the lowerings of aten/ share: arguments as values, and nodes of any type. */
 #include "export/aten/lowering.h"
 
+#include "export/if_loop.h"
+
 /* ─ Arguments ────────────────────────────────────────────────────────────────────────────────── */
 
 onx_str onx_x_op(const onx_export *x) {
@@ -159,6 +161,12 @@ onx_value *onx_x_trunc(onx_export *x, onx_value *v) {
     return onx_emit(x, "Mul", onx_emit(x, "Sign", v), onx_emit(x, "Floor", onx_emit(x, "Abs", v)));
 }
 
+onx_value *onx_x_is_minus(onx_export *x, onx_value *v) {
+    onx_value *below = v ? onx_emit_number(x, "Less", v, 0) : NULL;
+    if (!below || !onx_dtype_is_float(onx_x_dtype(x, v))) return below;
+    return onx_emit(x, "Or", below, onx_emit_number(x, "Less", onx_emit(x, "Reciprocal", v), 0));
+}
+
 onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t index) {
     return onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", axis)), value, onx_x_int(x, index));
 }
@@ -170,4 +178,38 @@ onx_value *onx_x_count(onx_export *x, const onx_xv *n) {
 
 onx_value *onx_x_fill(onx_export *x, onx_value *number, size_t n, const onx_xv *sizes) {
     return n ? onx_emit(x, "Expand", number, onx_x_shape(x, n, sizes)) : number;
+}
+
+/* ─ Loops ────────────────────────────────────────────────────────────────────────────────────── */
+
+enum { CARRIED = 8 };
+
+struct turns {
+    onx_xturn_fn *turn;
+    const void *user;
+    size_t n;
+};
+
+static bool run_turn(onx_export *x, void *user, onx_xv turn, onx_xv *carried, onx_xv *stacked,
+                     onx_xv *go) {
+    const struct turns *t = user;
+    onx_value *v[CARRIED];
+    (void)stacked;
+    for (size_t i = 0; i < t->n; i++) v[i] = onx_xv_value(x, &carried[i]);
+    onx_value *on = t->turn(x, t->user, onx_x_scalar(x, &turn, ONX_DTYPE_I64), v);
+    if (on) *go = onx_xv_run(ONX_X_BOOL, on);
+    for (size_t i = 0; i < t->n && onx_x_ok(x); i++) carried[i] = onx_xv_tensor(x, v[i]);
+    return onx_x_ok(x);
+}
+
+bool onx_x_repeat(onx_export *x, onx_xv trips, onx_xturn_fn *turn, const void *user, size_t n,
+                  onx_value **v) {
+    struct turns turns = {turn, user, n};
+    onx_xv carried[CARRIED];
+    onx_xloop loop = {
+        .trips = &trips, .n = n, .carried = carried, .body = run_turn, .user = &turns};
+    for (size_t i = 0; i < n && onx_x_ok(x); i++) carried[i] = onx_xv_tensor(x, v[i]);
+    if (!onx_x_ok(x) || !onx_x_loop(x, &loop)) return false;
+    for (size_t i = 0; i < n; i++) v[i] = onx_xv_value(x, &carried[i]);
+    return onx_x_ok(x);
 }

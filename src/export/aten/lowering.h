@@ -47,12 +47,19 @@ onx_value *onx_emit_number(onx_export *x, const char *op, onx_value *value, doub
 /* Whole numbers divided, rounded down: Div of ONNX rounds to 0. */
 onx_value *onx_x_floor_div(onx_export *x, onx_value *a, onx_value *b);
 onx_value *onx_x_trunc(onx_export *x, onx_value *v);
+onx_value *onx_x_is_minus(onx_export *x, onx_value *v); /* -0, too */
 /* One place of an axis, which goes. */
 onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t index);
 /* 0, 1 … n - 1 as int64. */
 onx_value *onx_x_count(onx_export *x, const onx_xv *n);
 /* A number in a shape: Expand, or nothing for rank 0. */
 onx_value *onx_x_fill(onx_export *x, onx_value *number, size_t n, const onx_xv *sizes);
+
+/* A Loop: v[0 … n) go round `trips` times, or while the turn gives true (NULL: always). `turn` is
+ * its number, from 0 on. A turn may be run more than once, and must do the same each time. */
+typedef onx_value *onx_xturn_fn(onx_export *x, const void *user, onx_value *turn, onx_value **v);
+bool onx_x_repeat(onx_export *x, onx_xv trips, onx_xturn_fn *turn, const void *user, size_t n,
+                  onx_value **v);
 
 /* (sum |v|^p)^(1/p) over these axes (n 0: all); of complex numbers, of their sizes. */
 onx_value *onx_x_norm(onx_export *x, onx_value *value, double p, size_t n, const int64_t *axes,
@@ -72,7 +79,8 @@ onx_value *onx_complex_pairs(onx_export *x, const onx_xv *v, onx_dtype part);
 /* Arithmetic where one of the two is complex: "Add", "Sub", "Mul", "Div". */
 onx_value *onx_complex_binary(onx_export *x, const char *op, const onx_xv *a, const onx_xv *b);
 /* A function of one complex tensor: "exp", "abs", "neg" …; fails where there is none. */
-void onx_complex_unary(onx_export *x, const char *op, const onx_xv *a, onx_xv *out);
+void onx_complex_unary(onx_export *x, onx_str op, const onx_xv *a, onx_xv *out);
+bool onx_complex_has(onx_str op); /* is there one? */
 onx_value *onx_complex_mul(onx_export *x, onx_value *a, onx_value *b);
 onx_value *onx_x_atan2(onx_export *x, onx_value *y, onx_value *re);
 

@@ -44,9 +44,7 @@ static const struct unary *find(onx_str aten) {
 
 static void lower_unary(onx_export *x, const onx_xv *a, onx_xv *out) {
     const struct unary *u = find(onx_x_op(x));
-    if (onx_xv_is_complex(a)) {
-        onx_complex_unary(x, u->aten, a, out);
-    } else if (u->domain == WHOLE && !onx_dtype_is_float(onx_xv_type(x, a))) {
+    if (u->domain == WHOLE && !onx_dtype_is_float(onx_xv_type(x, a))) {
         onx_x_give(x, out, onx_xv_value(x, a));
     } else {
         onx_value *v = u->domain == REAL ? onx_x_floating(x, a) : onx_xv_value(x, a);
@@ -186,7 +184,7 @@ static void lower_isfinite(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_signbit(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_x_give(x, out, onx_emit_number(x, "Less", onx_xv_value(x, a), 0));
+    onx_x_give(x, out, onx_x_is_minus(x, onx_xv_value(x, a)));
 }
 
 static double largest(onx_dtype dtype) {

@@ -19,23 +19,57 @@ static int64_t leftover(onx_export *x, const pool *p, size_t i) {
     return (size + 2 * p->pads[i] - reach) % p->stride[i];
 }
 
-/* (self, kernel_size, stride, padding …) */
+/* A window as long as its axis, whose size only a run knows, is all of it: the axis is reduced, and
+ * the window there, and its step, are 1. */
+static void reduce_whole(onx_export *x, pool *p, const char *reduce, onx_xv *kernel,
+                         onx_xv *stride) {
+    int64_t axes[ONX_NN_AXES], known;
+    size_t n = 0;
+    onx_xv left[2][ONX_NN_AXES], one = onx_xv_int(x, 1);
+    if (!reduce || !onx_xv_is_list(kernel) || kernel->list->n != p->axes || !p->input) return;
+    bool steps = onx_xv_is_list(stride) && stride->list->n == p->axes;
+    for (size_t i = 0; i < p->axes; i++) {
+        onx_xv v = kernel->list->v[i];
+        bool whole = v.kind == ONX_X_INT && !onx_xv_known_int(&v, &known) && v.sym && !p->pads[i] &&
+                     v.sym == onx_x_dim(x, p->input, i + 2) && p->dilation[i] == 1;
+        if (whole) axes[n++] = (int64_t)i + 2;
+        left[0][i] = whole ? one : v;
+        left[1][i] = whole || !steps ? one : stride->list->v[i];
+    }
+    if (!n) return;
+    p->input = onx_x_reduce(x, reduce, p->input, n, axes, true);
+    if (steps) *stride = onx_xv_list(x, ONX_X_LIST, p->axes, left[1]);
+    *kernel = onx_xv_list(x, ONX_X_LIST, p->axes, left[0]);
+}
+
+/* (self, kernel_size, stride, padding …). `reduce` pools all of an axis; NULL: nothing does. */
 static bool read_pool(onx_export *x, pool *p, const onx_xv *a, const onx_xv *dilation,
-                      const onx_xv *ceil) {
+                      const onx_xv *ceil, const char *reduce) {
     static const int64_t ones[ONX_NN_AXES] = {1, 1, 1};
+    onx_xv kernel = a[1], stride = a[2];
     *p = (pool){.axes = onx_nn_axes(x)};
     p->input = onx_nn_batch(x, onx_nn_tensor(x, &a[0]), p->axes, &p->added);
     memcpy(p->dilation, ones, sizeof ones);
-    if (!onx_nn_ints(x, &a[1], "kernel_size", p->axes, p->kernel) ||
-        !onx_nn_ints(x, onx_nn_is_empty(&a[2]) ? &a[1] : &a[2], "stride", p->axes, p->stride) ||
-        !onx_nn_ints(x, &a[3], "padding", p->axes, p->pads) ||
+    if (!onx_nn_ints(x, &a[3], "padding", p->axes, p->pads) ||
         (dilation && !onx_nn_ints(x, dilation, "dilation", p->axes, p->dilation)))
+        return false;
+    reduce_whole(x, p, reduce, &kernel, &stride);
+    if (!onx_nn_ints(x, &kernel, "kernel_size", p->axes, p->kernel) ||
+        !onx_nn_ints(x, onx_nn_is_empty(&stride) ? &kernel : &stride, "stride", p->axes, p->stride))
         return false;
     for (size_t i = 0; i < p->axes; i++) {
         p->pads[p->axes + i] = p->pads[i];
         p->ceil |= onx_xv_true(ceil) && leftover(x, p, i) != 0;
     }
     return true;
+}
+
+/* Windows of one place each. */
+static bool is_nothing(const pool *p) {
+    bool same = true;
+    for (size_t i = 0; i < p->axes; i++)
+        same = same && p->kernel[i] == 1 && p->stride[i] == 1 && p->pads[i] == 0;
+    return same;
 }
 
 static void pool_attrs(const pool *p, onx_xattr *at) {
@@ -51,9 +85,9 @@ static void pool_attrs(const pool *p, onx_xattr *at) {
 static void lower_max_pool(onx_export *x, const onx_xv *a, onx_xv *out) {
     pool p;
     onx_xattr attrs[8] = {{.name = NULL}};
-    if (!read_pool(x, &p, a, &a[4], &a[5])) return;
+    if (!read_pool(x, &p, a, &a[4], &a[5], "ReduceMax")) return;
     pool_attrs(&p, attrs);
-    onx_value *y = onx_emit_wide_with(x, "MaxPool", attrs, p.input);
+    onx_value *y = is_nothing(&p) ? p.input : onx_emit_wide_with(x, "MaxPool", attrs, p.input);
     onx_x_give(x, out, onx_nn_unbatch(x, y, p.added));
 }
 
@@ -68,7 +102,7 @@ static void lower_max_pool_indices(onx_export *x, const onx_xv *a, onx_xv *out) 
     pool p;
     onx_xattr attrs[8] = {{.name = NULL}};
     onx_value *y[2];
-    if (!read_pool(x, &p, a, &a[4], &a[5])) return;
+    if (!read_pool(x, &p, a, &a[4], &a[5], NULL)) return;
     pool_attrs(&p, attrs);
     if (!onx_emit_wide_node(x, "MaxPool", attrs, 1, &p.input, 2, y)) return;
     onx_x_give(x, &out[0], onx_nn_unbatch(x, y[0], p.added));
@@ -101,6 +135,7 @@ static void lower_max_unpool(onx_export *x, const onx_xv *a, onx_xv *out) {
 static onx_value *average(onx_export *x, const pool *p, bool counts) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
     bool padded = false;
+    if (is_nothing(p)) return p->input;
     for (size_t i = 0; i < p->axes; i++) padded |= p->pads[i] != 0;
     if (padded && counts) *at++ = ONX_AI("count_include_pad", 1);
     pool_attrs(p, at);
@@ -134,8 +169,8 @@ static void pad_input(onx_export *x, pool *p) {
 static void lower_avg_pool(onx_export *x, const onx_xv *a, onx_xv *out) {
     pool p;
     int64_t divisor, taps = 1;
-    if (!read_pool(x, &p, a, NULL, &a[4])) return;
-    bool divided = p.axes > 1 && onx_xv_known_int(&a[6], &divisor);
+    bool divided = onx_nn_axes(x) > 1 && onx_xv_known_int(&a[6], &divisor);
+    if (!read_pool(x, &p, a, NULL, &a[4], divided ? NULL : "ReduceMean")) return;
     for (size_t i = 0; i < p.axes; i++) taps *= p.kernel[i];
     if (divided && p.ceil) pad_input(x, &p);
     onx_value *y = average(x, &p, divided || onx_xv_true(&a[5]));

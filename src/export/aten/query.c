@@ -3,6 +3,7 @@
  * Sizes are symbolic where a dimension is. What a model in ONNX has no notion of has the answer of
  * a plain tensor on the CPU. */
 #include "export/aten/lowering.h"
+#include "export/strides.h"
 #include "export/torch_tensor.h"
 
 /* ─ Sizes ────────────────────────────────────────────────────────────────────────────────────── */
@@ -38,12 +39,30 @@ static void lower_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
     *out = onx_xv_int(x, (int64_t)onx_xv_rank(x, a));
 }
 
-/* Of a tensor whose elements lie in order: the product of the sizes behind. */
-static onx_xv stride_of(onx_export *x, const onx_xv *v, size_t rank, size_t axis) {
+static onx_xv known(onx_export *x, const onx_sym *number, const char *what) {
+    if (number) return onx_xv_sym(ONX_X_INT, number);
+    onx_x_fail(x, ONX_UNSUPPORTED, "the %s of this tensor is only known in a run", what);
+    onx_x_hint(x, "call contiguous() first in Python");
+    return (onx_xv){.kind = ONX_X_NONE};
+}
+
+/* Of a tensor whose elements lie in order, of any sizes. */
+static onx_xv stride_in_order(onx_export *x, const onx_xv *v, size_t rank, size_t axis) {
     onx_xv product = onx_xv_int(x, 1);
     for (size_t i = axis + 1; i < rank; i++)
         product = onx_x_arith(x, "mul", product, onx_x_size_of(x, onx_xv_value(x, v), i));
     return product;
+}
+
+static onx_xv stride_of(onx_export *x, const onx_xv *v, size_t rank, size_t axis) {
+    if (onx_xt_is_contiguous(x, v->tensor) == ONX_X_YES) return stride_in_order(x, v, rank, axis);
+    const onx_xlayout *l = onx_xt_layout(x, v->tensor, 0);
+    return known(x, l ? l->strides[axis] : NULL, "stride");
+}
+
+static void lower_storage_offset(onx_export *x, const onx_xv *a, onx_xv *out) {
+    const onx_xlayout *l = onx_xt_layout(x, a->tensor, 0);
+    *out = known(x, l ? l->offset : NULL, "storage_offset");
 }
 
 static void lower_stride(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -132,7 +151,13 @@ static void lower_zero_number(onx_export *x, const onx_xv *a, onx_xv *out) {
     *out = onx_xv_int(x, 0);
 }
 static void lower_is_contiguous(onx_export *x, const onx_xv *a, onx_xv *out) {
-    *out = onx_xv_bool(x, !a->tensor->scattered);
+    onx_xanswer is = onx_lay_has_format(x, a->tensor, &a[1]);
+    if (is == ONX_X_UNSURE) onx_x_note(x, "is_contiguous: taken to be so");
+    *out = onx_xv_bool(x, is != ONX_X_NO);
+}
+
+static void lower_is_nested(onx_export *x, const onx_xv *a, onx_xv *out) {
+    *out = onx_xv_bool(x, a->tensor->inside != NULL);
 }
 
 #define NO(name)                                                                                   \
@@ -152,8 +177,8 @@ const onx_aten onx_aten_query[] = {
     {"stride.int(Tensor self, int dim) -> int", lower_stride_dim, NULL},
     {"sym_stride(Tensor self) -> int[]", lower_stride, NULL},
     {"sym_stride.int(Tensor self, int dim) -> int", lower_stride_dim, NULL},
-    {"storage_offset(Tensor self) -> int", lower_zero_number, NULL},
-    {"sym_storage_offset(Tensor self) -> int", lower_zero_number, NULL},
+    {"storage_offset(Tensor self) -> int", lower_storage_offset, NULL},
+    {"sym_storage_offset(Tensor self) -> int", lower_storage_offset, NULL},
     {"_shape_as_tensor(Tensor self)", lower_shape_as_tensor, NULL},
     {"is_same_size(Tensor self, Tensor other) -> bool", lower_is_same_size, NULL},
     {"prim::dtype(Tensor a) -> int", lower_dtype, NULL},
@@ -178,7 +203,7 @@ const onx_aten onx_aten_query[] = {
     NO("prim::is_mkldnn"),
     NO("prim::is_mps"),
     NO("prim::is_mtia"),
-    NO("prim::is_nested"),
+    {"prim::is_nested(Tensor self) -> bool", lower_is_nested, NULL},
     NO("prim::is_sparse"),
     NO("prim::is_vulkan"),
     NO("prim::is_xla"),

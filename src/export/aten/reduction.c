@@ -238,7 +238,7 @@ static void give_norm(onx_export *x, const onx_xv *a, double p, const onx_xv *di
     onx_value *v;
     if (onx_xv_is_complex(a)) {
         onx_xv size;
-        onx_complex_unary(x, "abs", a, &size);
+        onx_complex_unary(x, onx_str_of("abs"), a, &size);
         v = onx_x_ok(x) ? onx_xv_value(x, &size) : NULL;
     } else {
         v = onx_x_floats(x, a, dtype);

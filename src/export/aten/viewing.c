@@ -3,6 +3,7 @@
  * Each has a way back (unview): the whole as it is when the part is another. That of parts puts the
  * new part between what is before and behind it. */
 #include "export/aten/parts.h"
+#include "export/strides.h"
 
 /* ─ Other shapes ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -11,7 +12,6 @@ static onx_xv give_like(onx_export *x, const onx_xv *self, onx_value *value) {
     onx_xv v = onx_xv_tensor(x, value);
     if (v.kind != ONX_X_TENSOR) return v;
     v.tensor->dtype = self->tensor->dtype;
-    v.tensor->scattered = self->tensor->scattered;
     v.tensor->wrapped = self->tensor->wrapped && !onx_x_fact(x, value)->rank;
     return v;
 }
@@ -26,22 +26,19 @@ static onx_value *to_shape(onx_export *x, const onx_xv *self, size_t n, const on
     return onx_x_reshape(x, value, n + 1, all);
 }
 
+/* `copies`: a copy where strides do not allow a view. */
+static void give_shaped(onx_export *x, const onx_xv *self, bool copies, onx_value *value,
+                        onx_xv *out) {
+    out[0] = give_like(x, self, value);
+    onx_lay_shaped(x, self, copies, out);
+}
+
 static void lower_view(onx_export *x, const onx_xv *a, onx_xv *out) {
-    out[0] = give_like(x, &a[0], to_shape(x, &a[0], a[1].list->n, a[1].list->v));
+    give_shaped(x, &a[0], false, to_shape(x, &a[0], a[1].list->n, a[1].list->v), out);
 }
 
-/* What was reshaped is a copy where the elements do not lie in order; at times PyTorch finds
- * strides that make it a view all the same. */
-static void give_copy(const onx_xv *self, onx_xv *out) {
-    if (out->kind != ONX_X_TENSOR || out->tensor == self->tensor) return;
-    out->tensor->fresh = out->tensor->storage->unsure = self->tensor->scattered;
-    out->tensor->scattered = false;
-}
-
-/* A view where the elements lie in order, else a copy. */
 static void lower_reshape(onx_export *x, const onx_xv *a, onx_xv *out) {
-    lower_view(x, a, out);
-    give_copy(&a[0], out);
+    give_shaped(x, &a[0], true, to_shape(x, &a[0], a[1].list->n, a[1].list->v), out);
 }
 
 /* The same value seen as another type of the same width. */
@@ -71,7 +68,7 @@ static void lower_ravel(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 static void lower_view_as(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *value = onx_xv_value(x, &a[0]), *like = onx_xv_value(x, &a[1]);
-    out[0] = give_like(x, &a[0], onx_x_reshape_like(x, value, like));
+    give_shaped(x, &a[0], onx_x_op(x).data[0] == 'r', onx_x_reshape_like(x, value, like), out);
 }
 
 static onx_value *unview_shape(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -90,8 +87,7 @@ static void splice(onx_export *x, const onx_xv *a, size_t from, size_t to, size_
     for (size_t i = 0; i < from; i++) all[k++] = onx_x_size_of(x, value, i);
     for (size_t i = 0; i < n; i++) all[k++] = sizes[i];
     for (size_t i = to; i < rank; i++) all[k++] = onx_x_size_of(x, value, i);
-    out[0] = give_like(x, &a[0], to_shape(x, &a[0], k, all));
-    give_copy(&a[0], out);
+    give_shaped(x, &a[0], true, to_shape(x, &a[0], k, all), out);
 }
 
 static void lower_flatten(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -117,7 +113,8 @@ static void lower_unflatten(onx_export *x, const onx_xv *a, onx_xv *out) {
 static void lower_unsqueeze(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis, rank = onx_lower_rank(x, &a[0]);
     if (onx_lower_axis(x, &a[1], rank + 1, &axis))
-        out[0] = give_like(x, &a[0], onx_x_unsqueeze(x, onx_xv_value(x, &a[0]), (int64_t)axis));
+        give_shaped(x, &a[0], false, onx_x_unsqueeze(x, onx_xv_value(x, &a[0]), (int64_t)axis),
+                    out);
 }
 
 /* Dimensions of `axes` that are 1, or surely can be: those of unknown size are taken to be more. */
@@ -133,7 +130,10 @@ static void squeeze(onx_export *x, const onx_xv *self, const bool *wanted, onx_x
             axes[n++] = (int64_t)i;
     }
     if (n && value) value = onx_emit(x, "Squeeze", value, onx_x_ints(x, n, axes));
-    out[0] = n ? give_like(x, self, value) : *self;
+    if (n)
+        give_shaped(x, self, false, value, out);
+    else
+        out[0] = *self;
 }
 
 static void lower_squeeze(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -162,7 +162,7 @@ static onx_value *permute(onx_export *x, const onx_xv *self, onx_value *value, i
 
 static void give_permuted(onx_export *x, const onx_xv *self, int64_t *perm, onx_xv *out) {
     out[0] = give_like(x, self, permute(x, self, onx_xv_value(x, self), perm));
-    if (out->kind == ONX_X_TENSOR) out->tensor->scattered = true;
+    onx_lay_permuted(x, self, perm, out);
 }
 
 static onx_value *permute_back(onx_export *x, const onx_xv *self, const int64_t *perm,
@@ -309,7 +309,7 @@ static void give_expanded(onx_export *x, const onx_xv *self, size_t n, onx_xv *s
     if (onx_dtype_is_complex(self->tensor->dtype)) sizes[n++] = onx_xv_int(x, 2);
     if (!same) value = onx_emit(x, "Expand", value, onx_x_shape(x, n, sizes));
     out[0] = give_like(x, self, value);
-    if (out->kind == ONX_X_TENSOR) out->tensor->scattered = true;
+    onx_lay_expanded(x, self, out);
 }
 
 static void lower_expand(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -413,12 +413,6 @@ static bool step_of(onx_export *x, const onx_xv *v, int64_t *step) {
     return onx_x_fail(x, ONX_UNSUPPORTED, "a slice whose step is not a known positive number");
 }
 
-static void give_part(onx_export *x, const onx_xv *self, size_t axis, onx_value *value,
-                      onx_xv *out) {
-    out[0] = give_like(x, self, value);
-    if (out->kind == ONX_X_TENSOR) out->tensor->scattered |= axis != 0;
-}
-
 static void lower_slice(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis;
     int64_t step;
@@ -426,10 +420,12 @@ static void lower_slice(onx_export *x, const onx_xv *a, onx_xv *out) {
         return;
     onx_value *value = onx_xv_value(x, &a[0]);
     onx_value *part = onx_lower_slice(x, value, axis, a[2], a[3], step);
-    if (part && part == value && a[0].tensor->value == value)
+    if (part && part == value && a[0].tensor->value == value) {
         out[0] = a[0];
-    else
-        give_part(x, &a[0], axis, part, out);
+        return;
+    }
+    out[0] = give_like(x, &a[0], part);
+    onx_lay_part(x, &a[0], axis, a[2], step, false, out);
 }
 
 static onx_value *unview_slice(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -454,9 +450,10 @@ static bool narrow_of(onx_export *x, const onx_xv *a, size_t *axis, onx_xv *star
 static void lower_narrow(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis;
     onx_xv start, end;
-    if (narrow_of(x, a, &axis, &start, &end))
-        give_part(x, &a[0], axis, onx_lower_slice(x, onx_xv_value(x, &a[0]), axis, start, end, 1),
-                  out);
+    if (!narrow_of(x, a, &axis, &start, &end)) return;
+    onx_value *part = onx_lower_slice(x, onx_xv_value(x, &a[0]), axis, start, end, 1);
+    out[0] = give_like(x, &a[0], part);
+    onx_lay_part(x, &a[0], axis, start, 1, false, out);
 }
 
 static onx_value *unview_narrow(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -484,8 +481,9 @@ onx_value *onx_lower_put_at(onx_export *x, onx_value *base, onx_value *part, siz
 
 static void lower_select(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis;
-    if (onx_lower_axis(x, &a[1], onx_lower_rank(x, &a[0]), &axis))
-        give_part(x, &a[0], axis, select_at(x, onx_xv_value(x, &a[0]), axis, &a[2]), out);
+    if (!onx_lower_axis(x, &a[1], onx_lower_rank(x, &a[0]), &axis)) return;
+    out[0] = give_like(x, &a[0], select_at(x, onx_xv_value(x, &a[0]), axis, &a[2]));
+    onx_lay_part(x, &a[0], axis, a[2], 1, true, out);
 }
 
 static onx_value *unview_select(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -502,16 +500,27 @@ static void lower_alias(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 /* The same value in a storage of its own. */
+static void give_copy(onx_export *x, const onx_xv *self, const onx_xv *format, onx_xv *out) {
+    out[0] = give_like(x, self, onx_xv_value(x, self));
+    if (out->kind != ONX_X_TENSOR) return;
+    out->tensor->fresh = true;
+    onx_lay_formatted(x, self, format, out->tensor);
+}
+
 static void lower_clone(onx_export *x, const onx_xv *a, onx_xv *out) {
-    out[0] = give_like(x, &a[0], onx_xv_value(x, &a[0]));
-    if (out->kind == ONX_X_TENSOR) out->tensor->fresh = true;
+    give_copy(x, &a[0], &a[1], out);
+}
+
+static void lower_fresh(onx_export *x, const onx_xv *a, onx_xv *out) {
+    give_copy(x, &a[0], &(onx_xv){.kind = ONX_X_NONE}, out);
 }
 
 static void lower_contiguous(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xanswer is = onx_lay_has_format(x, a[0].tensor, &a[1]);
     out[0] = a[0];
-    if (!a[0].tensor->scattered) return;
-    lower_clone(x, a, out);
-    if (out->kind == ONX_X_TENSOR) out->tensor->scattered = false;
+    if (is == ONX_X_YES) return;
+    give_copy(x, &a[0], &a[1], out);
+    if (out->kind == ONX_X_TENSOR) out->tensor->storage->unsure = is == ONX_X_UNSURE;
 }
 
 static onx_value *unview_alias(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
@@ -568,16 +577,16 @@ const onx_aten onx_aten_viewing[] = {
     {"select.int(Tensor self, int dim, int index)", lower_select, unview_select},
     {"select_copy.int(Tensor self, int dim, int index)", lower_select, NULL},
     {"alias(Tensor self)", lower_alias, unview_alias},
-    {"alias_copy(Tensor self)", lower_clone, NULL},
+    {"alias_copy(Tensor self)", lower_fresh, NULL},
     {"detach(Tensor self)", lower_alias, unview_alias},
-    {"detach_copy(Tensor self)", lower_clone, NULL},
+    {"detach_copy(Tensor self)", lower_fresh, NULL},
     {"data(Tensor self)", lower_alias, unview_alias},
     {"prim::data(Tensor self)", lower_alias, unview_alias},
     {"lift(Tensor self)", lower_alias, unview_alias},
-    {"lift_fresh(Tensor self)", lower_clone, NULL},
-    {"lift_fresh_copy(Tensor self)", lower_clone, NULL},
+    {"lift_fresh(Tensor self)", lower_fresh, unview_alias},
+    {"lift_fresh_copy(Tensor self)", lower_fresh, unview_alias},
     {"requires_grad_(Tensor self, bool requires_grad=True)", lower_alias, unview_alias},
-    {"clone(Tensor self, *, MemoryFormat? memory_format=None)", lower_clone, NULL},
+    {"clone(Tensor self, *, MemoryFormat? memory_format=None)", lower_clone, unview_alias},
     {"contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format)", lower_contiguous,
      unview_alias},
     {"resolve_conj(Tensor self)", lower_alias, unview_alias},

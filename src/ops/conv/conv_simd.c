@@ -1,5 +1,6 @@
 /* conv_simd.c: Conv with one or two spatial dimensions, on the algorithms of cpu/conv.h. Input and
  * output are plain and pass through blocked scratch; half precision is computed in float32. */
+#include "ops/conv/conv_columns_simd.h"
 #include "ops/conv/conv_plan_simd.h"
 
 /* ── Which algorithm ── */
@@ -365,6 +366,16 @@ extern onx_kernel_rows ONX_TIER(onx_kernels_conv);
 onx_kernel_rows ONX_TIER(onx_kernels_conv) = {
     {.op = "Conv", .first = 1, .types = {F32, F32, F32}, .name = "conv_f32", CONV, PLAIN},
     {.op = "Conv", .first = 1, .types = {HALF, HALF, HALF}, .name = "conv_half", CONV, PLAIN},
+    {.op = "Conv",
+     .first = 1,
+     .types = {F32, F32, F32},
+     .name = "conv_columns_f32",
+     .packs = 1 << 1,
+     .init = ONX_TIER(onx_conv_columns_init),
+     .pack_bytes = ONX_TIER(onx_conv_columns_pack_bytes),
+     .pack = ONX_TIER(onx_conv_columns_pack),
+     .bind = ONX_TIER(onx_conv_columns_bind),
+     .run = ONX_TIER(onx_conv_columns_run)},
     {.op = "ConvBlocked",
      .first = 1,
      .types = {F32, F32 | HALF, F32, F32},

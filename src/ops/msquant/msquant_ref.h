@@ -4,6 +4,7 @@
 #define ONX_MSQUANT_REF_H
 
 #include "ops/quant/grid_ref.h"
+#include "ops/quant/quant_ref.h"
 
 /* qlinear_ref.c: QLinearAdd and QLinearMul, QLinearConcat, QLinearSigmoid. */
 onx_status onx_qbinary_bind(onx_call *call) ONX_MUST_CHECK;
@@ -23,8 +24,10 @@ onx_status onx_qadd_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qmul_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconcat_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qconcat_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qconcat_run_with(onx_call *call, onx_look_fn *look) ONX_MUST_CHECK;
 onx_status onx_qconcat_run(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qsigmoid_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_qsigmoid_run_with(onx_call *call, onx_look_fn *look) ONX_MUST_CHECK;
 onx_status onx_qsigmoid_run(onx_call *call) ONX_MUST_CHECK;
 
 /* nbits_ref.c: MatMulNBits. */

@@ -2,7 +2,7 @@
  * kernels with vectors in the innermost loop. The same bits. */
 #include "cpu/nbits.h"
 #include "cpu/qgemm.h"
-#include "cpu/vec_bytes.h"
+#include "cpu/vec_look.h"
 #include "ops/msquant/msquant_ref.h"
 #include "ops/quant/product_ref.h"
 
@@ -33,6 +33,13 @@ static onx_status run_add(onx_call *call) {
 }
 static onx_status run_mul(onx_call *call) {
     return onx_qbinary_run(call, true, span);
+}
+
+static onx_status run_concat(onx_call *call) {
+    return onx_qconcat_run_with(call, look);
+}
+static onx_status run_sigmoid(onx_call *call) {
+    return onx_qsigmoid_run_with(call, look);
 }
 
 #define F32 ONX_T(F32)
@@ -75,5 +82,21 @@ onx_kernel_rows ONX_TIER(onx_kernels_msquant) = {
      .run = ONX_TIER(onx_nbits_run)},
     {BINARY("QLinearAdd", "qlinear_add_bytes", run_add)},
     {BINARY("QLinearMul", "qlinear_mul_bytes", run_mul)},
+    {.op = "QLinearConcat",
+     .first = 1,
+     .name = "qlinear_concat_bytes",
+     .domain = "com.microsoft",
+     .types = {F32, BYTES},
+     .init = onx_qconcat_init,
+     .bind = onx_qconcat_bind,
+     .run = run_concat},
+    {.op = "QLinearSigmoid",
+     .first = 1,
+     .name = "qlinear_sigmoid_bytes",
+     .domain = "com.microsoft",
+     .types = {BYTES, F32, BYTES, F32, BYTES},
+     .overwrite = 1,
+     .bind = onx_qsigmoid_bind,
+     .run = run_sigmoid},
     {0},
 };

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { SPAN = 1024, TASK = 16 * SPAN };
+enum { SPAN = 1024, TASK = 64 * SPAN };
 
 static size_t tasks_of(int64_t count) {
     return (size_t)count / TASK + ((size_t)count % TASK != 0);
@@ -143,25 +143,31 @@ static void make_table(onx_dtype dtype, coding from, coding to, float (*f)(float
     }
 }
 
-/* Bytes through a table, in rows of `row`, which are `to_row` apart in the result. */
-typedef struct look {
+/* Bytes through a table, in rows of `row`, which are `to_row` apart in the result. A task is some
+ * rows, or a part of one. */
+typedef struct lookup {
+    onx_look_fn *look;
     const uint8_t *from;
     uint8_t *to;
-    size_t count, row, to_row;
+    size_t n_rows, row, to_row;
+    size_t rows, parts;
     uint8_t table[256];
-} look;
+} lookup;
 
 static onx_status look_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const look *j = user;
-    size_t at = index * TASK, end = j->count - at < TASK ? j->count : at + TASK;
+    const lookup *j = user;
+    size_t first = index / j->parts * j->rows, at = index % j->parts * TASK;
+    size_t rows = j->n_rows - first < j->rows ? j->n_rows - first : j->rows;
     (void)call, (void)scratch;
-    while (at < end) {
-        size_t column = at % j->row, n = j->row - column < end - at ? j->row - column : end - at;
-        uint8_t *to = j->to + at / j->row * j->to_row + column;
-        for (size_t i = 0; i < n; i++) to[i] = j->table[j->from[at + i]];
-        at += n;
-    }
+    j->look(j->table, rows, j->row - at < TASK ? j->row - at : TASK, j->from + first * j->row + at,
+            j->to + first * j->to_row + at, j->to_row);
     return ONX_OK;
+}
+
+static onx_status look_up(onx_call *call, lookup *j) {
+    j->parts = (j->row - 1) / TASK + 1;
+    j->rows = j->parts > 1 ? 1 : TASK / j->row;
+    return onx_call_parallel(call, ((j->n_rows - 1) / j->rows + 1) * j->parts, look_task, j);
 }
 
 onx_status onx_qsigmoid_bind(onx_call *call) {
@@ -170,11 +176,16 @@ onx_status onx_qsigmoid_bind(onx_call *call) {
     return onx_bind_same(call);
 }
 
-onx_status onx_qsigmoid_run(onx_call *call) {
+onx_status onx_qsigmoid_run_with(onx_call *call, onx_look_fn *look) {
     const onx_operand *x = call->in[0];
-    look j = {x->data, call->out[0]->data, (size_t)x->count, (size_t)x->count, 0, {0}};
+    lookup j = {.look = look, .from = x->data, .to = call->out[0]->data, .n_rows = 1};
+    if (!x->count) return ONX_OK;
+    j.row = (size_t)x->count;
     make_table((onx_dtype)x->dtype, coding_of(call, 1), coding_of(call, 3), sigmoid, j.table);
-    return onx_call_parallel(call, tasks_of(x->count), look_task, &j);
+    return look_up(call, &j);
+}
+onx_status onx_qsigmoid_run(onx_call *call) {
+    return onx_qsigmoid_run_with(call, onx_look);
 }
 
 /* ── QLinearConcat ───────────────────────────────────────────────────────────────────────────── */
@@ -230,22 +241,25 @@ onx_status onx_qconcat_bind(onx_call *call) {
     return onx_call_shape(call, 0, (onx_dtype)call->in[1]->dtype, first->rank, dims);
 }
 
-onx_status onx_qconcat_run(onx_call *call) {
+onx_status onx_qconcat_run_with(onx_call *call, onx_look_fn *look) {
     const onx_operand *y = call->out[0];
     const coding to = coding_of(call, 0);
     size_t axis = 0;
     if (!y->count) return ONX_OK;
     (void)onx_axis(*(const int64_t *)call->state, y->rank, &axis);
-    look j = {.to = y->data, .to_row = (size_t)onx_inner_count(y, axis)};
+    lookup j = {.look = look, .to = y->data, .to_row = (size_t)onx_inner_count(y, axis)};
     for (size_t i = FIRST; i < call->n_in; i += EACH) {
         const onx_operand *x = call->in[i];
         if (!x->count) continue;
         j.from = x->data;
-        j.count = (size_t)x->count;
         j.row = (size_t)onx_inner_count(x, axis);
+        j.n_rows = (size_t)x->count / j.row;
         make_table((onx_dtype)x->dtype, coding_of(call, i + 1), to, same, j.table);
-        ONX_TRY(onx_call_parallel(call, tasks_of(x->count), look_task, &j));
+        ONX_TRY(look_up(call, &j));
         j.to += j.row;
     }
     return ONX_OK;
+}
+onx_status onx_qconcat_run(onx_call *call) {
+    return onx_qconcat_run_with(call, onx_look);
 }

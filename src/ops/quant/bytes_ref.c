@@ -42,12 +42,15 @@ static void pack_columns(const onx_qweights *w, size_t columns, const uint8_t *f
 }
 
 /* Row by row, as those of a product lie. */
-static void pack_rows(const onx_qweights *w, size_t columns, const uint8_t *from, size_t n,
-                      uint32_t *panel) {
-    uint32_t flip = w->flip * 0x01010101u;
-    for (size_t k = 0; k < w->k / 4; k++, panel += columns)
+static void pack_rows(const onx_qweights *w, size_t columns, const uint8_t *restrict from, size_t n,
+                      uint32_t *restrict panel) {
+    const uint32_t flip = w->flip * 0x01010101u;
+    const size_t step = w->step, rest = w->k % 4;
+    for (size_t k = 0; k < w->k / 4; k++, panel += columns, from += 4 * step)
+        for (size_t j = 0; j < n; j++) panel[j] = four_at(from + j, step, flip);
+    for (size_t i = 0; i < rest; i++)
         for (size_t j = 0; j < n; j++)
-            panel[j] = four_at(from + 4 * k * w->step + j, w->step, flip);
+            panel[j] |= (uint32_t)(from[i * step + j] ^ w->flip) << 8 * i;
 }
 
 /* The sums are products with rows of ones. */
@@ -79,10 +82,10 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
     void *to = panel;
     size_t used = onx_qweights_taps(w) * onx_qweights_k(w);
     if (n < gemm->columns || used != w->taps * w->k) memset(panel, 0, onx_qweights_panel(w, gemm));
-    if (w->k % 4)
-        pack_joined(w, gemm->columns, from, n, panel);
-    else if (w->column == 1)
+    if (w->column == 1 && w->taps == 1)
         pack_rows(w, gemm->columns, from, n, to);
+    else if (w->k % 4)
+        pack_joined(w, gemm->columns, from, n, panel);
     else
         pack_columns(w, gemm->columns, from, n, to);
     onx_qgemm_enter(gemm);

@@ -1,7 +1,7 @@
 /* quant_simd.c: QuantizeLinear and DequantizeLinear between floats and bytes, and products of
  * bytes: vectors. The same bits as the plain kernels. */
 #include "cpu/qgemm.h"
-#include "cpu/vec_bytes.h"
+#include "cpu/vec_look.h"
 #include "ops/quant/qmaxpool_ref.h"
 #include "ops/quant/quant_ref.h"
 
@@ -138,12 +138,17 @@ static void larger(uint8_t *to, size_t count, const uint8_t *const *x, size_t n,
         most ^= flip;
         memcpy(to + i, &most, sizeof most);
     }
-    for (; i < n; i++)
-        for (size_t j = 0; j < count; j++)
-            to[i] = (to[i] ^ flip) > (x[j][i] ^ flip) ? to[i] : x[j][i];
+    if (i == n) return;
+    vo most = vo_load_n(to + i, n - i) ^ flip;
+    for (size_t j = 0; j < count; j++) most = vo_max(most, vo_load_n(x[j] + i, n - i) ^ flip);
+    vo_store_n(to + i, most ^ flip, n - i);
 }
 static onx_status run_max_pool(onx_call *call) {
     return onx_qmaxpool_run_with(call, larger);
+}
+
+static onx_status run_table(onx_call *call) {
+    return onx_qtable_run_with(call, look);
 }
 
 static onx_status init_bytes_matmul(onx_call *call) {
@@ -231,5 +236,13 @@ onx_kernel_rows ONX_TIER(onx_kernels_quant) = {
      .init = onx_qmaxpool_init,
      .bind = onx_qmaxpool_bind,
      .run = run_max_pool},
+    {.op = "QTable",
+     .first = 1,
+     .types = {BYTES, BYTES},
+     .name = "q_table_bytes",
+     .domain = "onx.internal",
+     .overwrite = 1,
+     .bind = onx_qtable_bind,
+     .run = run_table},
     {0},
 };

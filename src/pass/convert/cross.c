@@ -254,6 +254,7 @@ onx_status onx_convert_graph(onx_convert *c, onx_graph *graph, int64_t from, int
                         (long long)(from < 0 || from >= MAX_VERSION ? from : to));
     onx_work work = {.from = from, .to = to};
     c->at = (onx_crossing){.work = &work};
+    c->to = to;
     onx_status status = take_in_first(c, graph);
     if (!status) status = travel(c);
     c->at.work = NULL;

@@ -124,16 +124,16 @@ static const struct {
     {WIDER(U4), {WIDER(U8), WIDER(I32)}},
     {WIDER(I8), {WIDER(I32), WIDER(I64)}},
     {WIDER(I16), {WIDER(I32), WIDER(I64)}},
-    {WIDER(U8), {WIDER(U32), WIDER(I32), WIDER(I64)}},
-    {WIDER(U16), {WIDER(U32), WIDER(I32), WIDER(I64)}},
-    {WIDER(U32), {WIDER(U64), WIDER(I64)}},
+    {WIDER(U8), {WIDER(I32), WIDER(I64), WIDER(U32)}},
+    {WIDER(U16), {WIDER(I32), WIDER(I64), WIDER(U32)}},
+    {WIDER(U32), {WIDER(I64), WIDER(U64)}},
     {WIDER(BOOL), {WIDER(U8), WIDER(I32)}},
 };
 /* Operators that give back one of the elements they get, or compare them: integers may also go
  * through floats that hold them. */
-static const char *const selecting[] = {"ArgMax",    "ArgMin", "Clip",    "Equal",  "Greater",
-                                        "Less",      "Max",    "MaxPool", "Min",    "ReduceMax",
-                                        "ReduceMin", "Relu",   "TopK",    "NonZero"};
+static const char *const selecting[] = {"ArgMax", "ArgMin",    "Clip",      "Equal", "Greater",
+                                        "Less",   "Max",       "MaxPool",   "Min",   "NonZero",
+                                        "Pad",    "ReduceMax", "ReduceMin", "Relu",  "TopK"};
 static const struct {
     onx_dtype from, to[MAX_WIDER];
 } exact[] = {

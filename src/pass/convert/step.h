@@ -60,6 +60,7 @@ struct onx_convert {
     onx_facts *facts;  /* about all its values */
     onx_str domain;    /* with ai.onnx as "" */
     onx_opset *import; /* of the graphs at hand */
+    int64_t to;        /* the version that they go to */
     onx_crossing at;
     onx_arena arena;
     onx_map signatures; /* row to its signature */
@@ -141,12 +142,15 @@ onx_status onx_convert_set_input(onx_convert *c, onx_node *node, size_t index, o
     ONX_MUST_CHECK;
 onx_status onx_convert_drop_attr(onx_convert *c, onx_node *node, const char *name) ONX_MUST_CHECK;
 /* These nodes, in ONNX text over the names that the version left has for inputs, outputs and
- * attributes, take the place of the node. They are of the version that is entered. Names of their
- * own must differ from those, also where the node has no such input. */
+ * attributes, take the place of the node. They are of the version that is entered, or of the newer
+ * one that they begin with: <18>. Names of their own must differ from those, also where the node
+ * has no such input. */
 onx_status onx_convert_expand(onx_convert *c, onx_node *node, const char *text) ONX_MUST_CHECK;
 /* The same over the names of another row. */
 onx_status onx_convert_expand_as(onx_convert *c, onx_node *node, const onx_op *row,
                                  const char *text) ONX_MUST_CHECK;
+/* The same for the text that is the data of the step: for tables. */
+onx_step_fn onx_convert_expand_data;
 /* The same for text that is made: it is freed. */
 onx_status onx_convert_expand_buf(onx_convert *c, onx_node *node, onx_buf *text) ONX_MUST_CHECK;
 static inline onx_buf onx_convert_text(const onx_convert *c) {
@@ -154,10 +158,18 @@ static inline onx_buf onx_convert_text(const onx_convert *c) {
     onx_buf_init(&text, c->model->msg.doc->ctx);
     return text;
 }
+/* In a text: the pattern, with the word for each $. */
+void onx_convert_put(onx_buf *text, const char *pattern, const char *word);
+/* In a text: a constant, int64[n]. */
+void onx_convert_put_list(onx_buf *text, const char *name, size_t n, const int64_t *values);
 /* In a text: a number that float holds, of any type of numbers. */
 void onx_convert_put_number(onx_buf *text, const char *name, const char *number, onx_dtype dtype);
 /* In a text: `out` is `in`, to the nearest even integer. */
 void onx_convert_put_round(onx_buf *text, const char *out, const char *in, onx_dtype dtype);
+/* Slice as elements that are gathered: starts and ends may be computed. */
+onx_step_fn onx_convert_gather_slice;
+/* Resize 11 as elements that are gathered and weighted. */
+onx_step_fn onx_convert_resample;
 /* The same for the function body of the row that is left. NOT_FOUND: there is none. */
 onx_status onx_convert_expand_body(onx_convert *c, onx_node *node) ONX_MUST_CHECK;
 

@@ -124,8 +124,36 @@ static onx_status sum_down(onx_convert *c, onx_node *node) {
 
 /* ─ Pow: an exponent of another type ─────────────────────────────────────────────────────────── */
 
+/* An integer to the power of a constant is multiplied as often; powers of 2 are exact in double. */
+static onx_status pow_integer(onx_convert *c, onx_node *node, onx_dtype dtype) {
+    size_t n;
+    int64_t *power, *base;
+    if (onx_convert_ints(c, node, 0, &n, &base) && n == 1 && *base == 2) {
+        onx_buf text = onx_convert_text(c);
+        onx_buf_printf(&text,
+                       "x = Cast <to = 11> (X)\n"
+                       "y = Cast <to = 11> (Y)\n"
+                       "z = Pow (x, y)\n"
+                       "Z = Cast <to = %d> (z)\n",
+                       (int)dtype);
+        return onx_convert_expand_buf(c, node, &text);
+    }
+    if (!onx_convert_ints(c, node, 1, &n, &power) || n != 1 || *power < 0 || *power > 64)
+        return onx_convert_refuse(
+            c, "integers have no powers there, and the exponent is no constant from 0 to 64");
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_number(&text, "one", "1", dtype);
+    onx_buf_puts(&text, *power ? "so_far1 = Identity (X)\n"
+                               : "none = Sub (X, X)\nso_far0 = Add (none, one)\n");
+    for (int64_t i = 2; i <= *power; i++)
+        onx_buf_printf(&text, "so_far%d = Mul (so_far%d, X)\n", (int)i, (int)i - 1);
+    onx_buf_printf(&text, "Z = Identity (so_far%d)\n", (int)*power);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
 static onx_status pow_down(onx_convert *c, onx_node *node) {
     onx_dtype x = onx_convert_in(c, node, 0)->dtype, y = onx_convert_in(c, node, 1)->dtype;
+    if (is_integer(x)) return pow_integer(c, node, x);
     if (x == y || !y || !onx_convert_is_float(x)) return ONX_OK;
     onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text, "y = Cast <to: int = %d> (Y)\nZ = Pow (X, y)\n", (int)x);

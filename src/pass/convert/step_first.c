@@ -105,19 +105,46 @@ static onx_status mod_down(onx_convert *c, onx_node *node) {
 
 /* ─ Shapes ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Where both shapes are known, it is repeated. */
+/* It is repeated: as often as the shape says where a size is 1, else once. */
+static onx_status expand_computed(onx_convert *c, onx_node *node) {
+    int64_t ones[ONX_RANK_MAX];
+    size_t rank;
+    int64_t n;
+    if (!onx_convert_rank(c, node, 0, &rank) || !onx_convert_dim(c, node, 1, 0, &n) ||
+        rank > ONX_RANK_MAX || n < 0 || n > ONX_RANK_MAX)
+        return onx_convert_refuse(c, "Tile takes its place there, and the ranks are not known");
+    for (size_t i = 0; i < ONX_RANK_MAX; i++) ones[i] = 1;
+    size_t want = (size_t)n, most = want > rank ? want : rank;
+    onx_buf text = onx_convert_text(c);
+    onx_convert_put_list(&text, "before", most - rank, ones);
+    onx_convert_put_list(&text, "before_shape", most - want, ones);
+    onx_buf_puts(&text, "one = Constant <value = int64 {1}> ()\n"
+                        "own = Shape (input)\n"
+                        "sizes = Concat <axis = 0> (before, own)\n"
+                        "wanted = Concat <axis = 0> (before_shape, shape)\n"
+                        "deep = Reshape (input, sizes)\n"
+                        "is_one = Equal (sizes, one)\n"
+                        "grows = Cast <to = 7> (is_one)\n"
+                        "more = Sub (wanted, one)\n"
+                        "most = Mul (grows, more)\n"
+                        "times = Add (most, one)\n"
+                        "output = Tile (deep, times)\n");
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* The same where both shapes are known. */
 static onx_status expand_down(onx_convert *c, onx_node *node) {
     size_t n, rank;
-    int64_t *shape;
-    if (!onx_convert_ints(c, node, 1, &n, &shape) || !onx_convert_rank(c, node, 0, &rank) ||
-        n > ONX_RANK_MAX || rank > ONX_RANK_MAX)
-        return onx_convert_refuse(c, "Tile takes its place there, and the shapes are not known");
+    int64_t *shape, dim;
+    bool known = onx_convert_ints(c, node, 1, &n, &shape) && onx_convert_rank(c, node, 0, &rank) &&
+                 n <= ONX_RANK_MAX && rank <= ONX_RANK_MAX;
+    for (size_t i = 0; known && i < rank; i++) known = onx_convert_dim(c, node, 0, i, &dim);
+    if (!known) return expand_computed(c, node);
     size_t most = n > rank ? n : rank;
     int64_t dims[ONX_RANK_MAX], times[ONX_RANK_MAX];
     for (size_t i = 0; i < most; i++) {
         dims[i] = times[i] = 1;
-        if (i + rank >= most && !onx_convert_dim(c, node, 0, i + rank - most, &dims[i]))
-            return onx_convert_refuse(c, "Tile takes its place there, and the shape is not known");
+        if (i + rank >= most) (void)onx_convert_dim(c, node, 0, i + rank - most, &dims[i]);
         if (i + n >= most && dims[i] == 1) times[i] = shape[i + n - most];
     }
     onx_value *from[2] = {onx_node_input(node, 0), NULL}, *repeats;

@@ -161,15 +161,86 @@ static onx_status reduce_down(onx_convert *c, onx_node *node) {
 
 /* ─ Others ───────────────────────────────────────────────────────────────────────────────────── */
 
+/* Only floats are padded before 11: others have the elements put beside them, axis by axis. */
+static void put_padding(onx_buf *text, size_t axis, int64_t before, int64_t after) {
+    const struct {
+        const char *word;
+        int64_t n;
+    } ends[] = {{"before", before}, {"after", after}};
+    onx_buf_printf(text,
+                   "lead%zu = Shape <start = 0, end = %zu> (padded%zu)\n"
+                   "tail%zu = Shape <start = %zu> (padded%zu)\n",
+                   axis, axis, axis, axis, axis + 1, axis);
+    for (size_t i = 0; i < 2; i++)
+        onx_buf_printf(text,
+                       "%s_n%zu = Constant <value = int64[1] {%lld}> ()\n"
+                       "%s_shape%zu = Concat <axis = 0> (lead%zu, %s_n%zu, tail%zu)\n"
+                       "%s%zu = Expand (fill, %s_shape%zu)\n",
+                       ends[i].word, axis, (long long)ends[i].n, ends[i].word, axis, axis,
+                       ends[i].word, axis, axis, ends[i].word, axis, ends[i].word, axis);
+    onx_buf_printf(text, "padded%zu = Concat <axis = %zu> (before%zu, padded%zu, after%zu)\n",
+                   axis + 1, axis, axis, axis, axis);
+}
+
+static onx_status pads_down(onx_convert *c, onx_node *node) {
+    size_t rank, n;
+    int64_t *pads;
+    onx_dtype dtype = onx_convert_in(c, node, 0)->dtype;
+    ONX_TRY(onx_convert_plain(c, node, "mode"));
+    bool whole = onx_convert_ints(c, node, 1, &n, &pads) && onx_convert_rank(c, node, 0, &rank) &&
+                 n == 2 * rank && onx_str_is(onx_convert_string(c, node, "mode"), "constant");
+    for (size_t i = 0; whole && i < n; i++) whole = pads[i] >= 0;
+    if (!whole || !dtype || onx_convert_is_float(dtype) || dtype == ONX_DTYPE_STRING)
+        return move_down(c, node);
+    onx_buf text = onx_convert_text(c);
+    onx_buf_puts(&text, "<18>\nnone = Constant <value = int64[0] {}> ()\n");
+    onx_convert_put_number(&text, "nothing", "0", dtype);
+    onx_buf_puts(&text, onx_convert_has(node, 2) ? "fill = Reshape (constant_value, none)\n"
+                                                 : "fill = Identity (nothing)\n");
+    onx_buf_puts(&text, "padded0 = Identity (data)\n");
+    for (size_t i = 0; i < rank; i++) {
+        if (pads[i] || pads[rank + i])
+            put_padding(&text, i, pads[i], pads[rank + i]);
+        else
+            onx_buf_printf(&text, "padded%zu = Identity (padded%zu)\n", i + 1, i);
+    }
+    onx_buf_printf(&text, "output = Identity (padded%zu)\n", rank);
+    return onx_convert_expand_buf(c, node, &text);
+}
+
+/* As attributes, where all of it is known; else elements are gathered. */
 static onx_status slice_down(onx_convert *c, onx_node *node) {
     size_t n = 0;
-    int64_t *steps = NULL;
-    if (onx_convert_has(node, 4) && !onx_convert_ints(c, node, 4, &n, &steps))
-        return onx_convert_refuse(c, "'steps' is computed, and there is none there");
-    for (size_t i = 0; i < n; i++)
-        if (steps[i] != 1) return onx_convert_refuse(c, "there are no steps but 1 there");
+    int64_t *steps = NULL, *known;
+    bool plain = !onx_convert_has(node, 4) || onx_convert_ints(c, node, 4, &n, &steps);
+    for (size_t i = 0; i < n && plain; i++) plain = steps[i] == 1;
+    for (size_t i = 1; i < 4 && plain; i++)
+        plain = !onx_convert_has(node, i) || onx_convert_ints(c, node, i, &n, &known);
+    if (!plain) return onx_convert_gather_slice(c, node);
     ONX_TRY(move_down(c, node));
     return onx_convert_set_input(c, node, 4, NULL);
+}
+
+/* Parts of computed sizes: a slice for each. */
+static onx_status split_down(onx_convert *c, onx_node *node) {
+    size_t n;
+    int64_t *sizes;
+    ONX_TRY(onx_convert_plain(c, node, "axis"));
+    if (!onx_convert_has(node, 1) || onx_convert_ints(c, node, 1, &n, &sizes))
+        return move_down(c, node);
+    onx_buf text = onx_convert_text(c);
+    onx_buf_printf(&text,
+                   "axes = Constant <value = int64[1] {%lld}> ()\n"
+                   "from0 = Constant <value = int64[1] {0}> ()\n",
+                   (long long)onx_convert_int(c, node, "axis"));
+    for (size_t i = 0; i < node->output.n; i++)
+        onx_buf_printf(&text,
+                       "part%zu = Constant <value = int64[1] {%zu}> ()\n"
+                       "size%zu = Gather (split, part%zu)\n"
+                       "from%zu = Add (from%zu, size%zu)\n"
+                       "outputs%zu = Slice (input, from%zu, from%zu, axes)\n",
+                       i, i, i, i, i + 1, i, i, i, i, i + 1);
+    return onx_convert_expand_buf(c, node, &text);
 }
 
 /* Limits that are computed: with Max and Min, which also keep NaN. */
@@ -187,12 +258,12 @@ static onx_status clip_down(onx_convert *c, onx_node *node) {
 #define MOVES(...) ((const move[MAX_MOVES]){__VA_ARGS__})
 const onx_convert_step onx_step_axes = {move_up, move_down, MOVES({"axes", 1, MOVE_INTS})};
 const onx_convert_step onx_step_reduce = {move_up, reduce_down, MOVES({"axes", 1, MOVE_INTS})};
-const onx_convert_step onx_step_split = {move_up, move_down, MOVES({"split", 1, MOVE_INTS})};
+const onx_convert_step onx_step_split = {move_up, split_down, MOVES({"split", 1, MOVE_INTS})};
 const onx_convert_step onx_step_shape = {move_up, move_down, MOVES({"shape", 1, MOVE_INTS})};
 const onx_convert_step onx_step_k = {move_up, move_down, MOVES({"k", 1, MOVE_INT1})};
 const onx_convert_step onx_step_scales = {move_up, move_down, MOVES({"scales", 1, MOVE_FLOATS})};
 const onx_convert_step onx_step_dft_axis = {move_up, move_down, MOVES({"axis", 2, MOVE_INT})};
-const onx_convert_step onx_step_pads = {move_up, move_down,
+const onx_convert_step onx_step_pads = {move_up, pads_down,
                                         MOVES({"pads", 1, MOVE_INTS}, {"value", 2, MOVE_FLOAT})};
 const onx_convert_step onx_step_clip = {move_up, clip_down,
                                         MOVES({"min", 1, MOVE_FLOAT}, {"max", 2, MOVE_FLOAT})};

@@ -67,7 +67,7 @@ static onx_status ceil_down(onx_convert *c, onx_node *node) {
     ONX_TRY(onx_convert_plain(c, node, "ceil_mode"));
     if (!rounds_up(c, node) || !onx_convert_rank(c, node, 0, &rank) || rank < 3) return ONX_OK;
     int64_t *pads = onx_arena_array(&c->arena, 2 * rank, sizeof *pads);
-    bool more = false;
+    bool more = false, padded = false;
     if (!pads) return onx_fail_nomem(&c->diag);
     for (size_t i = 0; i + 2 < rank; i++) {
         if (!read_window(c, node, i, rank - 2, &w)) return ONX_OK;
@@ -75,8 +75,12 @@ static onx_status ceil_down(onx_convert *c, onx_node *node) {
         pads[i] = w.begin;
         pads[rank - 2 + i] = w.end + (past > 0 ? past : 0);
         more |= past > 0;
+        padded |= w.begin || w.end;
     }
-    if (more && onx_convert_int(c, node, "count_include_pad")) return ONX_OK;
+    if (more && onx_convert_int(c, node, "count_include_pad")) {
+        if (padded) return ONX_OK;
+        ONX_TRY(onx_convert_drop_attr(c, node, "count_include_pad"));
+    }
     if (more && onx_node_set_ints(node, "pads", 2 * (rank - 2), pads))
         return onx_fail_nomem(&c->diag);
     return onx_convert_drop_attr(c, node, "ceil_mode");

@@ -105,8 +105,10 @@ static onx_status check_places(onx_convert *c, const onx_node *node) {
 static onx_status places_down(onx_convert *c, onx_node *node) {
     static const char *const gone[] = {"coordinate_transformation_mode", "nearest_mode",
                                        "cubic_coeff_a", "exclude_outside", "extrapolation_value"};
-    ONX_TRY(check_places(c, node));
-    if (onx_convert_has(node, RESIZE_SIZES)) ONX_TRY(scales_of_sizes(c, node));
+    onx_status status = check_places(c, node);
+    if (!status && onx_convert_has(node, RESIZE_SIZES)) status = scales_of_sizes(c, node);
+    if (status == ONX_UNSUPPORTED) return onx_convert_resample(c, node);
+    ONX_TRY(status);
     onx_value *scales = onx_node_input(node, RESIZE_SCALES);
     for (size_t i = 3; i >= 1; i--) ONX_TRY(onx_convert_set_input(c, node, i, NULL));
     ONX_TRY(onx_convert_set_input(c, node, 1, scales));

@@ -178,29 +178,6 @@ static onx_status rename_op(onx_convert *c, onx_node *node) {
     return onx_node_set_op(node, names[c->at.up]) ? onx_fail_nomem(&c->diag) : ONX_OK;
 }
 
-/* GridSample: the modes were named for images before 20. */
-static onx_status grid_mode(onx_convert *c, onx_node *node) {
-    static const char *const modes[][2] = {{"bilinear", "linear"}, {"bicubic", "cubic"}};
-    size_t rank;
-    ONX_TRY(onx_convert_plain(c, node, "mode"));
-    if (!c->at.up && onx_convert_rank(c, node, 0, &rank) && rank != 4)
-        return onx_convert_refuse(c, "there it is for images alone: 'X' must have 4 dimensions");
-    onx_str mode = onx_convert_string(c, node, "mode");
-    for (size_t i = 0; i < ONX_COUNT(modes) && onx_op_has(node, "mode"); i++)
-        if (onx_str_is(mode, modes[i][!c->at.up]))
-            return onx_node_set_string(node, "mode", modes[i][c->at.up]) ? onx_fail_nomem(&c->diag)
-                                                                         : ONX_OK;
-    return ONX_OK;
-}
-
-/* Scatter: reductions max and min came two versions after the others. */
-static onx_status reduction_down(onx_convert *c, onx_node *node) {
-    ONX_TRY(onx_convert_plain(c, node, "reduction"));
-    onx_str reduction = onx_convert_string(c, node, "reduction");
-    if (!onx_str_is(reduction, "max") && !onx_str_is(reduction, "min")) return ONX_OK;
-    return onx_convert_refuse(c, "there is no reduction '%.*s' there", ONX_FMT(reduction));
-}
-
 /* ─ Flatten: of all types since 9; as a matrix it can be reshaped ────────────────────────────── */
 
 static onx_status flatten_down(onx_convert *c, onx_node *node) {
@@ -273,5 +250,3 @@ const onx_convert_step onx_step_forms = {NULL, forms_down, NULL};
 const onx_convert_step onx_step_fill = {NULL, fill_down, NULL};
 const onx_convert_step onx_step_scatter = {rename_op, rename_op,
                                            (const char *const[]){"Scatter", "ScatterElements"}};
-const onx_convert_step onx_step_grid_mode = {grid_mode, grid_mode, NULL};
-const onx_convert_step onx_step_reduction = {NULL, reduction_down, NULL};

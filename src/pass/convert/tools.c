@@ -203,6 +203,22 @@ void onx_convert_put_number(onx_buf *text, const char *name, const char *number,
     if (cast) onx_buf_printf(text, "%s = Cast <to: int = %d> (%s_f32)\n", name, (int)dtype, name);
 }
 
+void onx_convert_put(onx_buf *text, const char *pattern, const char *word) {
+    for (const char *p = pattern; *p; p++) {
+        if (*p == '$')
+            onx_buf_puts(text, word);
+        else
+            onx_buf_putc(text, *p);
+    }
+}
+
+void onx_convert_put_list(onx_buf *text, const char *name, size_t n, const int64_t *values) {
+    onx_buf_printf(text, "%s = Constant <value = int64[%zu] {", name, n);
+    for (size_t i = 0; i < n; i++)
+        onx_buf_printf(text, "%s%lld", i ? ", " : "", (long long)values[i]);
+    onx_buf_puts(text, "}> ()\n");
+}
+
 /* ─ Nodes in the place of a node ─────────────────────────────────────────────────────────────── */
 
 /* The last of the nodes has the name of the one they replace. */
@@ -213,6 +229,7 @@ static onx_status inline_body(onx_convert *c, onx_node *node, const onx_model *b
     onx_node *last = NULL;
     for (onx_node *n = first; n && n != end; n = onx_node_next(n)) {
         ONX_TRY(note_made(c, n));
+        if (onx_str_is(n->op_type, "Constant")) ONX_TRY(note_loose(c, onx_node_output(n, 0)));
         last = n;
     }
     if (last && node->name.size && !last->name.size && onx_node_set_name(last, node->name.data))
@@ -239,7 +256,9 @@ onx_status onx_convert_expand_as(onx_convert *c, onx_node *node, const onx_op *r
     op.since = (int32_t)c->at.version;
     op.function = text;
     op.body = NULL;
-    return expand(c, node, &op, &(int64_t){0});
+    int64_t version;
+    ONX_TRY(expand(c, node, &op, &version));
+    return onx_convert_catch_up(c, version);
 }
 
 onx_status onx_convert_expand(onx_convert *c, onx_node *node, const char *text) {
@@ -252,6 +271,10 @@ onx_status onx_convert_expand_buf(onx_convert *c, onx_node *node, onx_buf *text)
         text->failed ? onx_fail_nomem(&c->diag) : onx_convert_expand(c, node, text->data);
     onx_buf_fini(text);
     return status;
+}
+
+onx_status onx_convert_expand_data(onx_convert *c, onx_node *node) {
+    return onx_convert_expand(c, node, c->at.step->data);
 }
 
 onx_status onx_convert_expand_body(onx_convert *c, onx_node *node) {

@@ -1,0 +1,270 @@
+/* conv_columns_simd.c: Conv in float32 with up to three spatial dimensions, as products of weights
+ * with what the windows of some pixels see, which is gathered for that, straight into panels:
+ *
+ *     y[oc, pixels] = W[oc, k] columns[k, pixels] + bias      k: channels of a group * taps
+ *
+ * k is cut into chunks, which are gathered and multiplied in turn. It gets the volumes: conv_simd.c
+ * comes first, and takes images and lines. */
+#include "ops/conv/conv_columns_simd.h"
+
+#include "cpu/gemm.h"
+
+#define GEMM ONX_TIER(onx_gemm)
+
+enum {
+    AXES = 3,
+    CHUNK = ONX_GEMM_DEPTH,
+    PANELS = 4,  /* of a task */
+    FEW = 8,     /* tasks: then rows are shared out, too, */
+    ROWS = 128,  /* about so many to each */
+    NR = 2 * VF, /* pixels of a panel */
+    TILE = PANELS * NR,
+    SEGMENTS = NR + 1, /* at most, with one for what is left */
+};
+
+typedef struct plan {
+    onx_images images; /* first: bound by the plain kernel */
+    size_t in[AXES], out[AXES], kernel[AXES], stride[AXES], dilation[AXES], before[AXES];
+    size_t k;            /* rows of the columns */
+    size_t tiles;        /* tasks of an image's group, */
+    size_t parts;        /* each of which makes a part of the rows */
+    size_t packed_bytes; /* of the weights in scratch */
+} plan;
+
+/* Outputs that follow one another in a line and in a panel; positions are those of their windows,
+ * modulo 2^64. */
+typedef struct segment {
+    size_t to, n;
+    size_t z, y, x;
+} segment;
+
+typedef struct work {
+    const plan *plan;
+    const float *packed, *x, *bias;
+    float *y;
+} work;
+
+/* ── Weights: [groups][chunks][oc × chunk, as pack_a has it] ─────────────────────────────────── */
+
+static size_t chunks_of(size_t k) {
+    return (k - 1) / CHUNK + 1;
+}
+
+typedef struct packing {
+    size_t oc, k;
+    const float *from;
+    float *to;
+} packing;
+
+static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const packing *j = user;
+    size_t group = index / chunks_of(j->k), first = index % chunks_of(j->k) * CHUNK;
+    size_t k = j->k - first < CHUNK ? j->k - first : CHUNK;
+    const char *from = (const char *)j->from + (group * j->oc * j->k + first) * sizeof(float);
+    onx_gemm_args args = {.m = j->oc, .k = k, .a = from, .a_row = j->k, .a_col = 1};
+    (void)call, (void)scratch;
+    GEMM.pack_a(&args, 0, j->oc, j->to + group * j->oc * j->k + j->oc * first);
+    return ONX_OK;
+}
+
+static onx_status pack_all(onx_call *call, float *to) {
+    const onx_conv_state *s = call->state;
+    const onx_operand *w = call->in[1];
+    packing j = {.oc = (size_t)(w->dims[0] / s->groups),
+                 .k = (size_t)(w->count / w->dims[0]),
+                 .from = w->data,
+                 .to = to};
+    return onx_call_parallel(call, (size_t)s->groups * chunks_of(j.k), pack_task, &j);
+}
+
+size_t ONX_TIER(onx_conv_columns_pack_bytes)(const onx_call *call) {
+    const onx_conv_state *s = call->state;
+    const onx_operand *w = call->in[1];
+    if (!w->constant || !w->data || w->count < 1 || w->dims[0] % s->groups) return 0;
+    return (size_t)w->count * sizeof(float);
+}
+
+onx_status ONX_TIER(onx_conv_columns_pack)(onx_call *call, void *out) {
+    return pack_all(call, out);
+}
+
+/* ── Sizes ───────────────────────────────────────────────────────────────────────────────────── */
+
+onx_status ONX_TIER(onx_conv_columns_init)(onx_call *call) {
+    ONX_TRY(onx_conv_init(call));
+    size_t rank = call->in[1]->rank;
+    if (rank < 3 || rank > AXES + 2) return ONX_UNSUPPORTED;
+    call->plan_bytes = sizeof(plan);
+    call->pack_format = (uint64_t)((const onx_conv_state *)call->state)->groups;
+    return ONX_OK;
+}
+
+onx_status ONX_TIER(onx_conv_columns_bind)(onx_call *call) {
+    plan *p = call->plan;
+    onx_images *m = &p->images;
+    ONX_TRY(onx_conv_bind(call, m));
+    for (size_t i = 0, less = AXES - m->window.axes; i < AXES; i++) {
+        bool there = i >= less;
+        size_t axis = there ? i - less : 0;
+        p->in[i] = there ? m->in[axis] : 1;
+        p->out[i] = there ? m->out[axis] : 1;
+        p->kernel[i] = there ? (size_t)m->window.kernel[axis] : 1;
+        p->stride[i] = there ? (size_t)m->window.stride[axis] : 1;
+        p->dilation[i] = there ? (size_t)m->window.dilation[axis] : 1;
+        p->before[i] = there ? (size_t)m->span[axis].before : 0;
+    }
+    p->k = m->ic * m->taps;
+    p->tiles = m->out_pixels ? (m->out_pixels - 1) / TILE + 1 : 0;
+    p->parts = m->batch * m->groups * p->tiles < FEW ? (m->oc + ROWS - 1) / ROWS : 1;
+    size_t groups = onx_gemm_groups(&GEMM, m->oc);
+    if (p->parts > groups) p->parts = groups;
+    p->packed_bytes = ONX_TIER(onx_conv_columns_pack_bytes)(call)
+                          ? 0
+                          : (size_t)call->in[1]->count * sizeof(float);
+    call->scratch_bytes = p->packed_bytes;
+    call->scratch_each = (CHUNK * NR + VF + m->oc * NR) * sizeof(float) +
+                         onx_gemm_scratch(&GEMM, &(onx_gemm_args){.k = CHUNK, .a_packed = true}, 1);
+    return ONX_OK;
+}
+
+/* ── Gathering ───────────────────────────────────────────────────────────────────────────────── */
+
+/* The segments of pixels first … first+n-1, and one in the padding for what is left of the
+ * panel. */
+static size_t segments_of(const plan *p, size_t first, size_t n, segment to[SEGMENTS]) {
+    size_t count = 0, width = p->out[2];
+    for (size_t at = 0, len; at < n; at += len) {
+        size_t pixel = first + at, x = pixel % width, line = pixel / width;
+        len = n - at < width - x ? n - at : width - x;
+        to[count++] = (segment){.to = at,
+                                .n = len,
+                                .z = line / p->out[1] * p->stride[0] - p->before[0],
+                                .y = line % p->out[1] * p->stride[1] - p->before[1],
+                                .x = x * p->stride[2] - p->before[2]};
+    }
+    if (n < NR) to[count++] = (segment){.to = n, .n = NR - n, .z = SIZE_MAX / 2};
+    return count;
+}
+
+/* Whole vectors: what is written beyond n is written again, or lies behind the panel. */
+static inline void put(float *to, const float *from, size_t n) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
+    if (i < n) vf_store(to + i, vf_load_n(from + i, n - i));
+}
+static inline void put_zeros(float *to, size_t n) {
+    for (size_t i = 0; i < n; i += VF) vf_store(to + i, vf_zero());
+}
+
+/* n elements of a line of `width` from x on, `stride` apart; zeros beyond its ends. */
+static inline void put_line(float *to, const float *line, size_t x, size_t stride, size_t n,
+                            size_t width) {
+    if (stride == 1 && x < width && n <= width - x) {
+        put(to, line + x, n);
+        return;
+    }
+    put_zeros(to, n);
+    if (stride == 1) {
+        size_t before = x < width ? 0 : 0 - x; /* large where the line lies before x */
+        if (before >= n || x + before >= width) return;
+        size_t there = width - (x + before);
+        put(to + before, line + x + before, there < n - before ? there : n - before);
+        return;
+    }
+    for (size_t i = 0; i < n; i++, x += stride)
+        if (x < width) memcpy(to + i, line + x, sizeof *to);
+}
+
+/* Rows k … k+depth-1 of the columns of a group, as a panel [depth][NR] with room after it. */
+static void gather(const plan *p, const float *x, size_t k, size_t depth, const segment *segments,
+                   size_t count, float *to) {
+    const size_t taps = p->images.taps, width = p->in[2], stride = p->stride[2];
+    const size_t height = p->in[1], layers = p->in[0], *dilation = p->dilation;
+    const float *channel = x + k / taps * p->images.in_pixels;
+    size_t kx = k % p->kernel[2], ky = k / p->kernel[2] % p->kernel[1];
+    size_t kz = k % taps / p->kernel[2] / p->kernel[1];
+    for (size_t l = 0; l < depth; l++, to += NR) {
+        for (size_t i = 0; i < count; i++) {
+            const segment s = segments[i];
+            size_t z = s.z + kz * dilation[0], y = s.y + ky * dilation[1];
+            if (z < layers && y < height)
+                put_line(to + s.to, channel + (z * height + y) * width, s.x + kx * dilation[2],
+                         stride, s.n, width);
+            else
+                put_zeros(to + s.to, s.n);
+        }
+        if (++kx < p->kernel[2]) continue;
+        kx = 0;
+        if (++ky < p->kernel[1]) continue;
+        ky = 0;
+        if (++kz < p->kernel[0]) continue;
+        kz = 0;
+        channel += p->images.in_pixels;
+    }
+}
+
+/* ── Running ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* What memory holds of the bias; 0: there is none. */
+static float bias_at(const work *j, size_t channel) {
+    float b = 0;
+    if (j->bias) memcpy(&b, j->bias + channel, sizeof b);
+    return b;
+}
+
+/* Rows row … end-1 of n pixels from `first` on; `image`: of all groups of all images. Sums stay in
+ * scratch, where they are near one another, up to the end. */
+static void make_panel(const work *j, size_t image, size_t row, size_t end, size_t first, size_t n,
+                       float *scratch) {
+    const plan *p = j->plan;
+    const onx_images *m = &p->images;
+    size_t group = image % m->groups;
+    float *columns = scratch, *sums = columns + CHUNK * NR + VF, *rest = sums + m->oc * NR;
+    segment segments[SEGMENTS];
+    size_t count = segments_of(p, first, n, segments);
+    onx_gemm_args args = {.m = m->oc, .n = NR, .a_packed = true, .b = columns, .alpha = 1};
+    args.c = sums;
+    args.ldc = args.ldd = NR;
+    if (!p->k) memset(sums, 0, m->oc * NR * sizeof *sums);
+    for (size_t k = 0; k < p->k; k += CHUNK, args.d = sums) {
+        args.k = p->k - k < CHUNK ? p->k - k : CHUNK;
+        args.a = j->packed + group * m->oc * p->k + m->oc * k;
+        gather(p, j->x + image * m->ic * m->in_pixels, k, args.k, segments, count, columns);
+        GEMM.run(&args, (onx_gemm_part){row, end, 0, 1}, rest);
+    }
+    for (size_t i = row; i < end; i++) {
+        float *y = j->y + (image * m->oc + i) * m->out_pixels + first;
+        vf b = vf_set(bias_at(j, group * m->oc + i));
+        for (size_t at = 0; at < n; at += VF)
+            vf_store_n(y + at, vf_load(sums + i * NR + at) + b, n - at < VF ? n - at : VF);
+    }
+}
+
+static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
+    const work *j = user;
+    const plan *p = j->plan;
+    const onx_images *m = &p->images;
+    size_t part = index % p->parts, tile = index / p->parts % p->tiles;
+    size_t groups = onx_gemm_groups(&GEMM, m->oc), left = m->out_pixels - tile * TILE;
+    size_t row = onx_gemm_group_at(&GEMM, m->oc, onx_part_at(groups, p->parts, part));
+    size_t end = onx_gemm_group_at(&GEMM, m->oc, onx_part_at(groups, p->parts, part + 1));
+    if (left > TILE) left = TILE;
+    for (size_t at = 0; at < left && !onx_call_stopped(call); at += NR)
+        make_panel(j, index / p->parts / p->tiles, row, end, tile * TILE + at,
+                   left - at < NR ? left - at : NR, scratch);
+    return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
+}
+
+onx_status ONX_TIER(onx_conv_columns_run)(onx_call *call) {
+    const plan *p = call->plan;
+    const onx_operand *bias = onx_call_in(call, 2);
+    work j = {.plan = p, .packed = call->packed, .x = call->in[0]->data, .y = call->out[0]->data};
+    if (!call->out[0]->count) return ONX_OK;
+    if (bias) j.bias = bias->data;
+    if (!call->packed && p->packed_bytes) {
+        ONX_TRY(pack_all(call, call->scratch));
+        j.packed = call->scratch;
+    }
+    return onx_call_parallel(call, p->images.batch * p->images.groups * p->tiles * p->parts, task,
+                             &j);
+}
