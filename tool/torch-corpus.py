@@ -43,7 +43,10 @@ logging.disable(logging.WARNING)
 import torch
 import torch_case
 
-SETS = "given,vision,language,sound,sequences,networks,programs,quantized,operators,rare,layers,modules,every"
+SETS = (
+    "given,vision,language,sound,sequences,networks,programs,quantized,operators,rare,layers,"
+    "modules,every"
+)
 
 
 def arguments():
