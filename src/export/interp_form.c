@@ -46,6 +46,7 @@ static const onx_xv *parts_of(const onx_xv *v, size_t *n) {
 static const onx_py_form *form_of(onx_interp *in, const onx_xv *v, unsigned depth) {
     size_t n = 0;
     const onx_py_maybe *maybe = onx_py_maybe_of(v);
+    if (!onx_py_spend(in, 1)) return NULL;
     if (v->kind == ONX_X_UNKNOWN) return &any;
     if (v->kind == ONX_X_NONE) return new_form(in, NONE, *v, 0);
     if (onx_py_is_stack(in, v)) return new_form(in, STACK, onx_py_stack_sample(in, v), 0);
