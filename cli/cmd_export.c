@@ -21,6 +21,7 @@ enum {
     EXPORT_LOWERINGS,
     EXPORT_TRAINING,
     EXPORT_MUTATIONS,
+    EXPORT_METHOD,
     EXPORT_VERIFY,
     EXPORT_REPORT,
 };
@@ -40,6 +41,7 @@ static const cli_option options[] = {
     {"lowerings", 0, "FILE", "operators as ONNX functions, in any format of models"},
     {"training", 0, NULL, "as in training: with dropout and batch statistics"},
     {"expose-mutations", 0, NULL, "buffers that the program writes to are further outputs"},
+    {"method", 0, "NAME", "of a TorchScript module, in the place of forward"},
     {"verify", 0, "DIR", "run the model with DIR/input_0.pb … and compare with DIR/output_0.pb …"},
     {"report", 0, NULL, "say what was lowered, assumed and fixed"},
     {NULL, 0, NULL, NULL},
@@ -222,6 +224,7 @@ static int read_options(exporting *e) {
     e->how.functions = args->values[EXPORT_FUNCTIONS] != NULL;
     e->how.training = args->values[EXPORT_TRAINING] != NULL;
     e->how.mutations = args->values[EXPORT_MUTATIONS] != NULL;
+    e->how.method = args->values[EXPORT_METHOD];
     e->how.progress = hear_progress;
     e->how.report = hear_report;
     e->how.user = e;

@@ -1450,6 +1450,7 @@ typedef struct onx_export_options {
     /* Hears of what was done and assumed, and how often; may be NULL. */
     void (*report)(void *user, onx_export_note kind, const char *text, size_t count);
     void *user;
+    const char *method; /* of the root module, in the place of forward; NULL: forward */
 } onx_export_options;
 
 /* The model of a file of torch.jit.save or torch.export.save; nothing in it is executed. Weights

@@ -946,6 +946,14 @@ static const row_case pool_cases[] = {
     {"y = MaxPool<kernel_shape=[2], ceil_mode=1, strides=[3], dilations=[4]>(x)", 12, "2,3,25", "",
      ""},
     {"y = MaxPool<kernel_shape=[2,2,3], pads=[1,0,1,0,1,1]>(x)", 22, "1,2,4,5,6", "", ""},
+    {"y = MaxPool<kernel_shape=[3,2,3], dilations=[2,1,2], strides=[2,1,3], ceil_mode=1>(x)", 22,
+     "2,3,9,4,37", "", ""},
+    {"y = AveragePool<kernel_shape=[2,2,2], strides=[2,2,2], pads=[1,0,1,0,1,1]>(x)", 22,
+     "2,3,5,6,37", "", ""},
+    {"y = AveragePool<kernel_shape=[2,3,3], pads=[1,2,2,1,0,1], count_include_pad=1, "
+     "strides=[1,2,2], "
+     "ceil_mode=1>(x)",
+     22, "1,3,4,6,19", "", ""},
     {"y = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,2,1,0]>(x)", 7, "2,20,11,9", "",
      ""},
     {"y = AveragePool<kernel_shape=[3,3], pads=[2,2,2,2], count_include_pad=1>(x)", 22, "1,3,5,5",

@@ -91,4 +91,11 @@ TEST(pieces) {
         "istft(c64[1,2,4]{3,0,3,0,5,0,5,0,1,0,-1,0,-1,0,1,0}, 2, 1, length=2) = f32[1,2]{1,2}");
 }
 
-TEST_MAIN(E(losses) E(transforms) E(pieces))
+TEST(filters) {
+    RUN("torchaudio::_lfilter_core_loop(f32[1,1,3]{1,2,3}, f32[1,2]{0.5,1}, f32[1,1,4]{0,0,0,0}) = "
+        "f32[1,1,4]{0,1,1.5,2.25}",
+        "torchaudio::_lfilter_core_loop(f32[N=1,2,T=2]{1,2,3,4}, f32[2,3]{1,0.5,1,0,-1,1}, "
+        "f32[N=1,2,4]{0,0,0,0,0,0,0,0}) = f32[1,2,4]{0,0,1,1.5,0,0,3,7}");
+}
+
+TEST_MAIN(E(losses) E(transforms) E(pieces) E(filters))

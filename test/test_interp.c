@@ -310,7 +310,23 @@ TEST(branches_of_the_model) {
     CHECK(gives(DATA "if c:\n  ops.prim.RaiseException(\"no\")\nelse:\n  pass\nreturn x\n",
                 "output=float[b,4]"));
     CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n  pass\nreturn l\n",
-                "! what a branch gives"));
+                "! forward gives a list whose length depends on data"));
+    CHECK(gives(DATA "l = annotate(List[Tensor], [])\nif c:\n  _0 = torch.append(l, x)\nelse:\n"
+                     "  pass\n_1 = torch.append(l, x)\nreturn (torch.len(l), l[0])\n",
+                "output_0=? output_1=float[b,4]"));
+    CHECK(gives(DATA "d = annotate(Dict[str, Tensor], {})\nif c:\n"
+                     "  torch._set_item(d, \"a\", x)\nelse:\n"
+                     "  torch._set_item(d, \"b\", x)\nreturn d\n",
+                "! the keys of a dict depend on data"));
+    CHECK(gives(DATA "if c:\n  y = (x, None)\nelse:\n  y = (torch.neg(x), x)\n"
+                     "a, b, = y\nif torch.__isnot__(b, None):\n"
+                     "  z = torch.add(a, unchecked_cast(Tensor, b))\nelse:\n  z = a\nreturn z\n",
+                "output=float[b,4]"));
+    CHECK(gives(DATA "if c:\n  y = x\nelse:\n  y = None\nreturn y\n",
+                "! forward gives None or a value, which depends on data"));
+    CHECK(gives(DATA "if c:\n  y = uninitialized(Tuple[Tensor, int])\nelse:\n  y = (x, 3)\n"
+                     "a, n, = y\nreturn torch.size(a, 1)\n",
+                "output=4"));
     CHECK(gives(DATA "l = [x]\nif c:\n  _0 = torch.append(l, x)\nelse:\n"
                      "  _0 = torch.append(l, torch.neg(x))\nreturn (l[1], torch.len(l))\n",
                 "output_0=float[b,4] output_1=2 @ReduceSum @Greater @If"));
@@ -342,8 +358,16 @@ TEST(loops_of_the_model) {
                 "return (torch.tensor(l), l[1])\n",
                 "output_0=int64[b + 2] output_1=?"));
     CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
-                "  _0 = torch.append(l, l[0])\nreturn l\n",
-                "! a loop that depends on data looks at the list it fills"));
+                "  _0 = torch.append(l, torch.neg(l[-1]))\nreturn l[-1]\n",
+                "output=float[b,4]"));
+    CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n"
+                "  if bool(torch.gt(torch.sum(x), i)):\n    _0 = torch.append(l, x)\n"
+                "  else:\n    pass\nreturn torch.select(torch.stack(l), 0, 0)\n",
+                "output=float[b,4]"));
+    CHECK(gives("p = None\nfor i in range(torch.len(x)):\n  if torch.__is__(p, None):\n"
+                "    q = x\n  else:\n    q = torch.neg(unchecked_cast(Tensor, p))\n  p = q\n"
+                "return torch.size(unchecked_cast(Tensor, p), 1)\n",
+                "output=4"));
     CHECK(gives("l = [x]\nfor i in range(torch.len(x)):\n  _0 = torch.append(l, x)\nreturn l\n",
                 "! forward gives a list whose length depends on data"));
     CHECK(gives(DATA "y = x\nk = 0\nwhile c:\n  y = torch.neg(y)\n  k = torch.add(k, 1)\n"
@@ -393,6 +417,12 @@ TEST(elements_by_data) {
     CHECK(gives("i = int(torch.sum(x))\nreturn [x, torch.neg(x)][i]\n", "output=float[b,4]"));
     CHECK(gives("i = int(torch.sum(x))\nreturn [5, 6][i]\n", "output=?"));
     CHECK(gives("i = int(torch.sum(x))\nreturn [5, \"a\"][i]\n", "! which element of a list"));
+    CHECK(gives("i = int(torch.sum(x))\nl = [x, x]\n_0 = torch._set_item(l, i, torch.neg(x))\n"
+                "return l[0]\n",
+                "output=float[b,4]"));
+    CHECK(gives("i = int(torch.sum(x))\nl = [x, x]\n_0 = torch._set_item(l, i, torch.t(x))\n"
+                "return l[0]\n",
+                "! an index into a list depends on data"));
 }
 
 /* Sizes are taken not to be 0 where a program asks. */

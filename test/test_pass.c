@@ -44,6 +44,10 @@ TEST(branch) {
 TEST(requantize) {
     check_file("requantize.txt", 3);
 }
+TEST(einsum) {
+    check_file("einsum.txt", 3);
+}
+
 TEST(unexpand) {
     check_file("unexpand.txt", 2);
 }
@@ -179,5 +183,5 @@ TEST(cycle) {
 }
 
 TEST_MAIN(E(identity) E(fold) E(gelu) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad)
-              E(dedupe) E(branch) E(requantize) E(unexpand) E(gemm) E(casts) E(views) E(shape)
-                  E(cse_dce) E(unknown_pass) E(training) E(growth) E(cycle) E(optimize))
+              E(dedupe) E(branch) E(requantize) E(unexpand) E(einsum) E(gemm) E(casts) E(views)
+                  E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth) E(cycle) E(optimize))

@@ -43,7 +43,7 @@ logging.disable(logging.WARNING)
 import torch
 import torch_case
 
-SETS = "given,vision,language,sound,networks,programs,operators,rare,layers"
+SETS = "given,vision,language,sound,networks,programs,operators,rare,layers,modules"
 
 
 def arguments():

@@ -32,8 +32,8 @@ static bool is_complete(onx_str domain) {
 
 /* ── What it calls ───────────────────────────────────────────────────────────────────────────── */
 
-/* How many values `n` parameters take. All in front of a variadic one have a place, even if they are
- * missing. */
+/* How many values `n` parameters take. All in front of a variadic one have a place, even if they
+ * are missing. */
 static void count_range(const onx_param *params, size_t n, size_t *least, size_t *most) {
     *least = *most = 0;
     for (size_t i = 0; i < n; i++) {

@@ -107,5 +107,5 @@ const onx_qgemm onx_qgemm_vnni = {
     .bytes = bytes,
     .depth = &onx_qdepth_vnni,
     .k = 4,
-    .work = 1 << 21,
+    .work = 1 << 23,
 };

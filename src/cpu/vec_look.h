@@ -45,12 +45,10 @@ static inline vo look_vector(const vo rows[16], vo x) {
     vo low = x & 15, y[8];
 #pragma GCC unroll 8
     for (size_t j = 0; j < 8; j++) y[j] = look_pair(bits[0], rows + 2 * j, low);
-#pragma GCC unroll 3
-    for (size_t level = 1; level < 4; level++)
 #pragma GCC unroll 4
-        for (size_t j = 0; j < (size_t)8 >> level; j++)
-            y[j] = look_choose(bits[level], y[2 * j], y[2 * j + 1]);
-    return y[0];
+    for (size_t j = 0; j < 4; j++) y[j] = look_choose(bits[1], y[2 * j], y[2 * j + 1]);
+    vo even = look_choose(bits[2], y[0], y[1]), odd = look_choose(bits[2], y[2], y[3]);
+    return look_choose(bits[3], even, odd);
 }
 #endif
 

@@ -113,7 +113,8 @@ bool onx_x_if(onx_export *x, onx_value *cond, size_t n, onx_xside_fn *fn, void *
     branch b = {.sides = {{.graph = onx_node_add_graph(node, "then_branch", "then_branch")},
                           {.graph = onx_node_add_graph(node, "else_branch", "else_branch")}}};
     for (size_t s = 0; s < 2; s++)
-        if (!run_side(x, &b.sides[s], fn, user, s == 0, n)) return false;
+        if (!run_side(x, &b.sides[s], fn, user, s == 0, n))
+            return onx_x_ok(x) && onx_node_remove(node, &x->diag) && onx_x_nomem(x);
     for (size_t i = 0; i < n; i++) out[i].kind = ONX_X_UNKNOWN;
     if (x->survey) return true;
     if (!join(x, node, &b)) return false;

@@ -148,7 +148,10 @@ static bool settle(onx_export *x, state *s, size_t i, const onx_xleaf *after) {
     if (!onx_xleaf_is_slot(after)) return onx_x_fail_differ(x, "what a loop carries", l, after);
     onx_dtype dtype = onx_xleaf_type(x, after);
     slot p = {.leaf = i};
+    onx_graph *body = x->graph;
+    x->graph = s->node->graph; /* the node will be made again, behind this */
     p.before = onx_x_blank(x, dtype, after->value ? onx_x_fact(x, after->value) : &scalar);
+    x->graph = body;
     l->v = after->v;
     l->value = p.before;
     s->changed = true;
@@ -249,9 +252,11 @@ static bool finish(onx_export *x, state *s) {
 bool onx_x_loop(onx_export *x, onx_xloop *loop) {
     state s = {.loop = loop};
     if (!onx_x_may_nest(x) || !prepare(x, &s)) return false;
-    while (try_once(x, &s) && s.changed && s.tries < TRIES)
+    bool ran;
+    while ((ran = try_once(x, &s)) && s.changed && s.tries < TRIES)
         if (onx_node_remove(s.node, &x->diag)) return onx_x_nomem(x);
     if (!onx_x_ok(x)) return false;
+    if (!ran) return onx_node_remove(s.node, &x->diag) && onx_x_nomem(x);
     if (x->survey) {
         for (size_t i = 0; i < loop->n; i++) loop->carried[i].kind = ONX_X_UNKNOWN;
         for (size_t i = 0; i < loop->n_stacked; i++) loop->stacked[i].kind = ONX_X_UNKNOWN;

@@ -306,6 +306,11 @@ onx_value *onx_x_cast(onx_export *x, onx_value *value, onx_dtype dtype) {
     if (onx_dtype_is_complex(dtype)) /* of a value it is the type of the parts */
         dtype = dtype == ONX_DTYPE_C128 ? ONX_DTYPE_F64 : ONX_DTYPE_F32;
     if (!value || onx_x_dtype(x, value) == dtype) return value;
+    if (x->opset < 19 && dtype >= ONX_DTYPE_F8E4M3FN && dtype <= ONX_DTYPE_F8E5M2FNUZ) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "%s before opset 19", onx_dtype_name(dtype));
+        onx_x_hint(x, "export with --opset 19");
+        return NULL;
+    }
     return onx_emit_with(x, "Cast", ONX_ATTRS(ONX_AI("to", dtype)), value);
 }
 

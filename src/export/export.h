@@ -155,6 +155,7 @@ struct onx_export {
     bool no_params;       /* weights are inputs */
     bool functions;       /* modules become functions: their classes are kept */
     bool training;        /* keep dropout and batch statistics */
+    const char *method;   /* of a TorchScript module; NULL: forward */
     onx_model *lowerings; /* operators as functions, of the model's opset; NULL: none */
     onx_status (*lower)(void *user, onx_export_call *call, onx_diag *diag); /* NULL: none */
     void *user;                                                             /* of `lower` */
@@ -303,6 +304,7 @@ bool onx_x_own(onx_export *x, const onx_sym *sym, onx_value *value, size_t axis)
 onx_value *onx_x_scalar(onx_export *x, const onx_xv *number, onx_dtype dtype);
 /* A size as a tensor int64 of rank 0 made from the shapes of values that have it. */
 onx_value *onx_x_size(onx_export *x, const onx_sym *sym);
+bool onx_x_has_size(onx_export *x, const onx_sym *sym); /* can it be made in the current graph? */
 /* Numbers as int64[n]: for Expand, Slice, ConstantOfShape … */
 onx_value *onx_x_shape(onx_export *x, size_t n, const onx_xv *numbers);
 onx_value *onx_x_dims(onx_export *x, size_t n, const onx_sym *const *dims); /* the same of sizes */

@@ -1,6 +1,6 @@
-/* export_asked.c: names, types and dynamic axes that the caller asks for: checked before the export,
- * for what makes no sense, and after it, for what did not come out so. A name that cannot be given is
- * an error; a size that is not called as it was asked to be is told. */
+/* export_asked.c: names, types and dynamic axes that the caller asks for: checked before the
+ * export, for what makes no sense, and after it, for what did not come out so. A name that cannot
+ * be given is an error; a size that is not called as it was asked to be is told. */
 #include "export/exporting.h"
 #include "ir/ir.h"
 

@@ -84,6 +84,7 @@ static onx_status export_archive(onx_exporting *e, onx_model **out, onx_diag *di
     onx_context *ctx = onx_archive_doc(e->archive)->ctx;
     onx_status status = onx_export_begin(&e->x, ctx, e->options.opset, diag);
     e->x.training = e->options.training;
+    e->x.method = e->options.method;
     e->x.functions = e->options.functions;
     e->x.no_params = e->options.no_params;
     if (!status) status = take_lowerings(e, diag);

@@ -20,7 +20,8 @@
 
 #include "export/export.h"
 
-/* Run one side, `then` or else, in the current graph, and give its n values; false: x failed. */
+/* Run one side, `then` or else, in the current graph, and give its n values. False: x failed, or
+ * it gives up: then nothing is made, and onx_x_if and onx_x_loop say false, too. */
 typedef bool onx_xside_fn(onx_export *x, void *user, bool then, onx_xv *out);
 /* `cond` is one bool of the model; out[0 … n) are the joined values. */
 bool onx_x_if(onx_export *x, onx_value *cond, size_t n, onx_xside_fn *side, void *user,

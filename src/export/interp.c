@@ -28,13 +28,31 @@ static onx_status read_pickles(onx_interp *in, onx_diag *diag) {
     return ONX_OK;
 }
 
+/* What there is in the place of a method that there is not. */
+static onx_status fail_method(onx_interp *in, const onx_script_class *cls, onx_str method,
+                              onx_diag *diag) {
+    onx_buf names;
+    onx_fail(diag, ONX_UNSUPPORTED, "the archive holds no module with a method '%.*s'",
+             ONX_FMT(method));
+    onx_buf_init(&names, in->x->ctx);
+    for (size_t i = 0; cls && i < cls->method_count; i++)
+        if (cls->methods[i].arg_count && cls->methods[i].name.data[0] != '_')
+            onx_buf_printf(&names, " %.*s", ONX_FMT(cls->methods[i].name));
+    if (names.size && !names.failed)
+        onx_diag_hint(diag, "choose one with --method NAME:%.*s",
+                      ONX_FMT(((onx_str){names.data, names.size})));
+    onx_buf_fini(&names);
+    return ONX_UNSUPPORTED;
+}
+
 static onx_status find_forward(onx_interp *in, onx_diag *diag) {
     const onx_pk *root = in->data.root;
     onx_script_symbol found = {0};
+    onx_str name = onx_str_of(in->x->method ? in->x->method : "forward");
     if (root->kind == ONX_PK_OBJECT) ONX_TRY(onx_script_find(in->script, root->type, &found, diag));
-    in->forward = found.cls ? onx_script_method(found.cls, ONX_LIT("forward")) : NULL;
+    in->forward = found.cls ? onx_script_method(found.cls, name) : NULL;
     if (in->forward && in->forward->arg_count) return ONX_OK;
-    return onx_fail(diag, ONX_UNSUPPORTED, "the archive holds no module with a method 'forward'");
+    return fail_method(in, found.cls, name, diag);
 }
 
 static onx_status open_archive(onx_interp *in, onx_diag *diag) {
@@ -99,6 +117,11 @@ static void add_entries(onx_interp *in, onx_str name, const onx_xdict *dict) {
 
 static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
     if (v->kind == ONX_X_NONE) return;
+    if (onx_py_maybe_of(v)) {
+        onx_x_fail(in->x, ONX_UNSUPPORTED, "forward gives None or a value, which depends on data");
+        onx_x_hint(in->x, "give a tensor either way, and a bool that tells");
+        return;
+    }
     if (v->kind != ONX_X_TENSOR && !onx_xv_is_number(v) && v->kind != ONX_X_UNKNOWN) {
         onx_x_note(in->x, "output '%.*s' is %s, which a model cannot give: it is left out",
                    ONX_FMT(name), onx_py_kind(v));
@@ -198,7 +221,8 @@ static onx_xv run_hooks(onx_interp *in, const onx_str *names, size_t n, onx_xv a
 static onx_xv run_root(onx_interp *in, onx_xv args) {
     const onx_py_object *root = in->root.object;
     const onx_script_class *cls = root->cls;
-    args = run_hooks(in, cls->pre_hooks, cls->pre_hook_count, args, NULL);
+    bool hooked = onx_str_is(in->forward->name, "forward");
+    if (hooked) args = run_hooks(in, cls->pre_hooks, cls->pre_hook_count, args, NULL);
     onx_xarg *list = onx_x_array(in->x, in->forward->arg_count + 1, sizeof *list);
     size_t n = 0;
     const onx_xv *items = onx_py_items(&args, &n);
@@ -208,8 +232,8 @@ static onx_xv run_root(onx_interp *in, onx_xv args) {
     for (size_t i = 0; i < n; i++)
         if (!onx_py_is_other(&items[i], onx_py_unset))
             list[count++] = (onx_xarg){.name = in->forward->args[i + 1].name, .v = items[i]};
-    onx_xv result = onx_py_call_method(in, &in->root, ONX_LIT("forward"), count, list);
-    return run_hooks(in, cls->hooks, cls->hook_count, args, &result);
+    onx_xv result = onx_py_call_method(in, &in->root, in->forward->name, count, list);
+    return hooked ? run_hooks(in, cls->hooks, cls->hook_count, args, &result) : result;
 }
 
 bool onx_interp_run(onx_interp *in, const onx_xv *values) {

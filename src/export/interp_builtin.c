@@ -132,8 +132,12 @@ static bool is_same(onx_interp *in, const onx_py_row *row, size_t n, const onx_x
     const onx_xv *x = &a[0].v, *y = &a[1].v;
     (void)n;
     bool none = x->kind == ONX_X_NONE || y->kind == ONX_X_NONE;
-    *out = none ? onx_xv_bool(in->x, x->kind == y->kind) : onx_py_equal(in, x, y);
-    if (row->word[0] == 'n') *out = onx_py_not(in, *out);
+    const onx_py_maybe *maybe = onx_py_maybe_of(x->kind == ONX_X_NONE ? y : x);
+    bool differ = row->word[0] == 'n', absent = none && maybe;
+    *out = absent ? maybe->there
+           : none ? onx_xv_bool(in->x, x->kind == y->kind)
+                  : onx_py_equal(in, x, y);
+    if (absent != differ) *out = onx_py_not(in, *out);
     return true;
 }
 
@@ -146,8 +150,9 @@ static bool give_word(onx_interp *in, const onx_py_row *row, size_t n, const onx
 
 static bool give_first(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                        onx_xv *out) {
+    const onx_py_maybe *maybe = onx_py_maybe_of(&a[0].v);
     (void)in, (void)row, (void)n;
-    *out = a[0].v;
+    *out = maybe ? maybe->value : a[0].v;
     return true;
 }
 

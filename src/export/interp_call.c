@@ -134,6 +134,7 @@ onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *a
     }
     onx_interp_warn_traced(in, name, n, args);
     onx_py_upgrade(in, name, &n, &args);
+    onx_py_autocast(in, name, n, &args);
     if (!onx_aten_call(in->x, name, (onx_str){NULL, 0}, n, args, out, &count)) return onx_py_none();
     if (count == 1) return out[0];
     return count ? onx_xv_list(in->x, ONX_X_TUPLE, count, out) : onx_py_none();
@@ -229,7 +230,9 @@ bool onx_py_is_a(onx_interp *in, const onx_xv *v, const onx_script_expr *e) {
 /* ─ Forms ────────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_xv form_cast(onx_interp *in, onx_frame *frame, const onx_script_expr *e) {
-    return eval_arg(in, frame, e, 2);
+    onx_xv v = eval_arg(in, frame, e, 2);
+    const onx_py_maybe *maybe = onx_py_maybe_of(&v);
+    return maybe ? maybe->value : v;
 }
 
 static bool is_number_type(onx_script_type_kind kind) {

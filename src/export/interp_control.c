@@ -2,11 +2,12 @@
  *
  * Locals are what they change. A branch gives those that are assigned in it and used behind it; a
  * loop carries those that are assigned in it and had a value before (names are assigned once in a
- * function, but for what branches join and loops carry). So are lists and dicts that statements in
- * there change, and attributes that they set (cells): they run on copies. What functions that are
- * called from there change must be their own. */
+ * function, but for what branches join and loops carry). So are lists, dicts and attributes that
+ * change in there, wherever that happens (cells). Which these are, and in what form they are given
+ * or carried, is found by running: when something new is found the node is given up, and made
+ * again. */
 #include "export/if_loop.h"
-#include "export/interp_builtin.h"
+#include "export/interp_form.h"
 
 /* ─ Which locals ─────────────────────────────────────────────────────────────────────────────── */
 
@@ -55,111 +56,6 @@ static onx_frame inside(onx_interp *in, const onx_frame *frame) {
     inner.locals = onx_x_array(in->x, n + 1, sizeof *inner.locals);
     if (inner.locals) memcpy(inner.locals, frame->locals, n * sizeof *inner.locals);
     return inner;
-}
-
-/* ─ Cells ────────────────────────────────────────────────────────────────────────────────────── */
-
-/* A list or dict, or an attribute of an object, that a local from outside leads to. */
-typedef struct cell {
-    int32_t slot;
-    onx_str attr; /* empty: the list or dict itself */
-} cell;
-
-typedef struct cells {
-    cell *v;
-    size_t n, cap;
-} cells;
-
-static void add_cell(onx_interp *in, cells *all, int32_t slot, onx_str attr) {
-    for (size_t i = 0; i < all->n; i++)
-        if (all->v[i].slot == slot && onx_str_eq(all->v[i].attr, attr)) return;
-    if (onx_arena_grow(&in->x->arena, &all->v, &all->cap, all->n, sizeof *all->v))
-        all->v[all->n++] = (cell){slot, attr};
-    else
-        onx_x_nomem(in->x);
-}
-
-/* The local that a call like torch.append(l, x) changes; -1: it changes none. */
-static int32_t changed_by(const onx_script_expr *e) {
-    static const char *const names[] = {"torch.append", "torch._set_item", "torch.extend",
-                                        "torch.insert", "torch.pop",       "torch.clear",
-                                        "torch.update", "torch.reverse",   "torch.Delete"};
-    if (e->kind != ONX_EXPR_CALL || e->n < 2 || e->items[1]->kind != ONX_EXPR_NAME) return -1;
-    onx_str name = onx_script_dotted(e->items[0]);
-    for (size_t i = 0; i < ONX_COUNT(names); i++)
-        if (onx_str_is(name, names[i])) return e->items[1]->slot;
-    return -1;
-}
-
-static void find_cells(onx_interp *in, const onx_frame *frame, const onx_script_block *block,
-                       cells *all) {
-    for (size_t i = 0; i < block->n; i++) {
-        const onx_script_stmt *s = block->stmts[i];
-        const onx_script_expr *e = s->value_count ? s->values[0] : NULL;
-        bool set = s->kind == ONX_STMT_SETATTR && e->kind == ONX_EXPR_ATTR &&
-                   e->items[0]->kind == ONX_EXPR_NAME;
-        int32_t slot = set ? e->items[0]->slot : e ? changed_by(e) : -1;
-        onx_xkind kind = slot >= 0 ? frame->locals[slot].kind : ONX_X_NONE;
-        if (set ? kind == ONX_X_OBJECT : kind == ONX_X_LIST || kind == ONX_X_DICT)
-            add_cell(in, all, slot, set ? e->text : (onx_str){NULL, 0});
-        find_cells(in, frame, &s->body, all);
-        find_cells(in, frame, &s->otherwise, all);
-    }
-}
-
-static onx_xv copy_of(onx_interp *in, const onx_xv *v) {
-    if (v->kind == ONX_X_DICT) return onx_py_dict_copy(in, v->dict);
-    if (v->kind == ONX_X_LIST) return onx_py_list_new(in, v->list->n, v->list->v);
-    const onx_py_object *object = v->object;
-    onx_xv copy = onx_py_new(in, object->cls, object->path, NULL);
-    if (!onx_x_ok(in->x)) return copy;
-    onx_py_object *made = copy.object;
-    made->state = object->state;
-    if (object->cls->attr_count)
-        memcpy(made->attrs, object->attrs, object->cls->attr_count * sizeof *made->attrs);
-    return copy;
-}
-
-/* Put copies in the place of what cells change. */
-static void copy_cells(onx_interp *in, const onx_frame *frame, onx_frame *inner, const cells *all) {
-    for (size_t i = 0; i < all->n && onx_x_ok(in->x); i++) {
-        const onx_xv *outside = &frame->locals[all->v[i].slot];
-        onx_xv *inside_too = &inner->locals[all->v[i].slot];
-        if (inside_too->object == outside->object) *inside_too = copy_of(in, outside);
-    }
-}
-
-static onx_xv get_cell(onx_interp *in, const onx_frame *frame, const cell *c) {
-    const onx_xv *v = &frame->locals[c->slot];
-    return c->attr.size ? onx_py_get(in, v, c->attr) : *v;
-}
-
-static void set_cell(onx_interp *in, onx_frame *frame, const cell *c, onx_xv value) {
-    const onx_xv *v = &frame->locals[c->slot];
-    if (c->attr.size)
-        onx_py_set(in, v, c->attr, value);
-    else if (!onx_py_may_change(in, v) || value.kind != v->kind)
-        return;
-    else if (v->kind == ONX_X_DICT)
-        *v->dict = *value.dict;
-    else
-        *v->list = *value.list;
-}
-
-/* Run a block in a branch of its own, which begin_branch began. */
-static size_t begin_branch(onx_interp *in) {
-    size_t outer = in->branch;
-    in->branch = ++in->branches;
-    return outer;
-}
-
-static bool run_inside(onx_interp *in, onx_frame *inner, const onx_script_block *block,
-                       size_t outer) {
-    onx_py_exec(in, inner, block);
-    in->branch = outer;
-    if (inner->returned)
-        onx_x_fail(in->x, ONX_UNSUPPORTED, "'return' in a branch that depends on data");
-    return onx_x_ok(in->x);
 }
 
 static void take_locals(const onx_frame *frame, const slots *which, onx_xv *out) {
@@ -213,54 +109,127 @@ static bool select_bool(onx_interp *in, onx_frame *frame, const onx_script_stmt 
     return true;
 }
 
-/* ─ If ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ─ What goes in and out ─────────────────────────────────────────────────────────────────────── */
+
+enum { TRIES = 12 };
 
 typedef struct branch {
     onx_interp *in;
-    const onx_frame *frame;
+    onx_frame *frame;
     const onx_script_stmt *s;
     slots which;
-    cells cells;
+    onx_py_cell *cells;
+    size_t n, cap;             /* of cells */
+    const onx_py_form **forms; /* of locals, then of cells; NULL: not known yet */
+    size_t n_forms;
+    unsigned tries;
+    bool again; /* something was found that is not given or carried yet */
 } branch;
 
-/* What goes in and out: locals, then cells. */
+static bool ready(branch *b) {
+    size_t n = b->which.n + b->n;
+    const onx_py_form **forms = onx_x_array(b->in->x, n + 1, sizeof *forms);
+    if (!forms) return false;
+    if (b->n_forms) memcpy(forms, b->forms, b->n_forms * sizeof *forms);
+    b->forms = forms;
+    b->n_forms = n;
+    b->again = false;
+    if (++b->tries <= TRIES) return true;
+    return onx_x_fail(b->in->x, ONX_UNSUPPORTED, "what a branch or loop changes does not settle");
+}
+
+static void add_cells(branch *b, const onx_py_changes *changes) {
+    for (size_t i = 0; i < changes->n && onx_x_ok(b->in->x); i++) {
+        bool known = !onx_py_spend(b->in, b->n);
+        for (size_t k = 0; k < b->n && !known; k++)
+            known = onx_py_cell_same(&b->cells[k], &changes->v[i].cell);
+        if (known) continue;
+        if (!onx_arena_grow(&b->in->x->arena, &b->cells, &b->cap, b->n, sizeof *b->cells))
+            onx_x_nomem(b->in->x);
+        else
+            b->cells[b->n++] = changes->v[i].cell;
+        b->again = true;
+    }
+}
+
 static void take_all(const branch *b, const onx_frame *frame, onx_xv *out) {
     take_locals(frame, &b->which, out);
-    for (size_t i = 0; i < b->cells.n && onx_x_ok(b->in->x); i++)
-        out[b->which.n + i] = get_cell(b->in, frame, &b->cells.v[i]);
+    for (size_t i = b->which.n; i < b->n_forms && onx_x_ok(b->in->x); i++)
+        out[i] = onx_py_cell_get(b->in, &b->cells[i - b->which.n]);
 }
 
-static void put_all(const branch *b, onx_frame *frame, const onx_xv *values) {
-    put_locals(frame, &b->which, values);
-    for (size_t i = 0; i < b->cells.n && onx_x_ok(b->in->x); i++)
-        set_cell(b->in, frame, &b->cells.v[i], values[b->which.n + i]);
+/* Values that a node is to be given; `first`: no others were encoded yet. */
+static void encode_all(branch *b, bool first, onx_xv *values) {
+    for (size_t i = 0; i < b->n_forms && onx_x_ok(b->in->x) && !b->in->x->survey; i++) {
+        bool changed = false;
+        b->forms[i] = onx_py_form_join(b->in, b->forms[i], &values[i], &changed);
+        if (b->forms[i]) values[i] = onx_py_encode(b->in, &values[i], b->forms[i]);
+        b->again |= changed && !first;
+    }
 }
+
+static void put_all(const branch *b, onx_frame *frame, onx_xv *values) {
+    for (size_t i = 0; i < b->n_forms && onx_x_ok(b->in->x); i++)
+        if (b->forms[i]) values[i] = onx_py_decode(b->in, &values[i], b->forms[i]);
+    put_locals(frame, &b->which, values);
+    for (size_t i = b->which.n; i < b->n_forms && onx_x_ok(b->in->x); i++)
+        onx_py_cell_set(b->in, &b->cells[i - b->which.n], values[i]);
+}
+
+static bool run_block(branch *b, onx_frame *inner, const onx_script_block *block) {
+    onx_py_exec(b->in, inner, block);
+    if (inner->returned)
+        onx_x_fail(b->in->x, ONX_UNSUPPORTED, "'return' in a branch that depends on data");
+    return onx_x_ok(b->in->x);
+}
+
+/* ─ If ───────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool run_side(onx_export *x, void *user, bool then, onx_xv *out) {
-    const branch *b = user;
+    branch *b = user;
     onx_frame inner = inside(b->in, b->frame);
-    const onx_script_block *block = then ? &b->s->body : &b->s->otherwise;
+    onx_py_changes changes;
     if (!onx_x_ok(x)) return false;
-    size_t outer = begin_branch(b->in);
-    copy_cells(b->in, b->frame, &inner, &b->cells);
-    if (!run_inside(b->in, &inner, block, outer)) return false;
-    take_all(b, &inner, out);
-    return onx_x_ok(x);
+    onx_py_changes_begin(b->in, &changes);
+    if (run_block(b, &inner, then ? &b->s->body : &b->s->otherwise)) take_all(b, &inner, out);
+    onx_py_changes_end(b->in, &changes);
+    add_cells(b, &changes);
+    encode_all(b, then, out);
+    return onx_x_ok(x) && (then || !b->again);
 }
 
 void onx_py_if(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, onx_xv cond) {
-    branch b = {in, frame, s, assigned(in, frame, s, false), {0}};
-    find_cells(in, frame, &s->body, &b.cells);
-    find_cells(in, frame, &s->otherwise, &b.cells);
-    size_t n = b.which.n + b.cells.n;
-    onx_xv *out = onx_x_array(in->x, n + 1, sizeof *out);
+    branch b = {.in = in, .frame = frame, .s = s, .which = assigned(in, frame, s, false)};
     if (!onx_x_ok(in->x) || select_bool(in, frame, s, &b.which, cond)) return;
     onx_py_place(in, frame, s->at);
     onx_value *value = onx_x_scalar(in->x, &cond, ONX_DTYPE_BOOL);
-    if (value && out && onx_x_if(in->x, value, n, run_side, &b, out)) put_all(&b, frame, out);
+    while (value && ready(&b)) {
+        onx_xv *out = onx_x_array(in->x, b.n_forms + 1, sizeof *out);
+        if (out && onx_x_if(in->x, value, b.n_forms, run_side, &b, out)) {
+            put_all(&b, frame, out);
+            return;
+        }
+    }
 }
 
 /* ─ Loop ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* How often expressions ask for a local: they are only so high (onx_script_expr.height). */
+static size_t uses_in(const onx_script_expr *e, int32_t slot) {
+    size_t n = e->kind == ONX_EXPR_NAME && e->slot == slot;
+    for (size_t i = 0; i < e->n; i++) n += e->items[i] ? uses_in(e->items[i], slot) : 0;
+    return n;
+}
+
+static size_t uses_of(const onx_script_block *block, int32_t slot) {
+    size_t n = 0;
+    for (size_t i = 0; i < block->n; i++) {
+        const onx_script_stmt *s = block->stmts[i];
+        for (size_t k = 0; k < s->value_count; k++) n += uses_in(s->values[k], slot);
+        n += uses_of(&s->body, slot) + uses_of(&s->otherwise, slot);
+    }
+    return n;
+}
 
 static bool is_call(const onx_script_expr *e, const char *name) {
     return onx_str_is(onx_script_dotted(e->items[0]), name);
@@ -287,14 +256,15 @@ static onx_xv another(onx_interp *in, const onx_xv *list) {
     return onx_py_operator(in, ONX_LIT("copy"), 1, &self);
 }
 
-/* The lists that every turn appends one element to. */
+/* The lists that every turn appends one element to and does not look at: what the turns give is
+ * stacked by the node itself. */
 static slots appended(onx_interp *in, onx_frame *frame, const onx_script_stmt *s) {
     const onx_script_block *block = &s->body;
     slots out = {onx_x_array(in->x, frame->func->local_count + 1, sizeof *out.v), 0};
     for (size_t i = 0; out.v && i < block->n; i++)
         for (size_t k = 0; k < block->stmts[i]->value_count; k++) {
             int32_t slot = appends_to(frame, block->stmts[i], k);
-            if (slot < 0 || has_slot(&out, slot)) continue;
+            if (slot < 0 || uses_of(block, slot) + uses_in(s->values[0], slot) != 1) continue;
             if (is_call(block->stmts[i]->values[k], "torch.add"))
                 frame->locals[slot] = another(in, &frame->locals[slot]);
             out.v[out.n++] = slot;
@@ -302,15 +272,12 @@ static slots appended(onx_interp *in, onx_frame *frame, const onx_script_stmt *s
     return out;
 }
 
-/* Lists that are only appended to are no cells, and are not carried. */
-static void leave_out(branch *b, const slots *lists) {
-    size_t n = 0, carried = 0;
-    for (size_t i = 0; i < b->cells.n; i++)
-        if (!has_slot(lists, b->cells.v[i].slot)) b->cells.v[n++] = b->cells.v[i];
-    for (size_t i = 0; i < b->which.n; i++)
-        if (!has_slot(lists, b->which.v[i])) b->which.v[carried++] = b->which.v[i];
-    b->cells.n = n;
-    b->which.n = carried;
+/* They are not carried. */
+static void leave_out(slots *which, const slots *lists) {
+    size_t n = 0;
+    for (size_t i = 0; i < which->n; i++)
+        if (!has_slot(lists, which->v[i])) which->v[n++] = which->v[i];
+    which->n = n;
 }
 
 typedef struct turns {
@@ -321,46 +288,53 @@ typedef struct turns {
 
 static bool run_turn(onx_export *x, void *user, onx_xv turn, onx_xv *carried, onx_xv *stacked,
                      onx_xv *go) {
-    const turns *t = user;
-    onx_interp *in = t->b.in;
-    const onx_script_stmt *s = t->b.s;
-    onx_frame inner = inside(in, t->b.frame);
+    turns *t = user;
+    branch *b = &t->b;
+    onx_interp *in = b->in;
+    onx_frame inner = inside(in, b->frame);
+    onx_py_changes changes;
     if (!onx_x_ok(x)) return false;
-    if (s->kind == ONX_STMT_FOR) inner.locals[s->targets[0].slot] = turn;
-    size_t outer = begin_branch(in);
-    copy_cells(in, t->b.frame, &inner, &t->b.cells);
-    put_all(&t->b, &inner, carried);
+    if (b->s->kind == ONX_STMT_FOR) inner.locals[b->s->targets[0].slot] = turn;
+    onx_py_changes_begin(in, &changes);
+    put_all(b, &inner, carried);
     for (size_t i = 0; i < t->lists.n; i++)
         inner.locals[t->lists.v[i]] = t->filled[i] = onx_py_stack_open(in);
-    if (!run_inside(in, &inner, &s->body, outer)) return false;
-    take_all(&t->b, &inner, carried);
-    for (size_t i = 0; i < t->lists.n && onx_x_ok(x); i++)
+    if (run_block(b, &inner, &b->s->body)) take_all(b, &inner, carried);
+    for (size_t i = 0; i < t->lists.n && onx_x_ok(x) && !x->survey; i++)
         stacked[i] = onx_py_stack_turn(in, &t->filled[i]);
-    if (s->kind == ONX_STMT_WHILE) *go = onx_py_truth(in, onx_py_eval(in, &inner, s->values[0]));
-    return onx_x_ok(x);
+    if (b->s->kind == ONX_STMT_WHILE && onx_x_ok(x))
+        *go = onx_py_truth(in, onx_py_eval(in, &inner, b->s->values[0]));
+    onx_py_changes_end(in, &changes);
+    add_cells(b, &changes);
+    encode_all(b, false, carried);
+    return onx_x_ok(x) && !b->again;
+}
+
+static bool make_loop(turns *t, const onx_xv *trips, const onx_xv *cond) {
+    onx_export *x = t->b.in->x;
+    onx_frame *frame = t->b.frame;
+    onx_xv *carried = onx_x_array(x, t->b.n_forms + 1, sizeof *carried);
+    onx_xv *stacked = onx_x_array(x, t->lists.n + 1, sizeof *stacked);
+    if (!carried || !stacked) return false;
+    take_all(&t->b, frame, carried);
+    encode_all(&t->b, true, carried);
+    onx_xloop loop = {trips, cond, t->b.n_forms, carried, t->lists.n, stacked, run_turn, t};
+    if (!onx_x_ok(x) || !onx_x_loop(x, &loop)) return false;
+    put_all(&t->b, frame, carried);
+    for (size_t i = 0; i < t->lists.n; i++)
+        onx_py_stack_close(t->b.in, &frame->locals[t->lists.v[i]], &t->filled[i], stacked[i]);
+    return true;
 }
 
 void onx_py_loop(onx_interp *in, onx_frame *frame, const onx_script_stmt *s, const onx_xv *trips,
                  const onx_xv *cond) {
-    turns t = {{in, frame, s, assigned(in, frame, s, true), {0}}, appended(in, frame, s), NULL};
-    find_cells(in, frame, &s->body, &t.b.cells);
-    leave_out(&t.b, &t.lists);
-    size_t n = t.b.which.n + t.b.cells.n;
-    onx_xv *carried = onx_x_array(in->x, n + 1, sizeof *carried);
-    onx_xv *stacked = onx_x_array(in->x, t.lists.n + 1, sizeof *stacked);
+    turns t = {.b = {.in = in, .frame = frame, .s = s, .which = assigned(in, frame, s, true)},
+               .lists = appended(in, frame, s)};
+    leave_out(&t.b.which, &t.lists);
     t.filled = onx_x_array(in->x, t.lists.n + 1, sizeof *t.filled);
     if (!onx_x_ok(in->x)) return;
     onx_py_place(in, frame, s->at);
-    take_all(&t.b, frame, carried);
-    onx_xloop loop = {.trips = trips, .go = cond, .body = run_turn, .user = &t};
-    loop.n = n;
-    loop.carried = carried;
-    loop.n_stacked = t.lists.n;
-    loop.stacked = stacked;
     for (size_t i = 0; i < t.lists.n; i++)
-        if (!onx_py_may_change(in, &frame->locals[t.lists.v[i]])) return;
-    if (!onx_x_loop(in->x, &loop)) return;
-    put_all(&t.b, frame, carried);
-    for (size_t i = 0; i < t.lists.n; i++)
-        onx_py_stack_close(in, &frame->locals[t.lists.v[i]], &t.filled[i], stacked[i]);
+        if (!onx_py_may_change(in, &frame->locals[t.lists.v[i]], 0)) return;
+    while (ready(&t.b) && !make_loop(&t, trips, cond)) continue;
 }

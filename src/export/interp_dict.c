@@ -47,7 +47,7 @@ static bool dict_get(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     onx_xv *found = onx_py_find_key(in, a[0].v.dict, &a[1].v);
     onx_xv missing = n > 2 ? a[2].v : onx_py_none();
     *out = found ? *found : missing;
-    if (!found && row->word[0] == 's' && onx_py_may_change(in, &a[0].v))
+    if (!found && row->word[0] == 's' && onx_py_may_change(in, &a[0].v, 0))
         onx_py_dict_set(in, a[0].v.dict, a[1].v, missing);
     return true;
 }
@@ -58,7 +58,8 @@ static bool dict_update(onx_interp *in, const onx_py_row *row, size_t n, const o
     *out = onx_py_none();
     if (a[0].v.kind != ONX_X_DICT || a[1].v.kind != ONX_X_DICT) return false;
     const onx_xdict *from = a[1].v.dict;
-    for (size_t i = 0; onx_py_may_change(in, &a[0].v) && i < from->keys.n && onx_x_ok(in->x); i++)
+    for (size_t i = 0; onx_py_may_change(in, &a[0].v, 0) && i < from->keys.n && onx_x_ok(in->x);
+         i++)
         onx_py_dict_set(in, a[0].v.dict, from->keys.v[i], from->values.v[i]);
     return true;
 }

@@ -65,6 +65,7 @@ typedef struct part {
     const onx_script_expr *type;
     const onx_pk *sample; /* NULL: none */
     int32_t slot;         /* of an argument, its local; else -1 */
+    size_t depth;         /* in named tuples, which may hold themselves */
 } part;
 
 /* What it is made of; NONE: it is one input. */
@@ -73,6 +74,7 @@ typedef struct parts {
     size_t n;
     const part *v;
     const onx_str *keys;
+    const onx_script_class *cls; /* of an OBJECT, which is a named tuple */
 } parts;
 
 static void parts_of_dict(onx_interp *in, const part *p, const onx_script_expr *type, parts *out) {
@@ -85,8 +87,8 @@ static void parts_of_dict(onx_interp *in, const part *p, const onx_script_expr *
     part *v = onx_x_array(in->x, found.n + 1, sizeof *v);
     if (!v || !found.n) return;
     for (size_t i = 0; i < found.n; i++)
-        v[i] = (part){type, given ? onx_pk_get(p->sample, found.v[i]) : NULL, -1};
-    *out = (parts){ONX_X_DICT, found.n, v, found.v};
+        v[i] = (part){type, given ? onx_pk_get(p->sample, found.v[i]) : NULL, -1, p->depth};
+    *out = (parts){ONX_X_DICT, found.n, v, found.v, NULL};
 }
 
 static void parts_of_list(onx_interp *in, const part *p, const onx_script_type *t, parts *out) {
@@ -97,8 +99,27 @@ static void parts_of_list(onx_interp *in, const part *p, const onx_script_type *
     part *v = onx_x_array(in->x, n + 1, sizeof *v);
     if (!v || !n) return;
     for (size_t i = 0; i < n; i++)
-        v[i] = (part){t->items[tuple ? i : 0], given ? p->sample->items.v[i] : NULL, -1};
-    *out = (parts){tuple ? ONX_X_TUPLE : ONX_X_LIST, n, v, NULL};
+        v[i] = (part){t->items[tuple ? i : 0], given ? p->sample->items.v[i] : NULL, -1, p->depth};
+    *out = (parts){tuple ? ONX_X_TUPLE : ONX_X_LIST, n, v, NULL, NULL};
+}
+
+static void parts_of_fields(onx_interp *in, const part *p, onx_str name, parts *out) {
+    enum { DEEPEST = 8 };
+    onx_script_symbol found = {0};
+    onx_status status = onx_script_find(in->script, name, &found, &in->x->diag);
+    if (status) in->x->status = status;
+    if (status || !found.cls || found.cls->kind != ONX_CLASS_NAMED_TUPLE) return;
+    size_t n = found.cls->attr_count;
+    part *v = onx_x_array(in->x, n + 1, sizeof *v);
+    onx_str *names = onx_x_array(in->x, n + 1, sizeof *names);
+    if (p->depth == DEEPEST)
+        onx_x_fail(in->x, ONX_LIMIT, "an input of named tuples in named tuples");
+    if (!v || !names || !onx_x_ok(in->x)) return;
+    for (size_t i = 0; i < n; i++) {
+        v[i] = (part){found.cls->attrs[i].type, NULL, -1, p->depth + 1};
+        names[i] = found.cls->attrs[i].name;
+    }
+    *out = (parts){ONX_X_OBJECT, n, v, names, found.cls};
 }
 
 static parts parts_of(onx_interp *in, const part *p) {
@@ -108,15 +129,16 @@ static parts parts_of(onx_interp *in, const part *p) {
     if (t.kind == ONX_PY_OPTIONAL && p->sample) t = onx_script_type_of(t.items[0]);
     if (t.kind == ONX_PY_TUPLE || t.kind == ONX_PY_LIST) parts_of_list(in, p, &t, &out);
     if (t.kind == ONX_PY_DICT) parts_of_dict(in, p, t.items[1], &out);
+    if (t.kind == ONX_PY_CLASS) parts_of_fields(in, p, t.name, &out);
     return out;
 }
 
 static part argument(const onx_interp *in, size_t i) {
     const onx_pk *samples =
-        in->samples.root ? onx_pk_get(in->samples.root, ONX_LIT("forward")) : NULL;
+        in->samples.root ? onx_pk_get(in->samples.root, in->forward->name) : NULL;
     bool given =
         samples && samples->kind == ONX_PK_LIST && samples->items.n == in->forward->arg_count - 1;
-    return (part){in->forward->args[i].type, given ? samples->items.v[i - 1] : NULL, (int32_t)i};
+    return (part){in->forward->args[i].type, given ? samples->items.v[i - 1] : NULL, (int32_t)i, 0};
 }
 
 /* ─ Taking apart, putting together ───────────────────────────────────────────────────────────── */
@@ -171,9 +193,13 @@ static onx_xv take(onx_interp *in, const part *p, const onx_xv *values, size_t *
         return v.kind == ONX_X_OTHER ? onx_py_other(onx_py_unset, NULL) : v;
     }
     bool dict = all.kind == ONX_X_DICT;
-    onx_xv out = dict ? onx_xv_dict(in->x) : onx_xv_list(in->x, all.kind, 0, NULL);
+    onx_xv out = all.cls ? onx_py_new(in, all.cls, ONX_LIT(""), NULL)
+                 : dict  ? onx_xv_dict(in->x)
+                         : onx_xv_list(in->x, all.kind, 0, NULL);
     for (size_t i = 0; i < all.n && onx_x_ok(in->x); i++) {
         onx_xv v = take(in, &all.v[i], values, next);
+        if (all.cls) onx_py_set(in, &out, all.keys[i], v);
+        if (all.cls) continue;
         if (dict) onx_xlist_add(in->x, &out.dict->keys, onx_xv_str(all.keys[i]));
         onx_xlist_add(in->x, dict ? &out.dict->values : out.list, v);
     }

@@ -9,8 +9,11 @@
  *     interp_builtin.c  what Python has itself; interp_number.c, interp_list.c, interp_dict.c,
  *                       interp_str.c: on numbers, lists, dicts and strings
  *     interp_upgrade.c  operators that once meant something else
+ *     interp_autocast.c with torch.autocast
  *     interp_stmt.c     statements
  *     interp_stack.c    lists that a loop of the model's fills
+ *     interp_change.c   what branches and loops of the model's change
+ *     interp_form.c     one form for what they give
  *     interp_control.c  branches and loops that the model decides
  *
  * All of it recurses as the program does: expressions in statements in calls, no deeper than
@@ -45,6 +48,29 @@ typedef struct onx_py_object {
     size_t which;
 } onx_py_object;
 
+/* What `object` of an OTHER of this type is: None, or a value, as only the model knows. */
+extern const char onx_py_optional[];
+typedef struct onx_py_maybe {
+    onx_xv there; /* a BOOL: is there a value? */
+    onx_xv value;
+} onx_py_maybe;
+
+/* What can change: a list, a dict, or an attribute (by its index) of an object. */
+typedef struct onx_py_cell {
+    onx_xv of;
+    size_t attr; /* 0 of lists and dicts */
+} onx_py_cell;
+typedef struct onx_py_change {
+    onx_py_cell cell;
+    onx_xv before;
+} onx_py_change;
+typedef struct onx_py_changes { /* in a branch or loop of the model's, of what is older */
+    struct onx_py_changes *outer;
+    size_t branch; /* around it */
+    onx_py_change *v;
+    size_t n, cap;
+} onx_py_changes;
+
 typedef struct onx_traced_size {
     int64_t size;
     const onx_sym *sym; /* what it is now */
@@ -56,6 +82,12 @@ typedef struct onx_frame {
     onx_xv result;
     bool returned;
 } onx_frame;
+
+/* What `with torch.autocast` says; dtype NONE: nothing. */
+typedef struct onx_autocast {
+    onx_dtype dtype;
+    bool gpu;
+} onx_autocast;
 
 struct onx_interp {
     onx_export *x;
@@ -75,6 +107,8 @@ struct onx_interp {
     const onx_script_func *forward;
     size_t depth, calls, steps, operators;
     size_t branch, branches; /* the branch or loop of the model's that it is in; 0: none */
+    onx_py_changes *changes; /* of that */
+    onx_autocast autocast;
     bool restoring;          /* a __setstate__ runs: what it sets is the state that was saved */
     onx_traced_size *traced; /* sizes that are open now, and were fixed in the trace */
     size_t traced_count, traced_cap;
@@ -95,6 +129,10 @@ static inline onx_xv onx_py_other(const char *type, const void *object) {
 }
 static inline bool onx_py_is_other(const onx_xv *v, const char *type) {
     return v->kind == ONX_X_OTHER && v->type == type;
+}
+/* NULL: it is another thing. */
+static inline const onx_py_maybe *onx_py_maybe_of(const onx_xv *v) {
+    return onx_py_is_other(v, onx_py_optional) ? v->object : NULL;
 }
 const char *onx_py_kind(const onx_xv *v); /* "a list", for messages */
 
@@ -137,14 +175,22 @@ onx_xv onx_py_call_method(onx_interp *in, const onx_xv *self, onx_str name, size
 void onx_py_place(onx_interp *in, const onx_frame *frame, uint32_t at); /* sets x->where */
 /* An operator: "add", "prim::dtype"; several results are a tuple. */
 onx_xv onx_py_operator(onx_interp *in, onx_str name, size_t n, const onx_xarg *args);
+/* interp_autocast.c: the arguments of an operator in the types that autocast gives them. */
+void onx_py_autocast(onx_interp *in, onx_str name, size_t n, const onx_xarg **args);
+bool onx_py_read_autocast(onx_interp *in, const onx_xv *v, onx_autocast *out);
 /* interp_upgrade.c: a call of an operator as it is to be made now. */
 void onx_py_upgrade(onx_interp *in, onx_str name, size_t *n, const onx_xarg **args);
 bool onx_py_is_a(onx_interp *in, const onx_xv *v, const onx_script_expr *type);
 
-/* interp_list.c: a list, dict or object that changes in a branch of the model's would have to
- * change behind it, too; only what was made in the branch may. False: x failed. */
-bool onx_py_may_change(onx_interp *in, const onx_xv *v);
+/* interp_change.c: a list, a dict, or an attribute of an object is about to change. False: x
+ * failed. */
+bool onx_py_may_change(onx_interp *in, const onx_xv *v, size_t attr);
 onx_xv onx_py_fresh(onx_interp *in, onx_xv v); /* it was just made */
+void onx_py_changes_begin(onx_interp *in, onx_py_changes *changes);
+void onx_py_changes_end(onx_interp *in, const onx_py_changes *changes); /* puts it back */
+bool onx_py_cell_same(const onx_py_cell *a, const onx_py_cell *b);
+onx_xv onx_py_cell_get(onx_interp *in, const onx_py_cell *cell); /* a copy */
+void onx_py_cell_set(onx_interp *in, const onx_py_cell *cell, onx_xv value);
 
 /* interp_builtin.c: what Python does itself. False: an operator of tensors. */
 bool onx_py_builtin(onx_interp *in, onx_str name, size_t n, const onx_xarg *args, onx_xv *out);
@@ -167,6 +213,12 @@ onx_xv onx_py_stack_open(onx_interp *in);                     /* a list for one 
 onx_xv onx_py_stack_turn(onx_interp *in, const onx_xv *list); /* what was appended, as a tensor, */
 /* and `list`, when `filled` was filled in the turns: `all` are what was appended. */
 void onx_py_stack_close(onx_interp *in, const onx_xv *list, const onx_xv *filled, onx_xv all);
+onx_xv onx_py_stack_new(onx_interp *in, onx_xv all, onx_xkind kind); /* a list of these */
+/* The elements of any list as a tensor; of one without any, none that are like `sample`. */
+onx_xv onx_py_stack_all(onx_interp *in, const onx_xv *list, const onx_xv *sample);
+onx_xv onx_py_stack_sample(onx_interp *in, const onx_xv *list);
+/* The second list is such a list from now on, of the same elements, if the first is. */
+void onx_py_stack_copy(onx_interp *in, const onx_xv *from, const onx_xv *to);
 onx_xv onx_py_stack_length(onx_interp *in, const onx_xv *v);
 /* Of any list: the element that only the model knows. */
 onx_xv onx_py_stack_item(onx_interp *in, const onx_xv *v, onx_xv index);

@@ -7,27 +7,6 @@ static bool is_list(const onx_xv *v) {
     return onx_xv_is_list(v);
 }
 
-static const void *thing_of(const onx_xv *v) {
-    return v->kind == ONX_X_DICT ? v->dict : v->kind == ONX_X_OBJECT ? v->object : (void *)v->list;
-}
-
-bool onx_py_may_change(onx_interp *in, const onx_xv *v) {
-    size_t made = (uintptr_t)onx_map_get(&in->fresh, thing_of(v), (onx_str){NULL, 0});
-    if (!in->branch || made == in->branch) return true;
-    onx_x_fail(in->x, ONX_UNSUPPORTED, "%s is changed in a branch or loop that depends on data",
-               onx_py_kind(v));
-    onx_x_hint(in->x, "collect tensors in a tensor; give values back from forward; or give the "
-                      "loop a length that is known");
-    return false;
-}
-
-onx_xv onx_py_fresh(onx_interp *in, onx_xv v) {
-    if (in->branch && onx_x_ok(in->x) &&
-        !onx_map_put(&in->fresh, thing_of(&v), (onx_str){NULL, 0}, (void *)(uintptr_t)in->branch))
-        onx_x_nomem(in->x);
-    return v;
-}
-
 onx_xv onx_py_list_new(onx_interp *in, size_t n, const onx_xv *v) {
     if (!onx_py_spend(in, n)) return onx_py_none();
     return onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, n, v));
@@ -96,17 +75,50 @@ static bool get_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_
     return true;
 }
 
+static bool same_shape(onx_export *x, const onx_xv *a, const onx_xv *b) {
+    if (a->kind != b->kind) return false;
+    if (a->kind != ONX_X_TENSOR) return onx_xv_is_number(a);
+    onx_value *va = onx_xv_value(x, a), *vb = onx_xv_value(x, b);
+    size_t rank = onx_x_rank(x, va);
+    bool same = a->tensor->dtype == b->tensor->dtype && rank == onx_x_rank(x, vb);
+    for (size_t i = 0; same && i < rank; i++) same = onx_x_dim(x, va, i) == onx_x_dim(x, vb, i);
+    return same;
+}
+
+/* Which element is set only the model knows: each is what it was, or the new one. */
+static void set_by_data(onx_interp *in, const onx_xlist *list, const onx_xv *index,
+                        const onx_xv *v) {
+    onx_export *x = in->x;
+    onx_xv at = onx_x_arith(x, "mod", *index, onx_xv_int(x, (int64_t)list->n));
+    for (size_t i = 0; i < list->n && onx_x_ok(x) && onx_py_spend(in, 1); i++) {
+        onx_xv is = onx_x_arith(x, "eq", at, onx_xv_int(x, (int64_t)i)), *old = &list->v[i];
+        if (!same_shape(x, old, v)) {
+            onx_x_fail(x, ONX_UNSUPPORTED, "an index into a list depends on data");
+            onx_x_hint(x, "make the list a tensor (torch.stack), and write to that");
+            return;
+        }
+        onx_value *one = onx_emit(x, "Where", onx_x_scalar(x, &is, ONX_DTYPE_BOOL),
+                                  onx_xv_value(x, v), onx_xv_value(x, old));
+        onx_dtype dtype = v->kind == ONX_X_TENSOR ? v->tensor->dtype : ONX_DTYPE_NONE;
+        *old = dtype ? onx_xv_tensor(x, one) : onx_xv_run(v->kind, one);
+        if (dtype && onx_x_ok(x)) old->tensor->dtype = dtype;
+    }
+}
+
 static bool set_item(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
                      onx_xv *out) {
     size_t i = 0;
     (void)row, (void)n;
     *out = a[0].v;
     if (a[0].v.kind == ONX_X_DICT) {
-        if (onx_py_may_change(in, &a[0].v)) onx_py_dict_set(in, a[0].v.dict, a[1].v, a[2].v);
+        if (onx_py_may_change(in, &a[0].v, 0)) onx_py_dict_set(in, a[0].v.dict, a[1].v, a[2].v);
         return true;
     }
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
-    if (onx_py_may_change(in, &a[0].v) && index_of(in, &a[1].v, a[0].v.list->n, false, &i))
+    if (!onx_py_may_change(in, &a[0].v, 0)) return true;
+    if (a[1].v.kind == ONX_X_INT && a[1].v.value && a[0].v.list->n)
+        set_by_data(in, a[0].v.list, &a[1].v, &a[2].v);
+    else if (index_of(in, &a[1].v, a[0].v.list->n, false, &i))
         a[0].v.list->v[i] = a[2].v;
     return true;
 }
@@ -116,7 +128,7 @@ static bool delete_item(onx_interp *in, const onx_py_row *row, size_t n, const o
     size_t i = 0;
     (void)row, (void)n;
     *out = onx_py_none();
-    if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v)) {
+    if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v, 0)) {
         onx_xdict *dict = a[0].v.dict;
         i = onx_py_position(in, &dict->keys, &a[1].v);
         if (i == dict->keys.n) return onx_x_fail(in->x, ONX_INVALID, "del of a missing key");
@@ -125,7 +137,7 @@ static bool delete_item(onx_interp *in, const onx_py_row *row, size_t n, const o
         return true;
     }
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
-    if (onx_py_may_change(in, &a[0].v) && index_of(in, &a[1].v, a[0].v.list->n, false, &i))
+    if (onx_py_may_change(in, &a[0].v, 0) && index_of(in, &a[1].v, a[0].v.list->n, false, &i))
         onx_py_list_remove(a[0].v.list, i);
     return true;
 }
@@ -143,9 +155,9 @@ static bool contains(onx_interp *in, const onx_py_row *row, size_t n, const onx_
 static bool clear(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
     (void)row, (void)n;
     *out = onx_py_none();
-    if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v))
+    if (a[0].v.kind == ONX_X_DICT && onx_py_may_change(in, &a[0].v, 0))
         a[0].v.dict->keys.n = a[0].v.dict->values.n = 0;
-    else if (a[0].v.kind == ONX_X_LIST && onx_py_may_change(in, &a[0].v))
+    else if (a[0].v.kind == ONX_X_LIST && onx_py_may_change(in, &a[0].v, 0))
         a[0].v.list->n = 0;
     return a[0].v.kind == ONX_X_DICT || a[0].v.kind == ONX_X_LIST;
 }
@@ -168,7 +180,7 @@ static bool append(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     (void)row, (void)n;
     *out = a[0].v;
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
-    if (onx_py_may_change(in, &a[0].v)) onx_xlist_add(in->x, a[0].v.list, a[1].v);
+    if (onx_py_may_change(in, &a[0].v, 0)) onx_xlist_add(in->x, a[0].v.list, a[1].v);
     return true;
 }
 
@@ -178,7 +190,7 @@ static bool extend(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     *out = a[0].v;
     if (a[0].v.kind != ONX_X_LIST || !is_list(&a[1].v)) return a[0].v.kind == ONX_X_UNKNOWN;
     size_t count = a[1].v.list->n;
-    if (!onx_py_may_change(in, &a[0].v) || !onx_py_spend(in, count)) return true;
+    if (!onx_py_may_change(in, &a[0].v, 0) || !onx_py_spend(in, count)) return true;
     for (size_t i = 0; i < count && onx_x_ok(in->x); i++)
         onx_xlist_add(in->x, a[0].v.list, a[1].v.list->v[i]);
     return true;
@@ -190,7 +202,7 @@ static bool insert(onx_interp *in, const onx_py_row *row, size_t n, const onx_xa
     (void)row, (void)n;
     *out = onx_py_none();
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
-    if (onx_py_may_change(in, &a[0].v) && index_of(in, &a[1].v, a[0].v.list->n, true, &i))
+    if (onx_py_may_change(in, &a[0].v, 0) && index_of(in, &a[1].v, a[0].v.list->n, true, &i))
         list_insert(in, a[0].v.list, i, a[2].v);
     return true;
 }
@@ -208,7 +220,7 @@ static bool pop(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg 
         return i == dict->keys.n || delete_item(in, row, 2, a, &last);
     }
     if (a[0].v.kind != ONX_X_LIST) return a[0].v.kind == ONX_X_UNKNOWN;
-    if (!onx_py_may_change(in, &a[0].v) ||
+    if (!onx_py_may_change(in, &a[0].v, 0) ||
         !index_of(in, n > 1 ? &a[1].v : &last, a[0].v.list->n, false, &i))
         return true;
     *out = a[0].v.list->v[i];
@@ -222,7 +234,7 @@ static bool reverse(onx_interp *in, const onx_py_row *row, size_t n, const onx_x
     *out = onx_py_none();
     if (a[0].v.kind != ONX_X_LIST) return false;
     onx_xlist *list = a[0].v.list;
-    for (size_t i = 0; onx_py_may_change(in, &a[0].v) && i < list->n / 2; i++) {
+    for (size_t i = 0; onx_py_may_change(in, &a[0].v, 0) && i < list->n / 2; i++) {
         onx_xv swapped = list->v[i];
         list->v[i] = list->v[list->n - 1 - i];
         list->v[list->n - 1 - i] = swapped;
@@ -237,7 +249,7 @@ static bool find(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     bool found = i < a[0].v.list->n, drop = row->word[0] == 'r';
     *out = drop ? onx_py_none() : onx_xv_int(in->x, (int64_t)i);
     if (!found) return onx_x_fail(in->x, ONX_INVALID, "a value that is not in the list");
-    if (drop && onx_py_may_change(in, &a[0].v)) onx_py_list_remove(a[0].v.list, i);
+    if (drop && onx_py_may_change(in, &a[0].v, 0)) onx_py_list_remove(a[0].v.list, i);
     return true;
 }
 
@@ -316,7 +328,7 @@ static bool sort(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg
     if (row->word[0] == 'n') {
         *out = onx_py_list_new(in, list->n, list->v);
         list = out->list;
-    } else if (!onx_py_may_change(in, &a[0].v)) {
+    } else if (!onx_py_may_change(in, &a[0].v, 0)) {
         return true;
     }
     if (!onx_x_ok(in->x)) return true;

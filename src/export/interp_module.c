@@ -11,8 +11,8 @@
 
 static const onx_str no_name = {NULL, 0};
 
-const char onx_py_unset[] = "unset", onx_py_func[] = "function", onx_py_class[] = "class",
-           onx_py_inner[] = "inner function";
+const char onx_py_unset[] = "unset", onx_py_optional[] = "optional", onx_py_func[] = "function",
+           onx_py_class[] = "class", onx_py_inner[] = "inner function";
 
 /* ─ Paths ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -201,7 +201,8 @@ onx_xv onx_py_new(onx_interp *in, const onx_script_class *cls, onx_str path, con
     if (!object || !attrs) return onx_py_none();
     for (size_t i = 0; i < cls->attr_count; i++) attrs[i] = onx_py_other(onx_py_unset, NULL);
     *object = (onx_py_object){.cls = cls, .path = path, .state = state, .attrs = attrs};
-    onx_xv v = onx_py_fresh(in, (onx_xv){.kind = ONX_X_OBJECT, .object = object, .type = cls});
+    onx_xv v = {.kind = ONX_X_OBJECT, .object = object, .type = cls};
+    if (!state) onx_py_fresh(in, v);
     bool restored = state && onx_script_method(cls, ONX_LIT("__setstate__"));
     if (restored) {
         object->state = NULL;
@@ -270,7 +271,8 @@ void onx_py_set(onx_interp *in, const onx_xv *v, onx_str name, onx_xv value) {
     onx_xv *attr = v->kind == ONX_X_UNKNOWN ? NULL : find_attr(in, v, name);
     if (!attr) return;
     const onx_py_object *object = v->object;
-    if (!onx_py_may_change(in, v)) return;
+    if (in->changes && object->state) (void)onx_py_get(in, v, name);
+    if (!onx_py_may_change(in, v, (size_t)(attr - object->attrs))) return;
     onx_str kept = onx_script_attribute(object->cls, name)->name;
     if (object->cls->kind == ONX_CLASS_MODULE && !in->branch && !in->restoring &&
         !onx_map_put(&in->set, object, kept, (void *)(uintptr_t)object))

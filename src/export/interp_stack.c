@@ -3,15 +3,18 @@
  * counted, indexed, cut and made longer. While it is filled it can only be appended to. What a
  * tensor is taken apart into along an axis whose size only the model knows is such a list, too. */
 #include "export/interp_internal.h"
+#include "ir/sym_internal.h"
 
 typedef struct stack {
     onx_xv all;     /* the tensor; NONE while the list is filled */
     onx_xkind kind; /* of the elements: TENSOR, or a number */
+    bool gone;      /* it is a plain list again */
 } stack;
 
 static stack *stack_of(const onx_interp *in, const onx_xv *v) {
     bool may = v->kind == ONX_X_LIST && in->stacks.used;
-    return may ? onx_map_get(&in->stacks, v->list, (onx_str){NULL, 0}) : NULL;
+    stack *s = may ? onx_map_get(&in->stacks, v->list, (onx_str){NULL, 0}) : NULL;
+    return s && !s->gone ? s : NULL;
 }
 
 static stack *add_stack(onx_interp *in, const onx_xv *list) {
@@ -54,6 +57,43 @@ static onx_xv before(onx_interp *in, const onx_xv *list, const stack *s) {
     return onx_aten_do(in->x, "stack", 1, &copy);
 }
 
+/* Of elements like `sample`: none. */
+static onx_xv nothing(onx_interp *in, const onx_xv *sample) {
+    onx_export *x = in->x;
+    onx_value *value = onx_xv_value(x, sample);
+    size_t rank = onx_x_rank(x, value);
+    const onx_sym *dims[ONX_RANK_MAX + 1] = {onx_sym_int(x->syms, 0)};
+    if (rank > ONX_RANK_MAX) return onx_py_none();
+    for (size_t i = 0; i < rank; i++) dims[i + 1] = onx_x_dim(x, value, i);
+    onx_value *zero = onx_x_number(x, onx_x_dtype(x, value), 0);
+    onx_xv none = onx_xv_tensor(x, onx_x_expand(x, zero, rank + 1, dims));
+    if (sample->kind == ONX_X_TENSOR && none.kind == ONX_X_TENSOR)
+        none.tensor->dtype = sample->tensor->dtype;
+    return none;
+}
+
+onx_xv onx_py_stack_all(onx_interp *in, const onx_xv *list, const onx_xv *sample) {
+    const stack none = {.all = onx_py_none()}, *s = stack_of(in, list);
+    if (list->kind != ONX_X_LIST || !onx_x_ok(in->x)) return *list;
+    return s || list->list->n ? before(in, list, s ? s : &none) : nothing(in, sample);
+}
+
+onx_xv onx_py_stack_new(onx_interp *in, onx_xv all, onx_xkind kind) {
+    onx_xv list = onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, 0, NULL));
+    stack *s = onx_x_ok(in->x) ? add_stack(in, &list) : NULL;
+    if (s) *s = (stack){.all = all, .kind = kind};
+    return list;
+}
+
+void onx_py_stack_copy(onx_interp *in, const onx_xv *from, const onx_xv *to) {
+    const stack *a = stack_of(in, from);
+    stack *b = a ? add_stack(in, to) : stack_of(in, to);
+    if (a && b)
+        *b = *a;
+    else if (b)
+        b->gone = true;
+}
+
 void onx_py_stack_close(onx_interp *in, const onx_xv *list, const onx_xv *filled, onx_xv all) {
     const stack *inner = stack_of(in, filled);
     stack *s = add_stack(in, list);
@@ -73,10 +113,27 @@ bool onx_py_is_stack(const onx_interp *in, const onx_xv *v) {
     return stack_of(in, v) != NULL;
 }
 
+/* A size that came up on the way, from data: the names that inference gives begin with '?'. */
+static void look_for_data(void *user, const onx_sym *name) {
+    bool *found = user;
+    onx_str text = name->terms[0].factors[0]->name;
+    *found |= text.size && text.data[0] == '?';
+}
+
+static bool is_from_data(const onx_sym *size) {
+    bool found = false;
+    onx_sym_names(size, look_for_data, &found);
+    return found;
+}
+
+/* A length that depends on data is a number of the model's, for which nothing is guessed. */
 onx_xv onx_py_stack_length(onx_interp *in, const onx_xv *v) {
     const stack *s = stack_of(in, v);
-    if (s->all.kind == ONX_X_TENSOR)
-        return onx_x_size_of(in->x, onx_xt_value(in->x, s->all.tensor), 0);
+    if (s->all.kind == ONX_X_TENSOR) {
+        onx_xv n = onx_x_size_of(in->x, onx_xt_value(in->x, s->all.tensor), 0);
+        bool data = n.sym && is_from_data(n.sym);
+        return data ? onx_xv_run(ONX_X_INT, onx_x_size(in->x, n.sym)) : n;
+    }
     onx_x_fail(in->x, ONX_UNSUPPORTED, "a loop that depends on data looks at the list it fills");
     return onx_py_none();
 }
@@ -106,6 +163,10 @@ onx_xv onx_py_stack_item(onx_interp *in, const onx_xv *v, onx_xv index) {
     return onx_x_ok(in->x) ? element(in, &made, index) : onx_py_none();
 }
 
+onx_xv onx_py_stack_sample(onx_interp *in, const onx_xv *list) {
+    return onx_py_stack_item(in, list, onx_xv_int(in->x, 0));
+}
+
 /* The first axis moved to where stack or cat puts it. */
 static onx_xv join(onx_interp *in, const stack *s, size_t n, const onx_xarg *args, bool cat) {
     int64_t dim = 0, rank = (int64_t)onx_x_rank(in->x, onx_xt_value(in->x, s->all.tensor));
@@ -117,14 +178,6 @@ static onx_xv join(onx_interp *in, const stack *s, size_t n, const onx_xarg *arg
     if (!cat || !onx_x_ok(in->x)) return moved;
     onx_xv flat[] = {moved, onx_xv_int(in->x, dim), onx_xv_int(in->x, dim + 1)};
     return onx_aten_do(in->x, "flatten", 3, flat);
-}
-
-/* A list of the elements of `all`. */
-static onx_xv stack_new(onx_interp *in, onx_xv all, onx_xkind kind) {
-    onx_xv list = onx_py_fresh(in, onx_xv_list(in->x, ONX_X_LIST, 0, NULL));
-    stack *s = onx_x_ok(in->x) ? add_stack(in, &list) : NULL;
-    if (s) *s = (stack){.all = all, .kind = kind};
-    return list;
 }
 
 /* ─ Operators on such lists ──────────────────────────────────────────────────────────────────── */
@@ -171,7 +224,7 @@ static onx_xv do_cat(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
 
 static onx_xv do_reverse(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     (void)n;
-    if (onx_py_may_change(in, &a[0].v)) s->all = flipped(in, s->all);
+    if (onx_py_may_change(in, &a[0].v, 0)) s->all = flipped(in, s->all);
     return onx_py_none();
 }
 
@@ -183,30 +236,30 @@ static onx_xv do_slice(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     bool back = onx_xv_known_int(&at[2], &step) && step == -1 && at[0].kind == ONX_X_NONE &&
                 at[1].kind == ONX_X_NONE;
     all = back ? flipped(in, all) : sliced(in, all, at[0], at[1], at[2]);
-    return stack_new(in, all, s->kind);
+    return onx_py_stack_new(in, all, s->kind);
 }
 
 static onx_xv do_append(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     (void)n;
     onx_xv one = onx_xv_list(in->x, ONX_X_LIST, 1, &a[1].v);
-    if (onx_x_ok(in->x) && onx_py_may_change(in, &a[0].v)) s->all = extended(in, s->all, &one);
+    if (onx_x_ok(in->x) && onx_py_may_change(in, &a[0].v, 0)) s->all = extended(in, s->all, &one);
     return a[0].v;
 }
 
 static onx_xv do_extend(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     (void)n;
-    if (onx_py_may_change(in, &a[0].v)) s->all = extended(in, s->all, &a[1].v);
+    if (onx_py_may_change(in, &a[0].v, 0)) s->all = extended(in, s->all, &a[1].v);
     return a[0].v;
 }
 
 static onx_xv do_add(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     (void)n;
-    return stack_new(in, extended(in, s->all, &a[1].v), s->kind);
+    return onx_py_stack_new(in, extended(in, s->all, &a[1].v), s->kind);
 }
 
 static onx_xv do_copy(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
     (void)n, (void)a;
-    return stack_new(in, s->all, s->kind);
+    return onx_py_stack_new(in, s->all, s->kind);
 }
 
 static onx_xv do_pop(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
@@ -217,7 +270,7 @@ static onx_xv do_pop(onx_interp *in, stack *s, size_t n, const onx_xarg *a) {
                    "pop of another than the last element of a list whose "
                    "length depends on data");
     onx_xv v = element(in, s, last);
-    if (onx_py_may_change(in, &a[0].v))
+    if (onx_py_may_change(in, &a[0].v, 0))
         s->all = sliced(in, s->all, onx_py_none(), last, onx_xv_int(in->x, 1));
     return v;
 }
@@ -256,7 +309,7 @@ static bool take_apart(onx_interp *in, onx_str name, size_t n, const onx_xarg *a
     onx_xv all = onx_aten_do(in->x, "movedim", 3, move);
     onx_xv grow[] = {all, onx_xv_int(in->x, (int64_t)axis + 1)};
     if (keep && onx_x_ok(in->x)) all = onx_aten_do(in->x, "unsqueeze", 2, grow);
-    *out = stack_new(in, all, ONX_X_TENSOR);
+    *out = onx_py_stack_new(in, all, ONX_X_TENSOR);
     return true;
 }
 

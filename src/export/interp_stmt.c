@@ -139,7 +139,21 @@ static void exec_for(onx_interp *in, onx_frame *frame, const onx_script_stmt *s)
     }
 }
 
+/* Which locals have a value, and: those that had none then have none again. */
+static const bool *values_set(onx_interp *in, const onx_frame *frame) {
+    bool *set = onx_x_array(in->x, frame->func->local_count + 1, sizeof *set);
+    for (size_t i = 0; set && i < frame->func->local_count; i++)
+        set[i] = !onx_py_is_other(&frame->locals[i], onx_py_unset);
+    return set;
+}
+
+static void forget_others(onx_frame *frame, const bool *set) {
+    for (size_t i = 0; set && i < frame->func->local_count; i++)
+        if (!set[i]) frame->locals[i] = onx_py_other(onx_py_unset, NULL);
+}
+
 static void exec_while(onx_interp *in, onx_frame *frame, const onx_script_stmt *s) {
+    const bool *before = values_set(in, frame);
     while (onx_x_ok(in->x)) {
         bool yes = false;
         onx_xv cond = onx_py_truth(in, onx_py_eval(in, frame, s->values[0]));
@@ -149,6 +163,7 @@ static void exec_while(onx_interp *in, onx_frame *frame, const onx_script_stmt *
             return;
         }
         if (!onx_xv_known_bool(&cond, &yes)) {
+            forget_others(frame, before); /* what only turns have that ran here */
             onx_py_loop(in, frame, s, NULL, &cond);
             return;
         }
@@ -166,7 +181,10 @@ static void exec_with(onx_interp *in, onx_frame *frame, const onx_script_stmt *s
     onx_xarg none[3] = {{.v = onx_py_none()}, {.v = onx_py_none()}, {.v = onx_py_none()}};
     if (enter) entered = onx_py_call_method(in, &v, ONX_LIT("__enter__"), 0, none);
     if (s->target_count) frame->locals[s->targets[0].slot] = entered;
+    onx_autocast outer = in->autocast;
+    (void)onx_py_read_autocast(in, &v, &in->autocast);
     onx_py_exec(in, frame, &s->body);
+    in->autocast = outer;
     if (leave && onx_x_ok(in->x)) onx_py_call_method(in, &v, ONX_LIT("__exit__"), 3, none);
 }
 

@@ -161,6 +161,66 @@ static bool split(onx_interp *in, const onx_py_row *row, size_t n, const onx_xar
     return true;
 }
 
+/* An index of a string as Python counts it; what is not given is `otherwise`. */
+static size_t place_in(onx_str text, size_t n, const onx_xarg *a, size_t which, size_t otherwise) {
+    int64_t at, size = (int64_t)text.size;
+    if (which >= n || !onx_xv_known_int(&a[which].v, &at)) return otherwise;
+    if (at < 0) at = at + size < 0 ? 0 : at + size;
+    return (size_t)(at > size ? size : at);
+}
+
+/* find, rfind: where `part` is, or -1; count: how often it is there. Between start and end. */
+static bool seek(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    if (a[0].v.kind != ONX_X_STR || a[1].v.kind != ONX_X_STR) return false;
+    onx_str text = a[0].v.str, part = a[1].v.str;
+    size_t from = place_in(text, n, a, 2, 0), to = place_in(text, n, a, 3, text.size);
+    bool counts = row->word[0] == 'c';
+    int64_t found = counts ? 0 : -1;
+    for (size_t i = from; i + part.size <= to && onx_py_spend(in, 1); i++) {
+        if (!onx_str_eq((onx_str){text.data + i, part.size}, part)) continue;
+        found = counts ? found + 1 : (int64_t)i;
+        if (row->word[0] == 'f') break;
+        if (counts && part.size) i += part.size - 1;
+    }
+    *out = onx_xv_int(in->x, found);
+    return true;
+}
+
+/* (text, old, new[, most]) */
+static bool replace(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a,
+                    onx_xv *out) {
+    onx_buf buf;
+    int64_t most = -1;
+    (void)row;
+    for (size_t i = 0; i < 3; i++)
+        if (a[i].v.kind != ONX_X_STR) return false;
+    if (n > 3) onx_xv_known_int(&a[3].v, &most);
+    onx_str text = a[0].v.str, old = a[1].v.str, by = a[2].v.str;
+    if (!old.size) return false;
+    onx_buf_init(&buf, in->x->ctx);
+    for (size_t i = 0; i < text.size && onx_py_spend(in, 1 + by.size);) {
+        bool here = most != 0 && i + old.size <= text.size &&
+                    onx_str_eq((onx_str){text.data + i, old.size}, old);
+        onx_buf_put(&buf, here ? by.data : text.data + i, here ? by.size : 1);
+        i += here ? old.size : 1;
+        most -= here && most > 0;
+    }
+    *out = keep(in, &buf);
+    return true;
+}
+
+/* (text, start, end, step), of which the last must be 1 */
+static bool cut(onx_interp *in, const onx_py_row *row, size_t n, const onx_xarg *a, onx_xv *out) {
+    int64_t step = 1;
+    (void)in, (void)row;
+    if (a[0].v.kind != ONX_X_STR || (n > 3 && !onx_xv_known_int(&a[3].v, &step)) || step != 1)
+        return false;
+    onx_str text = a[0].v.str;
+    size_t from = place_in(text, n, a, 1, 0), to = place_in(text, n, a, 2, text.size);
+    *out = onx_xv_str((onx_str){text.data + from, to > from ? to - from : 0});
+    return true;
+}
+
 const onx_py_row onx_py_strings[] = {
     {"format", 1, 99, format, "{"},
     {"percentFormat", 1, 99, format, "%"},
@@ -171,6 +231,11 @@ const onx_py_row onx_py_strings[] = {
     {"startswith", 2, 2, has, "start"},
     {"endswith", 2, 2, has, "end"},
     {"__contains__", 2, 2, has, "in"},
+    {"slice", 1, 4, cut, ""},
+    {"find", 2, 4, seek, "find"},
+    {"rfind", 2, 4, seek, "rfind"},
+    {"count", 2, 4, seek, "count"},
+    {"replace", 3, 4, replace, ""},
     {"join", 2, 2, join, ""},
     {"split", 2, 2, split, ""},
     {"strip", 1, 1, strip, "both"},

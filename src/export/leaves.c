@@ -146,12 +146,11 @@ onx_value *onx_xleaf_value(onx_export *x, const onx_xleaf *l, onx_dtype dtype) {
 }
 
 onx_value *onx_x_blank(onx_export *x, onx_dtype dtype, const onx_fact *like) {
-    int64_t dims[ONX_RANK_MAX];
+    const onx_sym *dims[ONX_RANK_MAX], *one = onx_sym_int(x->syms, 1);
     size_t rank = like->ranked && like->rank <= ONX_RANK_MAX ? like->rank : 0;
     for (size_t i = 0; i < rank; i++)
-        if (!like->dims[i] || !onx_sym_is_int(like->dims[i], &dims[i])) dims[i] = 1;
-    onx_value *zero = onx_x_number(x, dtype, 0);
-    return rank && zero ? onx_emit(x, "Expand", zero, onx_x_ints(x, rank, dims)) : zero;
+        dims[i] = onx_x_has_size(x, like->dims[i]) ? like->dims[i] : one;
+    return onx_x_expand(x, onx_x_number(x, dtype, 0), rank, dims);
 }
 
 void onx_x_add_result(onx_export *x, onx_value *value) {

@@ -34,7 +34,7 @@ onx_dtype onx_xleaf_type(const onx_export *x, const onx_xleaf *l);
 onx_value *onx_xleaf_value(onx_export *x, const onx_xleaf *l, onx_dtype dtype);
 /* It is what the model computes here from now on: a tensor of its own, or a number. */
 void onx_xleaf_give(onx_export *x, onx_xleaf *l, onx_value *value);
-/* Zeros of a type and of sizes, as far as they are numbers, where nobody will look. */
+/* Zeros of a type and of sizes, as far as they can be had here, where nobody will look. */
 onx_value *onx_x_blank(onx_export *x, onx_dtype dtype, const onx_fact *like);
 /* One more output of the current graph, which is inside another. */
 void onx_x_add_result(onx_export *x, onx_value *value);

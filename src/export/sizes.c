@@ -114,6 +114,22 @@ static onx_value *make(onx_export *x, const onx_sym *sym) {
     return value;
 }
 
+typedef struct search {
+    const onx_export *x;
+    bool all;
+} search;
+
+static void look_for(void *user, const onx_sym *name) {
+    search *s = user;
+    s->all = s->all && owner_of(s->x, name);
+}
+
+bool onx_x_has_size(onx_export *x, const onx_sym *sym) {
+    search s = {x, sym != NULL};
+    if (sym) onx_sym_names(sym, look_for, &s);
+    return s.all;
+}
+
 onx_value *onx_x_size(onx_export *x, const onx_sym *sym) {
     int64_t number;
     if (sym && onx_sym_is_int(sym, &number)) return onx_x_int(x, number);

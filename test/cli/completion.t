@@ -132,6 +132,7 @@ $ for c in $(onx help --list-options); do for o in $(onx help --list-options $c)
 |--max-elements
 |--memory
 |--metadata
+|--method
 |--model
 |--modules-as-functions
 |--name

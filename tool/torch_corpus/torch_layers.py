@@ -38,7 +38,7 @@ pooling | F.adaptive_avg_pool2d(x, (5, 4)) | f2x3x7x6
  | F.max_unpool2d(*F.max_pool2d(x, 3, 2, return_indices=True), 3, 2, output_size=(7, 7)) | f1x2x7x7
  | F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2) | f1x2x8
  | F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2) | f1x2x4x4x4
- | F.fractional_max_pool2d(x, 2, output_size=(3, 3), _random_samples=y)[0] | f1x2x7x7 u1x2x2
+ | F.fractional_max_pool2d(x, 2, output_size=(3, 3), _random_samples=y.abs()) | f1x2x7x7 u1x2x2
  | F.fractional_max_pool2d_with_indices(x, 2, output_size=(3, 4), _random_samples=y.abs()) | f1x2x7x9 u1x2x2
  | F.fractional_max_pool3d_with_indices(x, 2, output_size=(2, 3, 2), _random_samples=y.abs()) | f1x2x5x6x5 u1x2x3
 resizing | F.interpolate(x, size=[5, 9], mode="bilinear", antialias=True) | f1x2x7x6

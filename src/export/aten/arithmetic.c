@@ -266,9 +266,8 @@ static void lower_copysign(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_dtype dtype = promoted(x, &a[0], &a[1], REAL, v);
     if (!dtype) return;
     onx_value *size = onx_emit(x, "Abs", v[0]);
-    onx_x_give(
-        x, out,
-        onx_emit(x, "Where", onx_emit_number(x, "Less", v[1], 0), onx_emit(x, "Neg", size), size));
+    onx_x_give(x, out,
+               onx_emit(x, "Where", onx_x_is_minus(x, v[1]), onx_emit(x, "Neg", size), size));
 }
 
 /* ─ Three tensors ────────────────────────────────────────────────────────────────────────────── */

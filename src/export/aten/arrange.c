@@ -412,6 +412,21 @@ static bool overlaps(const onx_xv *a) {
     return false;
 }
 
+/* (self, src, size, stride, storage_offset) */
+static void lower_as_strided_scatter(onx_export *x, const onx_xv *a, onx_xv *out) {
+    const onx_xv view[] = {a[0], a[2], a[3], a[4]};
+    onx_xv offset;
+    if (!offset_of(x, view, &offset)) return;
+    onx_value *memory = onx_xstorage_flat(x, a[0].tensor);
+    if (!memory || a[0].tensor->storage->unsure) {
+        no_strides(x);
+        return;
+    }
+    onx_value *y = onx_emit(x, "ScatterElements", memory, flat(x, strided_places(x, view, offset)),
+                            flat(x, onx_xv_value(x, &a[1])));
+    if (y) out[0] = onx_xv_tensor(x, onx_x_reshape_like(x, y, onx_xv_value(x, &a[0])));
+}
+
 static onx_value *unview_never(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
                                onx_value *part) {
     (void)a, (void)index, (void)base, (void)part;
@@ -494,5 +509,8 @@ const onx_aten onx_aten_arrange[] = {
      lower_as_strided, unview_as_strided},
     {"as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None)",
      lower_as_strided, NULL},
+    {"as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, "
+     "int? storage_offset=None)",
+     lower_as_strided_scatter, NULL},
     {NULL, NULL, NULL},
 };

@@ -3,6 +3,8 @@
 #include "export/aten/lowering.h"
 #include "export/aten/parts.h"
 
+#include <math.h>
+
 /* ─ Other names ──────────────────────────────────────────────────────────────────────────────── */
 
 /* tensor_split along the second dimension (of a list: the first), the first, the third. */
@@ -192,6 +194,54 @@ static void lower_index_reduce(onx_export *x, const onx_xv *a, onx_xv *out) {
     *out = results[0];
 }
 
+/* The number of the segment of every element along the first axis: how many end before it. */
+static onx_value *segment_numbers(onx_export *x, onx_value *data, onx_value *lengths) {
+    onx_xv n = onx_x_size_of(x, data, 0);
+    int64_t last = -1;
+    onx_value *ends = onx_emit(x, "CumSum", lengths, onx_x_int(x, 0));
+    onx_value *past =
+        onx_emit(x, "GreaterOrEqual", onx_x_unsqueeze(x, onx_x_count(x, &n), 1), ends);
+    return onx_x_reduce(x, "ReduceSum", onx_x_cast(x, past, ONX_DTYPE_I64), 1, &last, false);
+}
+
+/* (data, reduce, lengths, indices, offsets, axis, unsafe, initial) */
+static void lower_segment_reduce(onx_export *x, const onx_xv *a, onx_xv *out) {
+    static const struct {
+        const char *name, *scatter;
+        double empty;
+    } ways[] = {{"sum", "sum", 0},
+                {"mean", "sum", 0},
+                {"max", "amax", -(double)INFINITY},
+                {"min", "amin", (double)INFINITY},
+                {"prod", "prod", 1}};
+    size_t k = 0, rank = onx_xv_rank(x, &a[0]);
+    onx_value *data = onx_xv_value(x, &a[0]);
+    while (k < ONX_COUNT(ways) && !onx_str_is(a[1].str, ways[k].name)) k++;
+    if (rank == SIZE_MAX) return;
+    if (k == ONX_COUNT(ways) || onx_xv_is(&a[2], ONX_X_NONE) || onx_xv_rank(x, &a[2]) != 1) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "segments along other axes than the first, or by offsets");
+        return;
+    }
+    onx_value *lengths = onx_x_as(x, &a[2], ONX_DTYPE_I64);
+    onx_xv sizes[ONX_RANK_MAX] = {onx_x_size_of(x, lengths, 0)};
+    for (size_t i = 1; i < rank; i++) sizes[i] = onx_x_size_of(x, data, i);
+    onx_dtype dtype = onx_x_dtype(x, data);
+    double empty = onx_xv_real(x, &a[7], ways[k].empty);
+    onx_value *base = onx_x_fill(x, onx_x_number(x, dtype, empty), rank, sizes);
+    onx_xv args[] = {onx_xv_tensor(x, base),
+                     onx_xv_int(x, 0),
+                     onx_xv_tensor(x, segment_numbers(x, data, lengths)),
+                     a[0],
+                     onx_xv_str(onx_str_of(ways[k].scatter)),
+                     onx_xv_bool(x, true)};
+    if (!onx_x_ok(x)) return;
+    lower_index_reduce(x, args, out);
+    if (k != 1 || !onx_x_ok(x)) return;
+    onx_value *count = onx_x_cast(x, lengths, dtype);
+    for (size_t i = 1; i < rank; i++) count = onx_x_unsqueeze(x, count, -1);
+    onx_x_give(x, out, onx_emit(x, "Div", onx_xv_value(x, out), count));
+}
+
 #define SPLIT(name)                                                                                \
     {name ".int(Tensor self, int sections) -> Tensor[]", lower_named_split, NULL}, {               \
         name ".array(Tensor self, int[] indices) -> Tensor[]", lower_named_split, NULL             \
@@ -218,5 +268,8 @@ const onx_aten onx_aten_assemble[] = {
     {"index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, "
      "bool include_self=True)",
      lower_index_reduce, NULL},
+    {"segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, "
+     "Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None)",
+     lower_segment_reduce, NULL},
     {NULL, NULL, NULL},
 };

@@ -11,18 +11,18 @@ static const char aware[] =
     /* arithmetic, parts */
     " add sub subtract rsub mul multiply div divide true_divide pow angle conj _conj conj_physical"
     " _conj_physical real imag view_as_real view_as_complex view_as_real_copy view_as_complex_copy"
-    " complex polar addcmul norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
+    " complex polar norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
     /* views and copies */
     " view reshape ravel _unsafe_view view_copy _reshape_copy _reshape_alias view_as reshape_as"
     " flatten unflatten unsqueeze unsqueeze_copy squeeze squeeze_copy permute permute_copy"
     " transpose transpose_copy swapaxes swapdims t t_copy mT numpy_T movedim moveaxis expand"
     " expand_copy broadcast_to expand_as slice slice_copy narrow narrow_copy select select_copy"
     " alias alias_copy detach detach_copy data lift lift_fresh lift_fresh_copy requires_grad_ clone"
-    " contiguous resolve_conj resolve_neg cpu cuda adjoint mH matrix_H"
+    " contiguous resolve_conj resolve_neg cpu cuda adjoint mH matrix_H as_strided as_strided_copy"
     " copy copy_ fill fill_ zero zero_ to _to_copy type_as where index"
     /* lists */
-    " _cat atleast_1d atleast_2d atleast_3d broadcast_tensors cat chunk column_stack concat"
-    " concatenate dstack hstack meshgrid row_stack split split_copy split_with_sizes"
+    " _cat cat chunk column_stack concat concatenate hstack row_stack split split_copy "
+    "split_with_sizes"
     " split_with_sizes_copy stack tensor_split unbind unbind_copy unsafe_chunk unsafe_split"
     " unsafe_split_with_sizes vstack hsplit vsplit dsplit"
     /* transforms */
@@ -37,9 +37,10 @@ static const char aware[] =
     " ones_like zeros_like ";
 
 static const char linear[] =
-    " cumsum flip fliplr flipud roll rot90 repeat tile repeat_interleave trace tril triu diag"
-    " diag_embed diagflat diagonal diagonal_copy linalg_diagonal unfold unfold_copy as_strided"
-    " as_strided_copy gather index_select take take_along_dim masked_select sum_to_size diff"
+    " atleast_1d atleast_2d atleast_3d dstack lerp block_diag cumsum flip fliplr flipud roll rot90 "
+    "repeat tile repeat_interleave trace tril triu diag"
+    " diag_embed diagflat diagonal diagonal_copy linalg_diagonal unfold unfold_copy gather "
+    "index_select take take_along_dim masked_select sum_to_size diff"
     " constant_pad_nd pad reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d"
     " index_put _unsafe_index_put scatter scatter_add index_add index_copy select_scatter"
     " slice_scatter diagonal_scatter masked_scatter ";
@@ -148,8 +149,23 @@ static void give_linear(onx_export *x, const onx_xschema *s, const onx_xv *a, on
     give_parts(x, s, a, true, out);
     if (!s->row->unview || out->kind != ONX_X_TENSOR) return;
     out->tensor->fresh = true;
+    out->tensor->layout = &onx_xlayout_unknown;
     onx_x_note(x, "%.*s of complex numbers is a copy: writing to it changes nothing else",
                ONX_FMT(onx_x_op(x)));
+}
+
+/* What is added is no factor. */
+static void give_product(onx_export *x, const onx_xschema *s, onx_xv *a, onx_xv *out) {
+    onx_xv bias = {.kind = ONX_X_NONE}, none = bias;
+    for (size_t i = 0; i < s->n_params; i++)
+        if (onx_str_is(s->params[i].name, "bias")) bias = a[i], a[i] = none;
+    give_parts(x, s, a, false, out);
+    onx_xv both[] = {*out, bias};
+    if (bias.kind == ONX_X_NONE || !onx_x_ok(x)) return;
+    if (onx_str_is(onx_x_op(x), "linear"))
+        *out = onx_aten_do(x, "add", 2, both);
+    else
+        onx_x_fail(x, ONX_UNSUPPORTED, "of complex numbers, with a bias");
 }
 
 /* (self, mask, value) */
@@ -166,7 +182,7 @@ void onx_complex_lower(onx_export *x, const onx_xschema *s, onx_xv *a, onx_xv *o
     else if (is_word(linear, op) && !puts_real(x, s, a))
         give_linear(x, s, a, out);
     else if (is_word(products, op))
-        give_parts(x, s, a, false, out);
+        give_product(x, s, a, out);
     else if (onx_complex_has(op))
         onx_complex_unary(x, op, a, out);
     else if (onx_str_is(op, "masked_fill"))

@@ -11,6 +11,7 @@ typedef struct conv {
     int64_t output_padding[ONX_NN_AXES], kernel[ONX_NN_AXES];
     onx_xv groups;
     bool transposed, sized; /* sized: `kernel` is known */
+    bool same;              /* padding that only the model can count */
 } conv;
 
 static bool read_tensors(onx_export *x, conv *c, const onx_xv *input, const onx_xv *weight,
@@ -49,11 +50,12 @@ static bool pad_evenly(onx_export *x, conv *c, const onx_xv *padding) {
 static bool pad_by_name(onx_export *x, conv *c, const onx_xv *padding) {
     memset(c->pads, 0, sizeof c->pads);
     if (onx_xv_is(padding, ONX_X_STR) && onx_str_is(padding->str, "valid")) return true;
-    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same") || !c->sized) {
+    if (!onx_xv_is(padding, ONX_X_STR) || !onx_str_is(padding->str, "same")) {
         onx_x_fail(x, ONX_UNSUPPORTED, "padding that is neither 'same' nor 'valid'");
         return false;
     }
-    for (size_t i = 0; i < c->axes; i++) {
+    c->same = !c->sized;
+    for (size_t i = 0; c->sized && i < c->axes; i++) {
         int64_t total = c->dilation[i] * (c->kernel[i] - 1);
         c->pads[i] = total / 2;
         c->pads[c->axes + i] = total - total / 2;
@@ -64,6 +66,7 @@ static bool pad_by_name(onx_export *x, conv *c, const onx_xv *padding) {
 static onx_value *convolve(onx_export *x, const conv *c, onx_value *input, onx_value *weight,
                            onx_value *bias, int64_t groups) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
+    if (c->same) *at++ = ONX_AS("auto_pad", "SAME_UPPER");
     at = onx_nn_attr(at, "dilations", c->axes, c->dilation, 1);
     if (groups != 1) *at++ = ONX_AI("group", groups);
     if (c->sized) *at++ = ONX_AL("kernel_shape", c->axes, c->kernel);

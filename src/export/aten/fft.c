@@ -215,7 +215,10 @@ static void give_hermitian(onx_export *x, const onx_xv *a, bool inverse, onx_xv 
     bool forward = onx_xv_is(&a[3], ONX_X_STR) && onx_str_is(a[3].str, "forward");
     onx_xv norm = onx_xv_str(onx_str_of(ortho ? "ortho" : forward ? "backward" : "forward"));
     onx_xv args[4] = {inverse ? a[0] : onx_aten_do(x, "conj", 1, a), a[1], a[2], norm};
-    if (onx_x_ok(x)) *out = onx_aten_do(x, inverse ? "fft_rfft" : "fft_irfft", 4, args);
+    onx_str op = onx_x_op(x);
+    bool one = op.data[op.size - 1] == 't'; /* hfft, hfft2, hfftn */
+    const char *forth = one ? "fft_rfft" : "fft_rfftn", *back = one ? "fft_irfft" : "fft_irfftn";
+    if (onx_x_ok(x)) *out = onx_aten_do(x, inverse ? forth : back, 4, args);
     if (onx_x_ok(x) && inverse) *out = onx_aten_do(x, "conj", 1, out);
 }
 static void lower_hfft(onx_export *x, const onx_xv *a, onx_xv *out) {
@@ -291,6 +294,10 @@ const onx_aten onx_aten_fft[] = {
     TWO("fft_ifft2", lower_ifft),
     TWO("fft_rfft2", lower_rfft),
     TWO("fft_irfft2", lower_irfft),
+    TWO("fft_hfft2", lower_hfft),
+    TWO("fft_ihfft2", lower_ihfft),
+    MANY("fft_hfftn", lower_hfft),
+    MANY("fft_ihfftn", lower_ihfft),
     MANY("fft_fftn", lower_fft),
     MANY("fft_ifftn", lower_ifft),
     MANY("fft_rfftn", lower_rfft),

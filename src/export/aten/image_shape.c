@@ -1,5 +1,5 @@
 /* image_shape.c: images of PyTorch rearranged and sampled: pixel and channel shuffles, im2col and
- * col2im, grid_sampler and affine grids. */
+ * col2im, affine grids. */
 #include "export/aten/nn_args.h"
 
 /* ─ Shuffles ─────────────────────────────────────────────────────────────────────────────────── */
@@ -106,7 +106,8 @@ static onx_value *picking_filters(onx_export *x, onx_dtype dtype, int64_t channe
     return w ? onx_nn_floats(x, dtype, 4, dims, w) : NULL;
 }
 
-/* A convolution that picks, so that images may have any size. */
+/* A convolution that picks, so that images may have any size. Channels of an unknown number are
+ * images of their own. */
 static void lower_im2col(onx_export *x, const onx_xv *a, onx_xv *out) {
     block b;
     bool added;
@@ -114,17 +115,20 @@ static void lower_im2col(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xattr attrs[6] = {{.name = NULL}};
     onx_value *v = onx_nn_batch(x, onx_nn_tensor(x, &a[0]), 2, &added);
     if (!v || !read_block(x, &a[1], &b)) return;
+    onx_xv batch = onx_x_size_of(x, v, 0), all = onx_x_size_of(x, v, 1);
+    onx_xv alone[] = {onx_xv_int(x, -1), onx_xv_int(x, 1), onx_x_size_of(x, v, 2),
+                      onx_x_size_of(x, v, 3)};
     if (!onx_x_known_dim(x, v, 1, &channels)) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "the number of channels is not known");
-        return;
+        v = onx_x_reshape(x, v, 4, alone);
+        channels = 1;
     }
-    onx_value *filters = picking_filters(x, onx_x_dtype(x, v), channels, &b);
+    onx_value *filters = v ? picking_filters(x, onx_x_dtype(x, v), channels, &b) : NULL;
     attrs[0] = ONX_AI("group", channels);
     attrs[1] = ONX_AL("kernel_shape", 2, b.kernel);
     block_attrs(&b, &attrs[2]);
     onx_value *y = onx_emit_wide_with(x, "Conv", attrs, v, filters);
-    onx_xv columns[] = {onx_x_size_of(x, v, 0), onx_xv_int(x, channels * b.kernel[0] * b.kernel[1]),
-                        onx_xv_int(x, -1)};
+    onx_xv taps = onx_xv_int(x, b.kernel[0] * b.kernel[1]);
+    onx_xv columns[] = {batch, onx_x_arith(x, "mul", all, taps), onx_xv_int(x, -1)};
     onx_x_give(x, out, onx_nn_unbatch(x, onx_x_reshape(x, y, 3, columns), added));
 }
 
@@ -143,52 +147,6 @@ static void lower_col2im(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 /* ─ Grids ────────────────────────────────────────────────────────────────────────────────────── */
-
-/* GridSample brings a point back to the border before it interpolates; PyTorch, with cubes, the 16
- * pixels around it. With one pixel more on each side there is no difference: the same points of an
- * image that is larger by 2, in which they are nearer to the middle. */
-static void widen_border(onx_export *x, bool corners, onx_value **input, onx_value **grid) {
-    static const int64_t pads[] = {0, 0, 1, 1, 0, 0, 1, 1};
-    onx_value *ratio[2];
-    onx_dtype dtype = onx_x_dtype(x, *grid);
-    for (size_t i = 0; i < 2; i++) {
-        onx_xv size = onx_x_size_of(x, *input, 3 - i), less = onx_xv_int(x, corners);
-        size = onx_x_arith(x, "sub", size, less);
-        onx_xv wide = onx_x_arith(x, "add", size, onx_xv_int(x, 2));
-        size = onx_x_arith(x, "truediv", size, wide);
-        ratio[i] = onx_x_unsqueeze(x, onx_x_scalar(x, &size, dtype), 0);
-    }
-    *grid = onx_emit(x, "Mul", *grid, onx_x_concat(x, 2, ratio, 0));
-    *input = onx_emit_wide_with(x, "Pad", ONX_ATTRS(ONX_AS("mode", "edge")), *input,
-                                onx_x_ints(x, 8, pads));
-}
-
-/* (input, grid, interpolation_mode, padding_mode, align_corners) */
-static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
-    static const char *const modes[2][3] = {{"bilinear", "nearest", "bicubic"},
-                                            {"linear", "nearest", "cubic"}};
-    static const char *const paddings[] = {"zeros", "border", "reflection"};
-    int64_t mode = onx_xv_whole(x, &a[2], 0), padding = onx_xv_whole(x, &a[3], 0);
-    onx_value *input = onx_nn_tensor(x, &a[0]), *grid = onx_nn_tensor(x, &a[1]);
-    if (!input || !grid) return;
-    if (onx_x_rank(x, input) == 5 && x->opset < 20) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "a volume is sampled only from opset 20 on");
-        onx_x_hint(x, "export with --opset 20");
-        return;
-    }
-    if (mode < 0 || mode > 2 || padding < 0 || padding > 2) {
-        onx_x_fail(x, ONX_INVALID, "an interpolation or padding mode that does not exist");
-        return;
-    }
-    bool corners = onx_xv_true(&a[4]);
-    if (mode == 2 && padding == 1 && onx_x_rank(x, input) == 4)
-        widen_border(x, corners, &input, &grid);
-    onx_xattr attrs[] = {ONX_AI("align_corners", corners),
-                         ONX_AS("mode", modes[x->opset >= 20][mode]),
-                         ONX_AS("padding_mode", paddings[padding]),
-                         {.name = NULL}};
-    onx_x_give(x, out, onx_emit_wide_with(x, "GridSample", attrs, input, grid));
-}
 
 /* n points from -1 to 1: at the ends, or in the middle of n parts. */
 static onx_value *points(onx_export *x, onx_dtype dtype, onx_xv n, bool corners) {
@@ -245,8 +203,6 @@ static void lower_affine_grid(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_x_reshape(x, y, axes + 2, shape));
 }
 
-#define SAMPLER                                                                                    \
-    "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
 #define BLOCK "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)"
 
 const onx_aten onx_aten_image_shape[] = {
@@ -256,10 +212,6 @@ const onx_aten onx_aten_image_shape[] = {
     {"native_channel_shuffle(Tensor self, int groups)", lower_channel_shuffle, NULL},
     {"im2col(Tensor self, " BLOCK, lower_im2col, NULL},
     {"col2im(Tensor self, int[2] output_size, " BLOCK, lower_col2im, NULL},
-    {"grid_sampler" SAMPLER, lower_grid_sampler, NULL},
-    {"grid_sampler_2d" SAMPLER, lower_grid_sampler, NULL},
-    {"grid_sampler_3d" SAMPLER, lower_grid_sampler, NULL},
-    {"_grid_sampler_2d_cpu_fallback" SAMPLER, lower_grid_sampler, NULL},
     {"affine_grid_generator(Tensor theta, int[] size, bool align_corners)", lower_affine_grid,
      NULL},
     {.schema = NULL},

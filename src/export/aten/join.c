@@ -117,6 +117,16 @@ static void lower_atleast_3(onx_export *x, const onx_xv *a, onx_xv *out) {
     out[0] = onx_xv_tensor(x, at_least(x, onx_xv_value(x, &a[0]), 3));
 }
 
+/* The same of each tensor of a list. */
+static void lower_atleast_each(onx_export *x, const onx_xv *a, onx_xv *out) {
+    size_t least = (size_t)(onx_x_op(x).data[strlen("atleast_")] - '0');
+    *out = onx_xv_list(x, ONX_X_LIST, 0, NULL);
+    for (size_t i = 0; i < a[0].list->n && onx_x_ok(x); i++) {
+        onx_value *v = at_least(x, onx_xv_value(x, &a[0].list->v[i]), least);
+        if (v) onx_xlist_add(x, out->list, onx_xv_tensor(x, v));
+    }
+}
+
 static void lower_broadcast_tensors(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t n = a[0].list->n;
     onx_value **values = onx_x_array(x, n + 1, sizeof *values);
@@ -383,8 +393,11 @@ const onx_aten onx_aten_join[] = {
     {"dstack(Tensor[] tensors)", lower_dstack, NULL},
     {"column_stack(Tensor[] tensors)", lower_column_stack, NULL},
     {"atleast_1d(Tensor self)", lower_atleast_1, NULL},
+    {"atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"atleast_2d(Tensor self)", lower_atleast_2, NULL},
+    {"atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"atleast_3d(Tensor self)", lower_atleast_3, NULL},
+    {"atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", lower_atleast_each, NULL},
     {"broadcast_tensors(Tensor[] tensors)", lower_broadcast_tensors, NULL},
     {"meshgrid(Tensor[] tensors, *, str indexing=\"ij\")", lower_meshgrid, NULL},
     {"split.Tensor(Tensor self, int split_size, int dim=0)", lower_split, unview_split},

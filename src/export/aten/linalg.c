@@ -158,6 +158,50 @@ static void lower_solve_info(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, &out[1], onx_x_number(x, ONX_DTYPE_I32, 0));
 }
 
+static void lower_solve_parts(onx_export *x, const onx_xv *a, onx_xv *out) {
+    lower_solve(x, a, out);
+    onx_nn_give_nothing(x, ONX_DTYPE_F32, &out[1]);
+    onx_nn_give_nothing(x, ONX_DTYPE_I32, &out[2]);
+    onx_x_give(x, &out[3], onx_x_number(x, ONX_DTYPE_I32, 0));
+}
+
+/* The first n axes as rows, the others as columns. */
+static onx_value *as_matrix(onx_export *x, onx_value *v, size_t n) {
+    size_t rank = onx_x_rank(x, v);
+    onx_xv shape[2] = {onx_xv_int(x, 1), onx_xv_int(x, -1)};
+    if (rank == SIZE_MAX || n > rank) return NULL;
+    for (size_t i = 0; i < n; i++)
+        shape[0] = onx_x_arith(x, "mul", shape[0], onx_x_size_of(x, v, i));
+    return onx_x_reshape(x, v, 2, shape);
+}
+
+/* (self, ind) */
+static void lower_tensorinv(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_x_floating(x, &a[0]);
+    size_t rank = onx_x_rank(x, v), n = (size_t)onx_xv_whole(x, &a[1], 2);
+    onx_xv shape[ONX_RANK_MAX];
+    if (rank == SIZE_MAX || n >= rank) return;
+    for (size_t i = 0; i < rank; i++) shape[i] = onx_x_size_of(x, v, (n + i) % rank);
+    onx_x_give(x, out, onx_x_reshape(x, inverse(x, as_matrix(x, v, n)), rank, shape));
+}
+
+/* (self, other, dims) */
+static void lower_tensorsolve(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_x_floating(x, &a[0]), *b = onx_x_floating(x, &a[1]);
+    size_t rank = onx_x_rank(x, v), n = onx_x_rank(x, b);
+    onx_xv flat[] = {onx_xv_int(x, -1), onx_xv_int(x, 1)}, shape[ONX_RANK_MAX];
+    if (rank == SIZE_MAX || n == SIZE_MAX || n >= rank) return;
+    if (!onx_nn_is_empty(&a[2])) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "tensorsolve with dims");
+        onx_x_hint(x, "permute the tensor first");
+        return;
+    }
+    for (size_t i = n; i < rank; i++) shape[i - n] = onx_x_size_of(x, v, i);
+    onx_value *y =
+        onx_emit(x, "MatMul", inverse(x, as_matrix(x, v, n)), onx_x_reshape(x, b, 2, flat));
+    onx_x_give(x, out, onx_x_reshape(x, y, rank - n, shape));
+}
+
 /* (self, n): by squaring. */
 static void lower_matrix_power(onx_export *x, const onx_xv *a, onx_xv *out) {
     int64_t n = onx_xv_whole(x, &a[1], 1);
@@ -288,6 +332,11 @@ const onx_aten onx_aten_linalg[] = {
     {"linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
      "-> (Tensor, Tensor)",
      lower_solve_info, NULL},
+    {"linalg_tensorinv(Tensor self, int ind=2)", lower_tensorinv, NULL},
+    {"linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None)", lower_tensorsolve, NULL},
+    {"_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+     "-> (Tensor, Tensor, Tensor, Tensor)",
+     lower_solve_parts, NULL},
     {"matrix_exp(Tensor self)", lower_matrix_exp, NULL},
     {"linalg_matrix_exp(Tensor self)", lower_matrix_exp, NULL},
     {"matrix_power(Tensor self, int n)", lower_matrix_power, NULL},

@@ -168,6 +168,9 @@ const onx_aten onx_aten_logical[] = {
     {"isin.Tensor_Tensor(Any elements, Tensor test_elements, *, bool assume_unique=False, "
      "bool invert=False)",
      lower_isin, NULL},
+    {"isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
+     "bool invert=False)",
+     lower_isin, NULL},
     {"isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, "
      "bool invert=False)",
      lower_isin, NULL},

@@ -161,6 +161,12 @@ onx_value *onx_x_trunc(onx_export *x, onx_value *v) {
     return onx_emit(x, "Mul", onx_emit(x, "Sign", v), onx_emit(x, "Floor", onx_emit(x, "Abs", v)));
 }
 
+onx_value *onx_x_is_minus(onx_export *x, onx_value *v) {
+    onx_value *below = v ? onx_emit_number(x, "Less", v, 0) : NULL;
+    if (!below || !onx_dtype_is_float(onx_x_dtype(x, v))) return below;
+    return onx_emit(x, "Or", below, onx_emit_number(x, "Less", onx_emit(x, "Reciprocal", v), 0));
+}
+
 onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t index) {
     return onx_emit_with(x, "Gather", ONX_ATTRS(ONX_AI("axis", axis)), value, onx_x_int(x, index));
 }

@@ -47,6 +47,7 @@ onx_value *onx_emit_number(onx_export *x, const char *op, onx_value *value, doub
 /* Whole numbers divided, rounded down: Div of ONNX rounds to 0. */
 onx_value *onx_x_floor_div(onx_export *x, onx_value *a, onx_value *b);
 onx_value *onx_x_trunc(onx_export *x, onx_value *v);
+onx_value *onx_x_is_minus(onx_export *x, onx_value *v); /* -0, too */
 /* One place of an axis, which goes. */
 onx_value *onx_x_pick(onx_export *x, onx_value *value, int64_t axis, int64_t index);
 /* 0, 1 … n - 1 as int64. */

@@ -184,7 +184,7 @@ static void lower_isfinite(onx_export *x, const onx_xv *a, onx_xv *out) {
 }
 
 static void lower_signbit(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_x_give(x, out, onx_emit_number(x, "Less", onx_xv_value(x, a), 0));
+    onx_x_give(x, out, onx_x_is_minus(x, onx_xv_value(x, a)));
 }
 
 static double largest(onx_dtype dtype) {

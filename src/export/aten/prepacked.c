@@ -15,6 +15,13 @@ static void finish(onx_export *x, onx_xv y, const onx_xv *bounds, onx_xv *out) {
     *out = open ? y : onx_aten_do(x, relu ? "relu" : "clamp", relu ? 1 : 3, args);
 }
 
+/* What torch.jit.optimize_for_inference writes: weights in a layout that files cannot hold. */
+static void lower_mkldnn(onx_export *x, const onx_xv *a, onx_xv *out) {
+    (void)a, (void)out;
+    onx_x_fail(x, ONX_UNSUPPORTED, "the file has no weights: they were converted for oneDNN");
+    onx_x_hint(x, "save the module before torch.jit.optimize_for_inference");
+}
+
 static const onx_xv *parts_of(onx_export *x, const onx_xv *packed, size_t n) {
     if (packed->list->n == n) return packed->list->v;
     return onx_x_fail(x, ONX_UNSUPPORTED, "packed weights of another form");
@@ -65,5 +72,7 @@ const onx_aten onx_aten_prepacked[] = {
     {P "conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, "
        "int[2] output_padding, int[2] dilation, int groups, " BOUNDS,
      lower_transposed_pack, NULL},
+    {"to_mkldnn(Tensor self, ScalarType? dtype=None)", lower_mkldnn, NULL},
+    {"prim::ConstantMKLDNNTensor()", lower_mkldnn, NULL},
     {.schema = NULL},
 };

@@ -165,6 +165,8 @@ static bool run_layer(onx_export *x, const network *n, size_t layer, onx_value *
     if (!onx_emit_wide_node(x, n->cell->op, attrs, ONX_COUNT(in), in, n->cell->remembers ? 3 : 2,
                             y))
         return false;
+    for (size_t i = 1; i < (n->cell->remembers ? 3 : 2); i++) /* where it is computed wider */
+        y[i] = onx_x_cast(x, y[i], onx_x_dtype(x, y[0]));
     for (size_t i = 0; i < 2 && n->projected; i++) y[i] = project(x, n, layer, y[i]);
     return onx_x_ok(x);
 }

@@ -98,6 +98,11 @@ static onx_value *make(onx_export *x, resize *r) {
     onx_xattr attrs[8] = {{.name = NULL}}, *at = attrs;
     bool scaled = is_scaled(r);
     if (!r->input || is_same_size(x, r)) return r->input;
+    if (r->antialias && r->align) {
+        onx_x_fail(x, ONX_UNSUPPORTED, "antialias with align_corners, which ONNX has not");
+        onx_x_hint(x, "resize with align_corners=False");
+        return NULL;
+    }
     if (r->antialias) *at++ = ONX_AI("antialias", 1);
     *at++ = ONX_AS("coordinate_transformation_mode",
                    r->align ? "align_corners" : r->method->coordinates);

@@ -35,8 +35,10 @@ static void lower_gather(onx_export *x, const onx_xv *a, onx_xv *out) {
 static void lower_index_select(onx_export *x, const onx_xv *a, onx_xv *out) {
     size_t axis;
     if (!onx_lower_axis(x, &a[1], onx_lower_rank(x, &a[0]), &axis)) return;
-    onx_value *index = at_least_one(x, index_of(x, &a[2]));
-    out[0] = onx_xv_tensor(x, along(x, "Gather", axis, onx_xv_value(x, &a[0]), index));
+    onx_value *index = at_least_one(x, index_of(x, &a[2])), *v = onx_xv_value(x, &a[0]);
+    if (onx_lower_rank(x, &a[0]) == 0) v = onx_x_unsqueeze(x, v, 0);
+    onx_value *y = along(x, "Gather", axis, v, index);
+    out[0] = onx_xv_tensor(x, onx_lower_rank(x, &a[0]) ? y : onx_x_squeeze(x, y, 0));
     if (out->kind == ONX_X_TENSOR) out->tensor->dtype = a[0].tensor->dtype;
 }
 
@@ -165,7 +167,8 @@ static void lower_scatter_reduce(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *n = onx_xv_value(x, &counted[0]);
     if (!n || !sum) return;
     n = onx_emit(x, "Max", n, onx_x_number(x, dtype, 1));
-    out[0] = onx_xv_tensor(x, onx_emit(x, "Div", sum, n));
+    bool is_float = onx_dtype_is_float(dtype);
+    out[0] = onx_xv_tensor(x, is_float ? onx_emit(x, "Div", sum, n) : onx_x_floor_div(x, sum, n));
 }
 
 /* Whole slices, one for each index: ScatterND with the dimension first. */

@@ -1,5 +1,5 @@
 /* statistic.c: covariances, integrals along an axis, and rows of bounded length. */
-#include "export/aten/lowering.h"
+#include "export/aten/parts.h"
 
 /* ─ Covariances: rows are variables, columns are observations ────────────────────────────────── */
 
@@ -23,10 +23,38 @@ static void give_square(onx_export *x, onx_value *v, bool single, onx_xv *out) {
     onx_x_give(x, out, v);
 }
 
+/* (self, correction, fweights, aweights): the counts of observations multiply their weights. The
+ * mean is a weighted one, and so is what the sum of products is divided by. */
+static void give_weighted_cov(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_value *v = onx_x_floating(x, a);
+    size_t rank = onx_x_rank(x, v);
+    if (rank == SIZE_MAX) return;
+    onx_dtype dtype = onx_x_dtype(x, v);
+    if (rank < 2) v = onx_x_unsqueeze(x, v, 0);
+    bool counted = !onx_xv_is(&a[2], ONX_X_NONE), weighed = !onx_xv_is(&a[3], ONX_X_NONE);
+    onx_value *count = counted ? onx_x_as(x, &a[2], dtype) : NULL;
+    onx_value *weight = weighed ? onx_x_as(x, &a[3], dtype) : NULL, *w = count ? count : weight;
+    if (count && weight) w = onx_emit(x, "Mul", count, weight);
+    onx_value *all = onx_x_reduce(x, "ReduceSum", w, 0, NULL, false);
+    int64_t last = -1;
+    onx_value *mean = onx_x_reduce(x, "ReduceSum", onx_emit(x, "Mul", v, w), 1, &last, true);
+    v = onx_emit(x, "Sub", v, onx_emit(x, "Div", mean, all));
+    onx_value *less = onx_x_as(x, &a[1], dtype);
+    if (weight) {
+        onx_value *squares =
+            onx_x_reduce(x, "ReduceSum", onx_emit(x, "Mul", w, weight), 0, NULL, false);
+        less = onx_emit(x, "Mul", less, onx_emit(x, "Div", squares, all));
+    }
+    onx_value *over = onx_emit_number(x, "Max", onx_emit(x, "Sub", all, less), 0);
+    if (!onx_x_ok(x)) return;
+    onx_value *sum = onx_emit(x, "MatMul", onx_emit(x, "Mul", v, w), onx_x_swap(x, v, 0, 1));
+    give_square(x, onx_emit(x, "Div", sum, over), rank < 2, out);
+}
+
 static void lower_cov(onx_export *x, const onx_xv *a, onx_xv *out) {
     bool single;
     if (!onx_xv_is(&a[2], ONX_X_NONE) || !onx_xv_is(&a[3], ONX_X_NONE)) {
-        onx_x_fail(x, ONX_UNSUPPORTED, "covariances of observations that have weights");
+        give_weighted_cov(x, a, out);
         return;
     }
     onx_value *rows = centered(x, a, &single);
@@ -114,6 +142,21 @@ static void lower_renorm(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_emit(x, "Mul", v, factor));
 }
 
+/* (weight, indices, max_norm, norm_type): the rows that are looked up are shortened. */
+static void lower_embedding_renorm(onx_export *x, const onx_xv *a, onx_xv *out) {
+    onx_xv args[] = {a[0], a[3], onx_xv_int(x, 0), a[2]}, rest = onx_xv_int(x, -1);
+    onx_value *v = onx_xv_value(x, a), *at = onx_x_as(x, &a[1], ONX_DTYPE_I64);
+    if (!v || !at) return;
+    lower_renorm(x, args, out);
+    onx_xv rows = onx_x_size_of(x, v, 0);
+    at = onx_x_reshape(x, at, 1, &rest);
+    onx_value *none = onx_x_fill(x, onx_x_number(x, ONX_DTYPE_I32, 0), 1, &rows);
+    onx_value *ones = onx_lower_expand_like(x, onx_x_number(x, ONX_DTYPE_I32, 1), at);
+    onx_value *used = onx_emit(x, "ScatterElements", none, at, ones);
+    used = onx_x_unsqueeze(x, onx_x_cast(x, used, ONX_DTYPE_BOOL), 1);
+    if (onx_x_ok(x)) onx_x_give(x, out, onx_emit(x, "Where", used, onx_xv_value(x, out), v));
+}
+
 /* Powers of each element: N - 1 to 0, or 0 to N - 1. */
 static void lower_vander(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_value *v = onx_xv_value(x, a);
@@ -125,6 +168,15 @@ static void lower_vander(onx_export *x, const onx_xv *a, onx_xv *out) {
         powers = onx_emit(x, "Sub", onx_x_scalar(x, &last, ONX_DTYPE_I64), powers);
     }
     powers = onx_x_cast(x, powers, onx_x_dtype(x, v));
+    onx_x_give(x, out, onx_emit_wide(x, "Pow", onx_x_unsqueeze(x, v, -1), powers));
+}
+/* (x, N): of each list along the last axis, rising. */
+static void lower_linalg_vander(onx_export *x, const onx_xv *a, onx_xv *out) {
+    size_t rank = onx_xv_rank(x, a);
+    if (rank == SIZE_MAX || rank < 1) return;
+    onx_value *v = onx_xv_value(x, a);
+    onx_xv n = onx_xv_is(&a[1], ONX_X_NONE) ? onx_x_size_of(x, v, rank - 1) : a[1];
+    onx_value *powers = onx_x_cast(x, onx_x_count(x, &n), onx_x_dtype(x, v));
     onx_x_give(x, out, onx_emit_wide(x, "Pow", onx_x_unsqueeze(x, v, -1), powers));
 }
 
@@ -140,6 +192,9 @@ const onx_aten onx_aten_statistic[] = {
     INTEGRAL("trapz"),
     INTEGRAL("cumulative_trapezoid"),
     {"renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)", lower_renorm, NULL},
+    {"embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type)",
+     lower_embedding_renorm, NULL},
     {"vander(Tensor x, int? N=None, bool increasing=False)", lower_vander, NULL},
+    {"linalg_vander(Tensor x, *, int? N=None)", lower_linalg_vander, NULL},
     {NULL, NULL, NULL},
 };

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { SPAN = 1024, TASK = 16 * SPAN };
+enum { SPAN = 1024, TASK = 64 * SPAN };
 
 static size_t tasks_of(int64_t count) {
     return (size_t)count / TASK + ((size_t)count % TASK != 0);

@@ -87,13 +87,8 @@ onx_status onx_norm_run_along(onx_call *call) {
 
 /* ─ Across channels ──────────────────────────────────────────────────────────────────────────── */
 
-typedef struct lrn {
-    double alpha, beta, bias;
-    int64_t size; /* of the window, in channels */
-} lrn;
-
 onx_status onx_norm_init_lrn(onx_call *call) {
-    lrn *st = onx_call_state(call, sizeof *st);
+    onx_lrn_state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
     st->alpha = (double)onx_call_float(call, "alpha");
     st->beta = (double)onx_call_float(call, "beta");
@@ -111,12 +106,11 @@ onx_status onx_norm_bind_lrn(onx_call *call) {
 }
 
 /* The channels of one place, `stride` apart. */
-static void lrn_place(const onx_call *call, const lrn *st, int64_t base, int64_t channels,
+static void lrn_place(const onx_call *call, const onx_lrn_state *st, int64_t base, int64_t channels,
                       int64_t stride) {
-    int64_t before = (st->size - 1) / 2, after = st->size - 1 - before;
     for (int64_t c = 0; c < channels; c++) {
-        int64_t first = c > before ? c - before : 0;
-        int64_t last = channels - 1 - c > after ? c + after : channels - 1;
+        int64_t first, last;
+        onx_lrn_window(st, c, channels, &first, &last);
         double sum = 0, x = load(call->in[0], base + c * stride);
         for (int64_t k = first; k <= last; k++) {
             double y = load(call->in[0], base + k * stride);

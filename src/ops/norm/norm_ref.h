@@ -35,6 +35,17 @@ onx_status onx_norm_run_batch(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_norm_init_along(onx_call *call) ONX_MUST_CHECK; /* LpNormalization */
 onx_status onx_norm_bind_along(onx_call *call) ONX_MUST_CHECK; /* and MeanVarianceNormalization */
 onx_status onx_norm_run_along(onx_call *call) ONX_MUST_CHECK;
+typedef struct onx_lrn_state {
+    double alpha, beta, bias;
+    int64_t size; /* of the window, in channels */
+} onx_lrn_state;
+/* The channels that channel c is divided by. */
+static inline void onx_lrn_window(const onx_lrn_state *st, int64_t c, int64_t channels,
+                                  int64_t *first, int64_t *last) {
+    int64_t before = (st->size - 1) / 2, after = st->size - 1 - before;
+    *first = c > before ? c - before : 0;
+    *last = channels - 1 - c > after ? c + after : channels - 1;
+}
 onx_status onx_norm_init_lrn(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_norm_bind_lrn(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_norm_run_lrn(onx_call *call) ONX_MUST_CHECK;

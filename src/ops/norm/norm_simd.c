@@ -1,6 +1,6 @@
 /* norm_simd.c: LayerNormalization, BatchNormalization and others of floats: vectors. The mean is
  * found first, then the deviation from it, then the result: three passes over a row. */
-#include "ops/norm/norm_ref.h"
+#include "ops/norm/lrn_simd.h"
 #include "ops/reduce/row_simd.h"
 
 /* y = (x - mean) * inverse * scale[i] + bias[i]; bias may be NULL. */
@@ -120,6 +120,13 @@ onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
     ROW("LayerNormalization", "layer_norm_f32", onx_norm_bind_layer, run),
     ROW("RMSNormalization", "rms_norm_f32", onx_norm_bind_layer, run),
     ROW("SimplifiedLayerNormalization", "simplified_norm_f32", onx_norm_bind_layer, run),
+    {.op = "LRN",
+     .first = 1,
+     .types = {ONX_T(F32)},
+     .name = "lrn_f32",
+     .init = onx_norm_init_lrn,
+     .bind = onx_norm_bind_lrn,
+     .run = ONX_TIER(onx_lrn_run)},
     INTERNAL("LayerNormalization", "layer_norm_f32"),
     INTERNAL("RMSNormalization", "rms_norm_f32"),
     {0},

@@ -2,7 +2,7 @@
  * cpu/pool.h. MaxPool and AveragePool pass through blocked scratch; MaxPoolBlocked,
  * AveragePoolBlocked and GlobalAveragePoolBlocked stay in the blocked layout. */
 #include "ops/conv/blocks_simd.h"
-#include "ops/pool/pool_ref.h"
+#include "ops/pool/pool_lines_simd.h"
 
 #include <math.h>
 
@@ -232,6 +232,18 @@ onx_kernel_rows ONX_TIER(onx_kernels_pool) = {
      .init = init_pool,
      .bind = bind_average,
      .run = run_plain},
+    {.op = "MaxPool",
+     F32,
+     .name = "max_pool_lines_f32",
+     .init = ONX_TIER(onx_pool_lines_init),
+     .bind = ONX_TIER(onx_pool_lines_bind),
+     .run = ONX_TIER(onx_pool_lines_max)},
+    {.op = "AveragePool",
+     F32,
+     .name = "average_pool_lines_f32",
+     .init = ONX_TIER(onx_pool_lines_init),
+     .bind = ONX_TIER(onx_pool_lines_bind),
+     .run = ONX_TIER(onx_pool_lines_average)},
     {.op = "GlobalMaxPool",
      F32,
      .name = "global_max_pool_f32",

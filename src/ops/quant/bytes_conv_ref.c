@@ -209,9 +209,10 @@ static void run_panel(const onx_qconv *j, size_t panel, const onx_qtile *tiles, 
 static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scratch) {
     const onx_qconv *j = user;
     onx_qtile tiles[ONX_QTILES];
-    size_t block = index % j->blocks, first = block * j->tiles / j->blocks;
+    size_t chunks = (j->all_panels - 1) / j->chunk + 1;
+    size_t block = index / chunks, first = block * j->tiles / j->blocks;
     size_t n = (block + 1) * j->tiles / j->blocks - first, group = SIZE_MAX;
-    size_t panel = index / j->blocks * j->chunk;
+    size_t panel = index % chunks * j->chunk;
     size_t end = j->all_panels - panel < j->chunk ? j->all_panels : panel + j->chunk;
     int32_t *sums =
         (int32_t *)(void *)((char *)scratch + j->room.pointers + j->room.copies + j->room.sums);
@@ -240,8 +241,7 @@ static onx_status run_tiles(onx_call *call, onx_qconv *j, const onx_operand *w) 
     size_t most = onx_qgemm_tiles(tier);
     j->blocks = (j->tiles - 1) / most + 1;
     size_t rows = j->rows < most * tier->rows ? j->rows : most * tier->rows;
-    size_t products = rows * tier->columns * (j->w.k * j->w.taps + 16);
-    j->chunk = products < tier->work ? tier->work / products : 1;
+    j->chunk = onx_qgemm_chunk(tier, rows, j->w.k * j->w.taps, j->blocks * j->all_panels);
     return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
 }
 

@@ -267,10 +267,10 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
     const job *j = user;
     const layout *l = &j->l;
     onx_qtile tiles[ONX_QTILES];
-    size_t most = onx_qgemm_tiles(j->tier), first = index % l->blocks * most,
-           rest = index / l->blocks, a, b;
-    size_t chunks = (l->panels - 1) / j->chunk + 1, panel = rest % chunks * j->chunk;
-    size_t n = l->tiles - first < most ? l->tiles - first : most, set = rest / chunks;
+    size_t chunks = (l->panels - 1) / j->chunk + 1, panel = index % chunks * j->chunk;
+    size_t most = onx_qgemm_tiles(j->tier), first = index / chunks % l->blocks * most;
+    size_t n = l->tiles - first < most ? l->tiles - first : most;
+    size_t set = index / chunks / l->blocks, a, b;
     size_t end = l->panels - panel < j->chunk ? l->panels : panel + j->chunk;
     char *sums = (char *)scratch + j->room.pointers + j->room.copies;
     onx_qend e = *j->end;
@@ -299,8 +299,7 @@ static onx_status tiles_task(void *user, onx_call *call, size_t index, void *scr
 static onx_status run_tiles(onx_call *call, job *j) {
     const layout *l = &j->l;
     size_t most = onx_qgemm_tiles(j->tier) * j->tier->rows, rows = l->rows < most ? l->rows : most;
-    size_t products = rows * j->tier->columns * (l->k + 16);
-    j->chunk = products < j->tier->work ? j->tier->work / products : 1;
+    j->chunk = onx_qgemm_chunk(j->tier, rows, l->k, l->sets * l->blocks * l->panels);
     (void)room_of(j->tier, l, &j->room);
     return onx_call_parallel(call, l->sets * l->blocks * ((l->panels - 1) / j->chunk + 1),
                              tiles_task, j);

@@ -114,6 +114,20 @@ static inline size_t onx_qgemm_tiles(const onx_qgemm *gemm) {
     return 96 / gemm->rows;
 }
 enum { ONX_QTILES = 24 };
+/* Panels of a task, which multiplies each with so many rows of k, where there are `all` in all
+ * blocks of rows: several tasks, if they are not too small for that. Tasks are counted along the
+ * panels: who makes some rows of an image will, as a rule, read them in the next step. */
+static inline size_t onx_qgemm_chunk(const onx_qgemm *gemm, size_t rows, size_t k, size_t all) {
+    enum {
+        SEVERAL = 8,
+        SMALL = 1 << 19,
+        FETCH = 8 /* rows that take as long as reading a panel */
+    };
+    size_t products = (rows + FETCH) * gemm->columns * (k + 16);
+    size_t most = products < gemm->work ? gemm->work / products : 1;
+    size_t few = products < SMALL ? SMALL / products : 1, even = (all - 1) / SEVERAL + 1;
+    return even > most ? most : even < few ? few : even;
+}
 
 /* ── Weights ─────────────────────────────────────────────────────────────────────────────────── */
 

@@ -163,10 +163,49 @@ static onx_status arg_task(void *user, onx_call *call, size_t index, void *scrat
     return ONX_OK;
 }
 
+/* Places i … i+VF-1, whose elements lie together, down the axis. NaN is beyond every number. */
+static void arg_columns(const onx_call *call, int64_t i, int64_t n, int64_t stride) {
+    const onx_reduce_plan *plan = call->plan;
+    const onx_arg_state *st = call->state;
+    const float *p = (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, i);
+    const vi last = vi_set(st->last ? -1 : 0);
+    vf best = vf_load(p);
+    vi found = vi_set(0);
+    int32_t at[VF];
+    for (int64_t r = 1; r < n; r++) {
+        vf x = vf_load(p + r * stride);
+        vi odd = x != x, is_odd = best != best;
+        vi beats = (st->min ? x < best : x > best) | (odd & ~is_odd) |
+                   (last & ((x == best) | (odd & is_odd)));
+        best = vf_select(beats, x, best);
+        found = (found & ~beats) | (vi_set((int32_t)r) & beats);
+    }
+    memcpy(at, &found, sizeof at);
+    for (size_t l = 0; l < VF; l++) {
+        int64_t place = at[l];
+        memcpy((char *)call->out[0]->data + ((size_t)i + l) * sizeof place, &place, sizeof place);
+    }
+}
+
+/* A task is one run of places that lie together; the last vector overlaps the one before. */
+static onx_status arg_columns_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const onx_reduce_plan *plan = call->plan;
+    int64_t width = plan->reduced.strides[0], first = (int64_t)index * width;
+    (void)user, (void)scratch;
+    for (int64_t i = 0; i < width; i += VF)
+        arg_columns(call, first + (i + VF <= width ? i : width - VF), plan->reduced.count, width);
+    return ONX_OK;
+}
+
 static onx_status arg_run(onx_call *call) {
     const onx_reduce_plan *plan = call->plan;
     int64_t grain = onx_reduce_grain(plan, 1);
     bool rows = plan->reduced.n == 1 && plan->reduced.strides[0] == 1;
+    bool columns_lie =
+        plan->reduced.n == 1 && plan->reduced.strides[0] >= VF && plan->reduced.count <= INT32_MAX;
+    if (call->out[0]->count && columns_lie)
+        return onx_call_parallel(call, (size_t)(plan->kept.count / plan->reduced.strides[0]),
+                                 arg_columns_task, NULL);
     if (!rows || call->out[0]->count == 0) return onx_arg_run(call);
     return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), arg_task,
                              NULL);

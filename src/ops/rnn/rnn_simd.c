@@ -14,7 +14,8 @@
 
 #define GEMM ONX_TIER(onx_gemm)
 
-enum { TASK_PRODUCTS = 1 << 16 };
+/* Of a task, about; of many sequences more, since each task packs their states. */
+enum { TASK_PRODUCTS = 1 << 16, BATCH_PRODUCTS = 1 << 20 };
 
 /* The matrices of a direction, packed one after the other: W, and R in two parts (of no gates:
  * there is no second). */
@@ -33,6 +34,8 @@ typedef struct plan {
     size_t packed;     /* floats of a direction */
     size_t each;       /* floats of a direction in scratch, after the packed weights: */
     size_t start;      /* where those of the first are */
+    size_t x;          /* where X is, packed for all tiles */
+    bool shares_x;     /* should it be? */
     size_t xw, r, r2;  /* in them: [X's rows or B][slices][gates][SLICE] */
     size_t h, next, c; /* [B, H] */
     size_t bias;       /* [slices][G][SLICE] */
@@ -54,10 +57,10 @@ typedef struct work {
     const plan *plan;
     pass passes[2];
     int64_t step;
-    size_t matrix;      /* of the round of tasks that runs now, */
-    row_gates *gates;   /* its gates, */
-    bool last;          /* and do they end the step? */
-    onx_gemm_args args; /* of the product with W that runs now */
+    size_t matrix;    /* of the round of tasks that runs now, */
+    row_gates *gates; /* its gates, */
+    bool last;        /* and do they end the step? */
+    float *x;         /* room for X, packed */
 } work;
 
 static size_t columns(const plan *p, const matrix *m) {
@@ -238,31 +241,56 @@ static void add_biases(const work *k, size_t dir) {
         }
 }
 
-static onx_status tile_task(void *user, onx_call *call, size_t index, void *scratch) {
-    const work *k = user;
-    const onx_gemm_args *args = &k->args;
-    (void)call;
-    GEMM.run(args, onx_gemm_tile_at(&GEMM, &k->plan->tiles, args->m, args->n, index), scratch);
-    return ONX_OK;
-}
-
-/* The products of all inputs with W. */
-static onx_status multiply_inputs(work *k, size_t dir) {
+/* The product of all inputs with W. */
+static onx_gemm_args inputs_product(const work *k, size_t dir) {
     const plan *p = k->plan;
     const matrix *w = &p->matrices[MATRIX_W];
     const pass *t = &k->passes[dir];
-    k->args = (onx_gemm_args){.m = (size_t)p->rnn.time * (size_t)p->rnn.batch,
-                              .n = columns(p, w),
-                              .k = w->k,
-                              .a = k->call->in[ONX_RNN_X]->data,
-                              .a_row = w->k,
-                              .a_col = 1,
-                              .b = t->weights + w->start,
-                              .c = t->xw,
-                              .ldc = columns(p, w),
-                              .alpha = 1,
-                              .d = t->bias};
-    return onx_call_parallel(k->call, p->tiles.n_down * p->tiles.n_across, tile_task, k);
+    return (onx_gemm_args){.m = (size_t)p->rnn.time * (size_t)p->rnn.batch,
+                           .n = columns(p, w),
+                           .k = w->k,
+                           .a = k->call->in[ONX_RNN_X]->data,
+                           .a_row = w->k,
+                           .a_col = 1,
+                           .b = t->weights + w->start,
+                           .c = t->xw,
+                           .ldc = columns(p, w),
+                           .alpha = 1,
+                           .d = t->bias};
+}
+
+static onx_status pack_x_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const work *k = user;
+    const onx_gemm_tiling *tiles = &k->plan->tiles;
+    const onx_gemm_args args = inputs_product(k, 0);
+    const onx_gemm_part part =
+        onx_gemm_tile_at(&GEMM, tiles, args.m, args.n, index * tiles->n_across);
+    (void)call, (void)scratch;
+    GEMM.pack_a(&args, part.row, part.row_end, k->x + part.row * args.k);
+    return ONX_OK;
+}
+
+/* Tiles are counted down the columns: who makes some of them needs these in all steps. */
+static onx_status tile_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const work *k = user;
+    const onx_gemm_tiling *tiles = &k->plan->tiles;
+    size_t all = tiles->n_down * tiles->n_across, at = index % all;
+    size_t tile = at % tiles->n_down * tiles->n_across + at / tiles->n_down;
+    onx_gemm_args args = inputs_product(k, index / all);
+    (void)call;
+    if (k->plan->shares_x) {
+        args.a = k->x;
+        args.a_packed = true;
+    }
+    GEMM.run(&args, onx_gemm_tile_at(&GEMM, tiles, args.m, args.n, tile), scratch);
+    return ONX_OK;
+}
+
+static onx_status multiply_inputs(work *k) {
+    const onx_gemm_tiling *tiles = &k->plan->tiles;
+    size_t tasks = k->state->directions * tiles->n_down * tiles->n_across;
+    if (k->plan->shares_x) ONX_TRY(onx_call_parallel(k->call, tiles->n_down, pack_x_task, k));
+    return onx_call_parallel(k->call, tasks, tile_task, k);
 }
 
 /* Between [B, H] and where a state lies in the operand: to it or from it. */
@@ -298,8 +326,8 @@ static onx_status run_all(work *k) {
         add_biases(k, d);
         states(k, d, k->passes[d].h, onx_rnn_in(k->call, ONX_RNN_H), false);
         states(k, d, k->passes[d].c, onx_rnn_in(k->call, ONX_RNN_C), false);
-        ONX_TRY(multiply_inputs(k, d));
     }
+    ONX_TRY(multiply_inputs(k));
     int64_t longest = zero_ends(k);
     for (k->step = 0; k->step < longest; k->step++) {
         k->call->back = k->step % 2; /* to and fro: most of the weights may be in the cache */
@@ -335,6 +363,7 @@ static bool place(onx_call *call, plan *p, size_t rows) {
            reserve(&total, batch, hidden, &p->c) &&
            reserve(&total, 1, columns(p, m + MATRIX_W), &p->bias) &&
            reserve(&p->start, call->packed ? 0 : state->directions, p->packed, &weights) &&
+           reserve(&p->start, p->shares_x ? rows : 0, m[MATRIX_W].k, &p->x) &&
            onx_mul_size(p->each = total, state->directions, &all) &&
            onx_add_size(all, p->start, &all) &&
            onx_mul_size(all, sizeof(float), &call->scratch_bytes);
@@ -346,16 +375,18 @@ static onx_status bind(onx_call *call) {
     size_t rows = 0;
     ONX_TRY(onx_rnn_bind(call));
     size_t batch = (size_t)p->rnn.batch, hidden = (size_t)p->rnn.hidden;
-    if (!lay_out(call, p) || !onx_mul_size((size_t)p->rnn.time, batch, &rows) ||
-        !place(call, p, rows))
-        return onx_call_fail(call, ONX_LIMIT, "the sequences are too large for this machine");
     const matrix *w = &p->matrices[MATRIX_W];
-    p->tiles = onx_gemm_tile(&GEMM, rows, columns(p, w), w->k, 1);
+    bool fits = lay_out(call, p) && onx_mul_size((size_t)p->rnn.time, batch, &rows);
+    if (fits) p->tiles = onx_gemm_tile(&GEMM, rows, columns(p, w), w->k, 1);
+    p->shares_x = fits && onx_gemm_shares_a(&p->tiles);
+    if (!fits || !place(call, p, rows))
+        return onx_call_fail(call, ONX_LIMIT, "the sequences are too large for this machine");
     size_t inputs = onx_gemm_scratch(&GEMM, &(onx_gemm_args){.k = w->k}, p->tiles.rows);
     size_t step = onx_gemm_scratch(&GEMM, &(onx_gemm_args){.k = hidden}, batch);
     call->scratch_each = inputs > step ? inputs : step;
     double products = (double)batch * (double)hidden * (double)(state->gates * SLICE) + 1;
-    p->task = products < TASK_PRODUCTS ? (size_t)(TASK_PRODUCTS / products) : 1;
+    double least = batch > 1 ? BATCH_PRODUCTS : TASK_PRODUCTS;
+    p->task = products < least ? (size_t)(least / products) : 1;
     return ONX_OK;
 }
 
@@ -368,7 +399,7 @@ static onx_status run(onx_call *call) {
     ONX_TRY(onx_rnn_lengths(call));
     if (p->rnn.hidden == 0 || p->rnn.batch == 0) return ONX_OK;
     if (!call->packed) ONX_TRY(pack_all(call, p, scratch));
-    work k = {.call = call, .state = state, .plan = p};
+    work k = {.call = call, .state = state, .plan = p, .x = scratch + p->x};
     for (size_t d = 0; d < state->directions; d++) {
         float *own = scratch + p->start + d * p->each;
         pass *t = &k.passes[d];

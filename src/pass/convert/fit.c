@@ -124,9 +124,9 @@ static const struct {
     {WIDER(U4), {WIDER(U8), WIDER(I32)}},
     {WIDER(I8), {WIDER(I32), WIDER(I64)}},
     {WIDER(I16), {WIDER(I32), WIDER(I64)}},
-    {WIDER(U8), {WIDER(U32), WIDER(I32), WIDER(I64)}},
-    {WIDER(U16), {WIDER(U32), WIDER(I32), WIDER(I64)}},
-    {WIDER(U32), {WIDER(U64), WIDER(I64)}},
+    {WIDER(U8), {WIDER(I32), WIDER(I64), WIDER(U32)}},
+    {WIDER(U16), {WIDER(I32), WIDER(I64), WIDER(U32)}},
+    {WIDER(U32), {WIDER(I64), WIDER(U64)}},
     {WIDER(BOOL), {WIDER(U8), WIDER(I32)}},
 };
 /* Operators that give back one of the elements they get, or compare them: integers may also go
