@@ -152,7 +152,7 @@ TEST(element_types) {
         CHECK(!info->safetensors.size || onx_torch_dtype_of_safetensors(info->safetensors) == info);
         CHECK(!info->onx || onx_dtype_bits(info->onx) == 8u * info->bytes);
     }
-    CHECK_EQ(count, 24);
+    CHECK_EQ(count, 25);
     CHECK(onx_torch_dtype_of_name(ONX_LIT("torch.half"))->dtype == ONX_TORCH_F16);
     CHECK(onx_torch_dtype_of_onx(ONX_DTYPE_U8)->dtype == ONX_TORCH_U8);
     CHECK(!onx_torch_dtype_of_name(ONX_LIT("torch.string")) && !onx_torch_dtype_of_pt2(0));

@@ -43,10 +43,8 @@ static inline vo look_vector(const vo rows[16], vo x) {
     const look_bit bits[] = {look_bit_of(x, 4), look_bit_of(x, 5), look_bit_of(x, 6),
                              look_bit_of(x, 7)};
     vo low = x & 15, y[8];
-#pragma GCC unroll 8
-    for (size_t j = 0; j < 8; j++) y[j] = look_pair(bits[0], rows + 2 * j, low);
-#pragma GCC unroll 4
-    for (size_t j = 0; j < 4; j++) y[j] = look_choose(bits[1], y[2 * j], y[2 * j + 1]);
+    VF_UNROLL for (size_t j = 0; j < 8; j++) y[j] = look_pair(bits[0], rows + 2 * j, low);
+    VF_UNROLL for (size_t j = 0; j < 4; j++) y[j] = look_choose(bits[1], y[2 * j], y[2 * j + 1]);
     vo even = look_choose(bits[2], y[0], y[1]), odd = look_choose(bits[2], y[2], y[3]);
     return look_choose(bits[3], even, odd);
 }

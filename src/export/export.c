@@ -178,7 +178,7 @@ static const onx_xquant *read_quant(onx_export *x, const onx_torch_tensor *t) {
     *q = (onx_xquant){.axis = -1, .dtype = onx_torch_dtype_of(t->dtype)->onx};
     if (!from->per_channel) {
         q->scale = onx_x_number(x, ONX_DTYPE_F32, from->scale);
-        q->zero = from->zero_point ? onx_x_int(x, from->zero_point) : NULL;
+        q->zero = onx_x_int(x, from->zero_point);
         return q;
     }
     bool between = from->zero_points->dtype == ONX_TORCH_F32;

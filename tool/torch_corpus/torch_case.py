@@ -312,7 +312,8 @@ class Builder:
         for prefix, (args, want) in [("", (self.args, self.want))] + [(f"{k}_", r) for k, r in self.runs.items()]:
             write(self.folder, prefix, "input", leaves(args))
             write(self.folder, prefix, "output", want)
-        wider = tolerance(self.model, self.args, self.want)
+        step = self.options.get("step")
+        wider = {"rtol": 1e-3, "atol": step} if step else tolerance(self.model, self.args, self.want)
         if wider:
             write_json(f"{self.folder}/data.json", wider)
 

@@ -8,6 +8,8 @@
  * Packed weights are tuples here, of a linear layer (weight, bias), of a convolution (weight, bias,
  * stride, padding, output_padding, dilation, groups, transposed). */
 #include "export/aten/qtensor.h"
+#include "ir/edit.h"
+#include "ir/ir.h"
 
 enum { LINEAR_PARTS = 2, CONV_PARTS = 8 };
 enum { WEIGHT, BIAS, STRIDE, PADDING, OUTPUT_PADDING, DILATION, GROUPS, TRANSPOSED };
@@ -155,21 +157,51 @@ static void lower_conv_dynamic(onx_export *x, const onx_xv *a, onx_xv *out) {
     if (onx_x_ok(x)) onx_x_give(x, out, convolve(x, &in, &a[1]));
 }
 
+/* ─ Names ────────────────────────────────────────────────────────────────────────────────────── */
+
+/* "conv1.10", a part of what a module was saved as. */
+static bool is_numbered(onx_str name) {
+    size_t digits = 0;
+    while (digits < name.size && name.data[name.size - 1 - digits] >= '0' &&
+           name.data[name.size - 1 - digits] <= '9')
+        digits++;
+    return digits && digits < name.size && name.data[name.size - 1 - digits] == '.';
+}
+
+/* What a module packs is its weight, "conv1.weight", and its bias. */
+static void name_part(onx_export *x, const onx_xv *v, const char *name) {
+    onx_value *value = onx_nn_tensor(x, v);
+    onx_buf text;
+    if (!value || value->def || !x->path.size || !is_numbered(value->name)) return;
+    onx_buf_init(&text, x->ctx);
+    onx_buf_printf(&text, "%.*s.%s", ONX_FMT(x->path), name);
+    onx_buf_putc(&text, '\0');
+    const char *fresh = text.failed ? NULL : onx_graph_new_name(x->model->graph, text.data);
+    if (!fresh || onx_value_rename(value, fresh, &x->diag)) onx_x_nomem(x);
+    onx_buf_fini(&text);
+}
+
+static onx_xv pack(onx_export *x, size_t n, const onx_xv *parts) {
+    name_part(x, &parts[WEIGHT], "weight");
+    name_part(x, &parts[BIAS], "bias");
+    return onx_xv_list(x, ONX_X_TUPLE, n, parts);
+}
+
 /* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void lower_linear_prepack(onx_export *x, const onx_xv *a, onx_xv *out) {
-    *out = onx_xv_list(x, ONX_X_TUPLE, LINEAR_PARTS, a);
+    *out = pack(x, LINEAR_PARTS, a);
 }
 /* (weight, bias, stride, padding, dilation, groups) */
 static void lower_conv_prepack(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv zero = onx_xv_int(x, 0), none = onx_xv_list(x, ONX_X_LIST, 1, &zero);
     onx_xv parts[] = {a[0], a[1], a[2], a[3], none, a[4], a[5], onx_xv_bool(x, false)};
-    *out = onx_xv_list(x, ONX_X_TUPLE, CONV_PARTS, parts);
+    *out = pack(x, CONV_PARTS, parts);
 }
 /* (weight, bias, stride, padding, output_padding, dilation, groups) */
 static void lower_transposed_prepack(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv parts[] = {a[0], a[1], a[2], a[3], a[4], a[5], a[6], onx_xv_bool(x, true)};
-    *out = onx_xv_list(x, ONX_X_TUPLE, CONV_PARTS, parts);
+    *out = pack(x, CONV_PARTS, parts);
 }
 static void lower_unpack(onx_export *x, const onx_xv *a, onx_xv *out) {
     if (a[0].list->n < LINEAR_PARTS) onx_x_fail(x, ONX_INVALID, "these are no packed weights");

@@ -98,16 +98,24 @@ static void lower_make_cell(onx_export *x, const onx_xv *a, onx_xv *out) {
 
 /* ─ Tables ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Rows of a table: their integers, then what those stand for, each row by its own scale. */
+/* Rows of 4 bits have their scale, and what is added, in half precision. */
+static onx_value *rounded(onx_export *x, onx_value *v) {
+    onx_str op = onx_x_op(x);
+    if (op.size < 4 || memcmp(op.data + op.size - 4, "4bit", 4)) return v;
+    return onx_x_cast(x, onx_x_cast(x, v, ONX_DTYPE_F16), ONX_DTYPE_F32);
+}
+
+/* Rows of a table: integers, times the scale of the row, minus what 0 is then. */
 static onx_value *rows_of(onx_export *x, const onx_xv *packed, onx_value *indices) {
     const onx_xv *table = packed->list->n == 1 ? packed->list->v : NULL;
     const onx_xquant *q = table ? onx_xv_quant(table) : NULL;
     if (!q || q->axis != 0) return onx_x_fail(x, ONX_UNSUPPORTED, "a table of another form");
-    onx_xquant row = {.axis = -1, .dtype = q->dtype};
-    row.scale = onx_x_unsqueeze(x, onx_emit(x, "Gather", q->scale, indices), -1);
-    if (q->zero) row.zero = onx_x_unsqueeze(x, onx_emit(x, "Gather", q->zero, indices), -1);
+    onx_value *zero = onx_emit(x, "Mul", onx_x_cast(x, q->zero, ONX_DTYPE_F32), q->scale);
+    onx_value *scale = onx_emit(x, "Gather", rounded(x, q->scale), indices);
+    zero = onx_emit(x, "Gather", rounded(x, zero), indices);
     onx_value *v = onx_emit(x, "Gather", onx_nn_tensor(x, table), indices);
-    return onx_x_ok(x) ? onx_dequantize_parts(x, &row, v, ONX_DTYPE_F32) : NULL;
+    v = onx_emit(x, "Mul", onx_x_cast(x, v, ONX_DTYPE_F32), onx_x_unsqueeze(x, scale, -1));
+    return onx_emit(x, "Sub", v, onx_x_unsqueeze(x, zero, -1));
 }
 
 /* (weight, indices, pruned_weights) */
