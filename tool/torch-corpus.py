@@ -14,11 +14,11 @@ Each case is a folder NAME with
 test/test_export_corpus.sh FOLDER exports, checks, runs and compares them.
 
 Sets, all unless some are named: given (the kinds of models of the project's own corpus), vision (torchvision, timm),
-language (transformers), sound (torchaudio), networks, programs (control flow, mutation, types), quantized, operators
-(each ATen operator in several forms, also with dimensions of any size), rare and layers (the same of others, and in
-other types), modules (of torch.nn and torchvision.ops). They need the packages that they are about; those that are not
-there are left out. Weights are random, nothing is fetched. Cases run side by side, each in a process of its
-own; one that takes longer than --limit is given up.
+language and every (transformers), sound (torchaudio), sequences (text and speech), networks, images (before and
+behind networks), programs (control flow, mutation, types), quantized, operators (each ATen operator in several forms,
+also with dimensions of any size), rare and layers (the same of others, and in other types), modules (of torch.nn and
+torchvision.ops). They need the packages that they are about; those that are not there are left out. Weights are random,
+nothing is fetched. Cases run side by side, each in a process of its own; one that takes longer than --limit is given up.
 """
 
 import argparse
@@ -44,7 +44,10 @@ logging.disable(logging.WARNING)
 import torch
 import torch_case
 
-SETS = "given,vision,language,sound,networks,programs,quantized,operators,rare,layers,modules"
+SETS = (
+    "given,vision,language,sound,sequences,networks,images,programs,quantized,operators,rare,"
+    "layers,modules,every"
+)
 
 
 def arguments():

@@ -61,12 +61,20 @@ static onx_xv parse_value(onx_export *x, onx_str text) {
 
 /* ─ Inputs ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* A tensor, or perhaps one. */
-static bool is_tensor(const onx_interp_arg *arg) {
+/* What it is, or perhaps is. */
+static onx_script_type_kind kind_of(const onx_interp_arg *arg) {
     onx_script_type type = onx_script_type_of(arg->type);
     if ((type.kind == ONX_PY_OPTIONAL || type.kind == ONX_PY_FINAL) && type.n)
         type = onx_script_type_of(type.items[0]);
-    return type.kind == ONX_PY_TENSOR || type.kind == ONX_PY_ANY;
+    return type.kind;
+}
+static bool is_tensor(const onx_interp_arg *arg) {
+    return kind_of(arg) == ONX_PY_TENSOR || kind_of(arg) == ONX_PY_ANY;
+}
+static bool is_number(const onx_interp_arg *arg) {
+    onx_script_type_kind kind = kind_of(arg);
+    return kind == ONX_PY_INT || kind == ONX_PY_FLOAT || kind == ONX_PY_BOOL ||
+           kind == ONX_PY_NUMBER;
 }
 
 /* As it is written; trees of types are shallow. */
@@ -154,8 +162,18 @@ static onx_status make_input(onx_exporting *e, onx_interp *in, size_t i, onx_xv 
     if (!onx_arena_str(&e->x.arena, arg->name, &own)) return onx_fail_nomem(&e->x.diag);
     const char *name = onx_xnames_input(&e->names, i, own.data);
     const char *given = given_type(e, i, own.data, name);
+    if (given && is_number(arg) && parse_type(&e->x, given, &type) && !type.rank) {
+        onx_xv input = onx_x_input(&e->x, name, type.dtype, 0, type.dims);
+        if (onx_x_ok(&e->x)) *out = onx_x_item(&e->x, input.tensor);
+        return e->x.status;
+    }
     if (given && (!is_tensor(arg) || !strcmp(given, "none"))) {
         *out = parse_value(&e->x, onx_str_of(given));
+        if (is_number(arg) && onx_xv_is(out, ONX_X_STR)) {
+            onx_x_fail(&e->x, ONX_USAGE, "'%s' is no number: input '%s'", given, name);
+            onx_x_hint(&e->x, "give its value, %s=3, or its type, %s=int64[], for an input", name,
+                       name);
+        }
         return e->x.status;
     }
     if (given ? !parse_type(&e->x, given, &type)
