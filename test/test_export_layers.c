@@ -140,6 +140,24 @@ TEST(detection) {
         "-6.136719,-0.9960938,1.03125}");
 }
 
+TEST(weights_of_integers) {
+    RUN("_int_mm(i8[1,2]{1,2}, i8[2,2]{1,2,3,4}) = i32[1,2]{7,10} @ MatMulInteger",
+        "_weight_int8pack_mm(f32[1,2]{1,2}, i8[2,2]{1,2,3,4}, f32[2]{0.5,2}) = f32[1,2]{2.5,22}",
+        "quantized_decomposed::dequantize_per_channel_group(i8[1,4]{1,2,3,4}, f32[1,2]{1,2}, "
+        "i32[1,2]{0,1}, -8, 7, i8, 2, f32) = f32[1,4]{1,2,4,6}",
+        "quantized_decomposed::quantize_per_channel_group(f32[1,4]{1,2,4,60}, f32[1,2]{1,2}, "
+        "i32[1,2]{0,1}, -8, 7, i8, 2) = i8[1,4]{1,2,3,7}",
+        "torchao::quantize_affine(f32[1,4]{1,-2,4,80}, [1,2], f32[1,2]{1,2}, i32[1,2]{0,1}, i8, "
+        "-8, 7) = i8[1,4]{1,-2,3,7}",
+        "torchao::dequantize_affine(i8[1,4]{1,-2,3,5}, [1,4], f32[1]{2}, i32[1]{1}, i8) = "
+        "f32[1,4]{0,-6,4,8}",
+        "torchao::choose_qparams_affine(f32[1,4]{1,-2,4,8}, \"SYMMETRIC\", [1,2], i8, -4, 4) = "
+        "f32[1,2]{0.5,2}, i32[1,2]{0,0}",
+        "torchao::choose_qparams_affine(f32[1,4]{1,-3,4,8}, \"ASYMMETRIC\", [1,2], i8, 0, 4, "
+        "keepdim=True) = f32[1,2]{1,2}, i32[1,2]{3,0}",
+        "torchao::quantize_affine(f32[1,4], [4], f32[1], None, i8) fails");
+}
+
 TEST(quantization) {
     RUN("quantize_per_tensor(f32[4]{-1,0.26,0.74,100}, 0.5, 10, u8) = u8[4]{8,11,11,210} @ "
         "QuantizeLinear",
@@ -183,4 +201,4 @@ TEST(quantization) {
         "1]{1,0}, -128, 127, i8, f32) = f32[2,2]{1,2,3,4}");
 }
 
-TEST_MAIN(E(recurrent) E(embeddings) E(detection) E(quantization))
+TEST_MAIN(E(recurrent) E(embeddings) E(detection) E(weights_of_integers) E(quantization))

@@ -14,7 +14,8 @@ Each case is a folder NAME with
 test/test_export_corpus.sh FOLDER exports, checks, runs and compares them.
 
 Sets, all unless some are named: given (the kinds of models of the project's own corpus), vision (torchvision, timm),
-language (transformers), sound (torchaudio), networks, images (before and behind networks), programs (control flow,
+language and every (transformers), sound (torchaudio), sequences (text and speech), networks, images (before and
+behind networks), programs (control flow,
 mutation, types), quantized, operators (each ATen operator in several forms, also with dimensions of any size). They
 need the packages that they are about; those that are not there are left out. Weights are random, nothing is fetched.
 Cases run side by side, each in a process of its own; one that takes longer than --limit is given up.
@@ -43,7 +44,10 @@ logging.disable(logging.WARNING)
 import torch
 import torch_case
 
-SETS = "given,vision,language,sound,networks,images,programs,quantized,operators,rare,layers,modules"
+SETS = (
+    "given,vision,language,sound,sequences,networks,images,programs,quantized,operators,rare,"
+    "layers,modules,every"
+)
 
 
 def arguments():

@@ -182,3 +182,9 @@ onx_xv onx_aten_do(onx_export *x, const char *name, size_t n, const onx_xv *args
     if (list) onx_aten_call(x, onx_str_of(name), (onx_str){NULL, 0}, n, list, out, &n_out);
     return list ? out[0] : (onx_xv){.kind = ONX_X_NONE};
 }
+
+bool onx_aten_among(const char *names, onx_str name) {
+    for (const char *at = names; (at = strchr(at, ' ')) != NULL && at[1]; at++)
+        if (!strncmp(at + 1, name.data, name.size) && at[1 + name.size] == ' ') return true;
+    return false;
+}

@@ -407,5 +407,7 @@ bool onx_aten_call(onx_export *x, onx_str name, onx_str overload, size_t n, cons
 /* For lowerings in terms of others: positional arguments, one result. */
 onx_xv onx_aten_do(onx_export *x, const char *name, size_t n, const onx_xv *args);
 bool onx_aten_has(onx_export *x, onx_str name);
+/* Is it one of these operators? Each stands between spaces. */
+bool onx_aten_among(const char *names, onx_str name);
 
 #endif

@@ -127,6 +127,9 @@ static void add_leaf(onx_interp *in, onx_str name, const onx_xv *v) {
                    ONX_FMT(name), onx_py_kind(v));
         return;
     }
+    if (v->kind == ONX_X_TENSOR && v->tensor->quant)
+        onx_x_note(in->x, "output '%.*s' is a quantized tensor: the model gives its integers",
+                   ONX_FMT(name));
     if (!onx_arena_grow(&in->x->arena, &in->outputs, &in->output_cap, in->output_count,
                         sizeof *in->outputs))
         onx_x_nomem(in->x);

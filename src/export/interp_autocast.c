@@ -25,17 +25,13 @@ static const char wide_on_gpu[] =
     "layer_norm group_norm norm cosine_similarity dist pdist renorm logsumexp softmax log_softmax "
     "cumprod cumsum sum ";
 
-static bool is_among(const char *names, onx_str name) {
-    for (const char *at = names; (at = strchr(at, ' ')) != NULL && at[1]; at++)
-        if (!strncmp(at + 1, name.data, name.size) && at[1 + name.size] == ' ') return true;
-    return false;
-}
-
 /* The type that the operator gets floats in; NONE: as they are. */
 static onx_dtype type_for(const onx_autocast *now, onx_str name) {
-    if (is_among(narrow, name) || (now->gpu && is_among(narrow_on_gpu, name))) return now->dtype;
-    if (is_among(wide_everywhere, name)) return ONX_DTYPE_F32;
-    return is_among(now->gpu ? wide_on_gpu : wide_on_cpu, name) ? ONX_DTYPE_F32 : ONX_DTYPE_NONE;
+    if (onx_aten_among(narrow, name) || (now->gpu && onx_aten_among(narrow_on_gpu, name)))
+        return now->dtype;
+    if (onx_aten_among(wide_everywhere, name)) return ONX_DTYPE_F32;
+    return onx_aten_among(now->gpu ? wide_on_gpu : wide_on_cpu, name) ? ONX_DTYPE_F32
+                                                                      : ONX_DTYPE_NONE;
 }
 
 static onx_xv cast(onx_interp *in, onx_xv v, onx_dtype dtype) {

@@ -922,3 +922,67 @@ def _boxes(n):
 
 one("nms", Boxes, _boxes(12), (ids(12, high=1000).float() + torch.arange(12) * 0.01) / 1000, forms=TE)
 one("roi_ops", Rois, image(2, 3, 12, 14), torch.cat((torch.tensor([[0.0], [1.0], [1.0]]), _boxes(3) / 2), 1))
+
+
+# ── What data decides: None or a tensor, lists of any length, what functions change ────────────────
+class MaybeNone(nn.Module):
+    def pick(s, x) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+        if bool(x.sum() > 0):
+            return x, x * 2
+        return x, None
+
+    def forward(s, x):
+        a, b = s.pick(x)
+        return a + b if b is not None else a - 1
+
+
+class Chosen(nn.Module):
+    """A list that grows when data say so, and is looked at meanwhile."""
+
+    def forward(s, x):
+        kept: List[torch.Tensor] = []
+        for i in range(x.size(0)):
+            if len(kept) < 2 or bool(x[i].sum() > kept[-1].sum()):
+                kept.append(x[i])
+        return torch.stack(kept), len(kept)
+
+
+class ByFunction(nn.Module):
+    def step(s, parts: List[torch.Tensor], counts: Dict[str, int]):
+        parts[0] = parts[0] * 0.5
+        counts["n"] = counts["n"] + 1
+
+    def forward(s, x):
+        parts, counts = [x, x + 1], {"n": 0}
+        while bool(parts[0].abs().max() > 0.3):
+            s.step(parts, counts)
+        return parts[0] + parts[1], counts["n"]
+
+
+class Search(nn.Module):
+    def find(s, x) -> Optional[int]:
+        for i in range(x.size(0)):
+            if bool(x[i].sum() > 0):
+                return i
+        return None
+
+    def forward(s, x):
+        i = s.find(x)
+        return x[i] if i is not None else x.sum(0)
+
+
+class Windows(nn.Module):
+    """Overlapping windows by strides, as of sliding attention."""
+
+    def forward(s, x):
+        b, n, d = x.size()
+        q = x.view(b, n, 2, d // 2).transpose(1, 2).reshape(b * 2, n, d // 2)
+        q = q.view(b * 2, n // 2, 2, d // 2)
+        size, stride = list(q.size()), list(q.stride())
+        size[1], stride[1] = size[1] * 2 - 1, stride[1] // 2
+        return q.as_strided(size, stride)
+
+
+for module in (MaybeNone, Chosen, ByFunction, Search):
+    one("data_" + module.__name__.lower(), module, image(3, 4), forms=S)
+one("windows_by_strides", Windows, image(2, 6, 8))

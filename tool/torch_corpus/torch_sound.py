@@ -239,3 +239,28 @@ class OldNorm(nn.Module):
 @case("weight_norm_old", dynamic=B)
 def _():
     return OldNorm(), (image(2, 4, 9),), (image(3, 4, 9),), (image(1, 4, 9),)
+
+
+class Filters(nn.Module):
+    def forward(s, x):
+        return torchaudio.functional.lowpass_biquad(x, 16000, 2000.0), torchaudio.functional.deemphasis(x)
+
+
+@case("ta_filters", dynamic=BT, fill=False, forms=("traced", "export"))
+def _():
+    return Filters(), (image(2, 60),), (image(3, 80),), (image(1, 60),)
+
+
+class Deltas(nn.Module):
+    def __init__(s):
+        super().__init__()
+        s.mel = torchaudio.transforms.MelSpectrogram(16000, n_fft=64, n_mels=12)
+        s.d = torchaudio.transforms.ComputeDeltas()
+
+    def forward(s, x):
+        return s.d(torchaudio.functional.amplitude_to_DB(s.mel(x), 10.0, 1e-10, 0.0, 80.0))
+
+
+@case("ta_deltas", dynamic=BT, fill=False)
+def _():
+    return Deltas(), (image(2, 800),), (image(3, 1200),), (image(1, 800),)

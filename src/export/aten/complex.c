@@ -268,6 +268,18 @@ static void lower_imag(onx_export *x, const onx_xv *a, onx_xv *out) {
         onx_x_fail(x, ONX_INVALID, "imag of a tensor that is not complex");
 }
 
+static onx_value *unview_real(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
+                              onx_value *part) {
+    (void)a, (void)index;
+    return onx_complex_pair(x, part, onx_complex_im(x, base));
+}
+
+static onx_value *unview_imag(onx_export *x, const onx_xv *a, size_t index, onx_value *base,
+                              onx_value *part) {
+    (void)a, (void)index;
+    return onx_complex_pair(x, onx_complex_re(x, base), part);
+}
+
 static void lower_as_real(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_xv_value(x, a));
 }
@@ -300,8 +312,8 @@ const onx_aten onx_aten_complex[] = {
     {"_conj(Tensor self)", lower_conj, NULL},
     {"conj_physical(Tensor self)", lower_conj, NULL},
     {"_conj_physical(Tensor self)", lower_conj, NULL},
-    {"real(Tensor self)", lower_real, NULL},
-    {"imag(Tensor self)", lower_imag, NULL},
+    {"real(Tensor self)", lower_real, unview_real},
+    {"imag(Tensor self)", lower_imag, unview_imag},
     {"view_as_real(Tensor self)", lower_as_real, unview_whole},
     {"view_as_complex(Tensor self)", lower_as_complex, unview_whole},
     {"view_as_real_copy(Tensor self)", lower_as_real, NULL},

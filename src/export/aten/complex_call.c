@@ -11,7 +11,7 @@ static const char aware[] =
     /* arithmetic, parts */
     " add sub subtract rsub mul multiply div divide true_divide pow angle conj _conj conj_physical"
     " _conj_physical real imag view_as_real view_as_complex view_as_real_copy view_as_complex_copy"
-    " complex polar norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
+    " complex polar isreal positive norm linalg_vector_norm linalg_norm frobenius_norm sum mean"
     /* views and copies */
     " view reshape ravel _unsafe_view view_copy _reshape_copy _reshape_alias view_as reshape_as"
     " flatten unflatten unsqueeze unsqueeze_copy squeeze squeeze_copy permute permute_copy"
@@ -48,6 +48,9 @@ static const char linear[] =
 static const char products[] =
     " matmul mm bmm mv dot inner outer ger einsum kron tensordot linear linalg_matmul chain_matmul"
     " linalg_multi_dot prelu conv1d conv2d conv3d _convolution convolution cross linalg_cross ";
+
+static const char matrices[] =
+    " linalg_inv inverse matrix_exp linalg_matrix_exp matrix_power linalg_matrix_power ";
 
 static bool is_word(const char *list, onx_str name) {
     char word[64];
@@ -174,6 +177,27 @@ static void give_filled(onx_export *x, const onx_xv *a, onx_xv *out) {
     *out = onx_aten_do(x, "where", 3, args);
 }
 
+/* A complex matrix is a real one of twice the size, [[re, -im], [im, re]], and so are its inverse,
+ * its powers and its exponential. */
+static void give_matrix(onx_export *x, const onx_xschema *s, const onx_xv *a, onx_xv *out) {
+    onx_value *pairs = onx_xv_value(x, &a[0]), *re = onx_complex_re(x, pairs);
+    onx_value *im = onx_complex_im(x, pairs), *minus = onx_emit(x, "Neg", im);
+    onx_xv args[2] = {a[0]}, results[ONX_X_OUTS] = {{.kind = ONX_X_NONE}};
+    size_t rank = onx_x_rank(x, re);
+    if (rank == SIZE_MAX || rank < 2 || s->n_params > ONX_COUNT(args)) return;
+    if (s->n_params == 2) args[1] = a[1];
+    onx_value *rows[] = {onx_x_concat(x, 2, (onx_value *[]){re, minus}, -1),
+                         onx_x_concat(x, 2, (onx_value *[]){im, re}, -1)};
+    if (onx_x_ok(x)) args[0] = onx_xv_tensor(x, onx_x_concat(x, 2, rows, -2));
+    if (onx_x_ok(x)) s->row->lower(x, args, results);
+    if (!onx_x_ok(x)) return;
+    onx_xv n = onx_x_size_of(x, re, rank - 1), zero = onx_xv_int(x, 0);
+    onx_value *left = onx_x_slice(x, onx_xv_value(x, &results[0]), -1, zero, n, 1);
+    onx_value *y[] = {onx_x_slice(x, left, -2, zero, n, 1),
+                      onx_x_slice(x, left, -2, n, onx_xv_int(x, INT64_MAX), 1)};
+    *out = onx_xv_complex(x, onx_complex_pair(x, y[0], y[1]));
+}
+
 void onx_complex_lower(onx_export *x, const onx_xschema *s, onx_xv *a, onx_xv *out) {
     onx_str op = onx_x_op(x);
     bool prim = op.size > 6 && memcmp(op.data, "prim::", 6) == 0;
@@ -183,6 +207,8 @@ void onx_complex_lower(onx_export *x, const onx_xschema *s, onx_xv *a, onx_xv *o
         give_linear(x, s, a, out);
     else if (is_word(products, op))
         give_product(x, s, a, out);
+    else if (is_word(matrices, op))
+        give_matrix(x, s, a, out);
     else if (onx_complex_has(op))
         onx_complex_unary(x, op, a, out);
     else if (onx_str_is(op, "masked_fill"))

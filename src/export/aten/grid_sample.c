@@ -1,8 +1,6 @@
-/* grid_sample.c: images and volumes sampled at the points of a grid.
- *
- * GridSample of ONNX does that, but for volumes before opset 20, and for cubic interpolation with
- * borders, where it moves the point and PyTorch the pixels around it. Then the pixels are gathered
- * and weighted: all of them at once, along an axis of their own. */
+/* grid_sample.c: images and volumes sampled at the points of a grid: GridSample of ONNX. Before
+ * opset 20 it has no volumes: then the elements around each point are gathered and weighted, all at
+ * once, along an axis of their own. */
 #include "export/aten/nn_args.h"
 
 typedef enum sampling { LINEAR, NEAREST, CUBIC } sampling;
@@ -54,40 +52,26 @@ static onx_value *coordinates(onx_export *x, const sampler *s) {
 
 /* [taps, axes]: the pixels around a point, counted from the one below it. */
 static onx_value *offsets(onx_export *x, const sampler *s) {
-    static const int64_t counts[] = {[LINEAR] = 2, [NEAREST] = 1, [CUBIC] = 4};
-    double v[64 * ONX_NN_AXES];
-    int64_t n = counts[s->mode], dims[] = {1, (int64_t)s->axes};
+    double v[8 * ONX_NN_AXES];
+    int64_t n = 2, dims[] = {1, (int64_t)s->axes};
     for (size_t k = 0; k < s->axes; k++) dims[0] *= n;
     for (int64_t i = 0; i < dims[0]; i++) {
         int64_t rest = i;
-        for (int64_t k = 0; k < dims[1]; k++, rest /= n)
-            v[i * dims[1] + k] = (double)(rest % n - (s->mode == CUBIC));
+        for (int64_t k = 0; k < dims[1]; k++, rest /= n) v[i * dims[1] + k] = (double)(rest % n);
     }
     return onx_nn_floats(x, s->dtype, 2, dims, v);
-}
-
-/* What a pixel counts that is so far away along one axis. */
-static onx_value *weight_at(onx_export *x, const sampler *s, onx_value *d) {
-    const double a = -0.75;
-    if (s->mode == LINEAR) return G("Sub", onx_x_number(x, s->dtype, 1), d);
-    onx_value *near = N("Sub", N("Mul", d, a + 2), a + 3);
-    near = N("Add", G("Mul", G("Mul", near, d), d), 1);
-    onx_value *far = N("Add", G("Mul", N("Sub", N("Mul", d, a), 5 * a), d), 8 * a);
-    far = N("Sub", G("Mul", far, d), 4 * a);
-    return onx_emit(x, "Where", N("LessOrEqual", d, 1), near, far);
 }
 
 /* [batch, points, taps] of where the pixels are in a plane, and what they count (NULL: 1). */
 static bool find_taps(onx_export *x, const sampler *s, onx_value **places, onx_value **weights) {
     int64_t last = -1;
     onx_xv strides[ONX_NN_AXES] = {onx_xv_int(x, 1)};
-    onx_value *c = coordinates(x, s), *w = NULL;
-    if (s->mode != CUBIC) c = padded(x, s, c);
+    onx_value *c = padded(x, s, coordinates(x, s)), *w = NULL;
     onx_value *taps = s->mode == NEAREST ? F("Round", c) : G("Add", F("Floor", c), offsets(x, s));
-    if (s->mode != NEAREST)
-        w = onx_x_reduce(x, "ReduceProd", weight_at(x, s, F("Abs", G("Sub", c, taps))), 1, &last,
-                         false);
-    if (s->mode == CUBIC) taps = padded(x, s, taps);
+    if (s->mode != NEAREST) {
+        w = onx_emit(x, "Sub", onx_x_number(x, s->dtype, 1), F("Abs", G("Sub", c, taps)));
+        w = onx_x_reduce(x, "ReduceProd", w, 1, &last, false);
+    }
     onx_value *at = clipped(x, s, taps);
     if (s->padding == ZEROS) {
         onx_value *in = onx_x_cast(x, G("Equal", taps, at), s->dtype);
@@ -131,6 +115,25 @@ static onx_value *by_taps(onx_export *x, sampler *s) {
     return gathered(x, s, places, weights);
 }
 
+/* GridSample brings a point back to the border before it interpolates; PyTorch, with cubes, the 16
+ * pixels around it. With one pixel more on each side there is no difference: the same points of an
+ * image that is larger by 2, in which they are nearer to the middle. */
+static void widen_border(onx_export *x, bool corners, onx_value **input, onx_value **grid) {
+    static const int64_t pads[] = {0, 0, 1, 1, 0, 0, 1, 1};
+    onx_value *ratio[2];
+    onx_dtype dtype = onx_x_dtype(x, *grid);
+    for (size_t i = 0; i < 2; i++) {
+        onx_xv size = onx_x_size_of(x, *input, 3 - i), less = onx_xv_int(x, corners);
+        size = onx_x_arith(x, "sub", size, less);
+        onx_xv wide = onx_x_arith(x, "add", size, onx_xv_int(x, 2));
+        size = onx_x_arith(x, "truediv", size, wide);
+        ratio[i] = onx_x_unsqueeze(x, onx_x_scalar(x, &size, dtype), 0);
+    }
+    *grid = onx_emit(x, "Mul", *grid, onx_x_concat(x, 2, ratio, 0));
+    *input = onx_emit_wide_with(x, "Pad", ONX_ATTRS(ONX_AS("mode", "edge")), *input,
+                                onx_x_ints(x, 8, pads));
+}
+
 /* (input, grid, interpolation_mode, padding_mode, align_corners) */
 static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
     static const char *const modes[2][3] = {{"bilinear", "nearest", "bicubic"},
@@ -152,10 +155,13 @@ static void lower_grid_sampler(onx_export *x, const onx_xv *a, onx_xv *out) {
                          ONX_AS("mode", modes[x->opset >= 20][mode]),
                          ONX_AS("padding_mode", paddings[padding]),
                          {.name = NULL}};
-    if ((rank == 5 && x->opset < 20) || (s.mode == CUBIC && s.padding == BORDER))
+    if (rank == 5 && x->opset < 20 && s.mode != CUBIC) {
         onx_x_give(x, out, by_taps(x, &s));
-    else
-        onx_x_give(x, out, onx_emit_wide_with(x, "GridSample", attrs, s.input, s.grid));
+        return;
+    }
+    if (rank == 4 && s.mode == CUBIC && s.padding == BORDER)
+        widen_border(x, s.corners, &s.input, &s.grid);
+    onx_x_give(x, out, onx_emit_wide_with(x, "GridSample", attrs, s.input, s.grid));
 }
 
 #define SAMPLER                                                                                    \

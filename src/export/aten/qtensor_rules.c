@@ -42,17 +42,11 @@ static const struct {
     {PLAIN, " eq ne lt le gt ge equal "},
 };
 
-static bool has_name(const char *names, onx_str name) {
-    for (const char *at = names; (at = strchr(at, ' ')) != NULL && at[1]; at++)
-        if (!strncmp(at + 1, name.data, name.size) && at[1 + name.size] == ' ') return true;
-    return false;
-}
-
 static rule rule_of(onx_str name) {
     static const char space[] = "quantized::";
     if (name.size > sizeof space && !memcmp(name.data, space, sizeof space - 1)) return OWN;
     for (size_t i = 0; i < ONX_COUNT(rules); i++)
-        if (has_name(rules[i].names, name)) return rules[i].rule;
+        if (onx_aten_among(rules[i].names, name)) return rules[i].rule;
     return NONE;
 }
 
@@ -110,7 +104,7 @@ static void mark(onx_export *x, const onx_xquant *q, const onx_xv *out) {
 
 /* Along an axis, what moves elements moves scales with them: only a copy does not. */
 static bool keeps_axes(onx_str name) {
-    return has_name(" alias clone contiguous cpu detach size dim numel to ", name);
+    return onx_aten_among(" alias clone contiguous cpu detach size dim numel to ", name);
 }
 
 static void move(onx_export *x, const onx_xschema *s, const onx_xv *args, onx_xv *out) {

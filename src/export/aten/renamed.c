@@ -131,20 +131,6 @@ static void lower_norm_except_dim(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_x_give(x, out, onx_x_norm(x, v, onx_xv_real(x, &a[1], 2), n, axes, dim != -1));
 }
 
-/* (self, mat2): bytes with sums of 32 bits. */
-static void lower_int_mm(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_x_give(x, out,
-               onx_emit(x, "MatMulInteger", onx_xv_value(x, &a[0]), onx_xv_value(x, &a[1])));
-}
-
-/* (self, mat2, scales): rows of bytes, each with its scale. */
-static void lower_int8_mm(onx_export *x, const onx_xv *a, onx_xv *out) {
-    onx_value *v = onx_xv_value(x, &a[0]);
-    if (!v) return;
-    onx_value *w = onx_x_cast(x, onx_x_swap(x, onx_xv_value(x, &a[1]), 0, 1), onx_x_dtype(x, v));
-    onx_x_give(x, out, onx_emit(x, "Mul", onx_emit(x, "MatMul", v, w), onx_xv_value(x, &a[2])));
-}
-
 /* (self, ord, dim, keepdim, dtype): the sum of |v|^ord. */
 static void lower_powsum(onx_export *x, const onx_xv *a, onx_xv *out) {
     onx_xv power = do_2(x, "pow", do_1(x, "abs", a[0]), a[1]);
@@ -252,8 +238,6 @@ const onx_aten onx_aten_renamed[] = {
     {"isreal(Tensor self)", lower_isreal, NULL},
     {"_infer_size(int[] a, int[] b) -> int[]", lower_infer_size, NULL},
     {"norm_except_dim(Tensor v, int pow=2, int dim=0)", lower_norm_except_dim, NULL},
-    {"_int_mm(Tensor self, Tensor mat2)", lower_int_mm, NULL},
-    {"_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales)", lower_int8_mm, NULL},
     {"linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
      "ScalarType? dtype=None)",
      lower_powsum, NULL},
@@ -267,7 +251,7 @@ const onx_aten onx_aten_renamed[] = {
     OTHER("prims::transpose", "(Tensor a, int[] permutation)"),
     OTHER("prims::collapse", "(Tensor a, int start, int end)"),
     OTHER("prims::collapse_view", "(Tensor a, int start, int end)"),
-    {"prims::iota(int length, *, int start, int step, ScalarType dtype, Device device, "
+    {"prims::iota(int length, *, int start, int step, ScalarType dtype, Device? device, "
      "bool requires_grad)",
      lower_iota, NULL},
     {"prims::broadcast_in_dim(Tensor a, int[] shape, int[] broadcast_dimensions)",
