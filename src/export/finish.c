@@ -11,7 +11,7 @@
 static onx_status clean(const onx_exporting *e, const onx_model *model, onx_model **out,
                         onx_diag *diag) {
     onx_optimize_options how = ONX_INIT(onx_optimize_options);
-    how.disable = "einsum"; /* one node says more than its parts */
+    how.disable = "einsum";                                /* one node says more than its parts */
     if (e->options.functions) how.level = ONX_LEVEL_BASIC; /* nothing that joins modules */
     if (e->options.no_folding) how.level = ONX_LEVEL_NONE, how.enable = "dce, identity, cse";
     return onx_model_optimize(model, &how, out, NULL, diag);
