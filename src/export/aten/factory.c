@@ -130,6 +130,13 @@ static double step_at(const void *user, size_t i) {
 /* ─ Ranges ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* Integers: Range. Known floats: as many as PyTorch computes in double precision. */
+/* Whole numbers, also as floats, count in integers. */
+static bool is_whole(onx_export *x, const onx_xv *v) {
+    double known;
+    return v->kind == ONX_X_INT || (v->kind == ONX_X_FLOAT && onx_xv_known_float(x, v, &known) &&
+                                    known == rint(known) && fabs(known) < 0x1p53);
+}
+
 static void give_arange(onx_export *x, const onx_xv range[3], const onx_xv *dtype_arg,
                         onx_xv *out) {
     line l = {.start = 0};
@@ -147,7 +154,8 @@ static void give_arange(onx_export *x, const onx_xv range[3], const onx_xv *dtyp
         onx_x_give(x, out, constant_of(x, dtype, n > 0 ? (size_t)n : 0, step_at, &l));
         return;
     }
-    onx_dtype made = onx_dtype_is_float(own) ? ONX_DTYPE_F32 : ONX_DTYPE_I64;
+    bool whole = is_whole(x, &range[0]) && is_whole(x, &range[1]) && is_whole(x, &range[2]);
+    onx_dtype made = onx_dtype_is_float(own) && !whole ? ONX_DTYPE_F32 : ONX_DTYPE_I64;
     onx_value *v = onx_emit(x, "Range", onx_x_as(x, &range[0], made), onx_x_as(x, &range[1], made),
                             onx_x_as(x, &range[2], made));
     onx_x_give(x, out, onx_x_cast(x, v, dtype));

@@ -4,10 +4,12 @@
 
 /* ─ Together ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* An empty vector joins anything, from times when tensors without elements had no shape. */
-static bool is_nothing(onx_export *x, onx_value *value) {
+/* Nothing along the axis. An empty vector joins anything, from times when tensors without elements
+ * had no shape. */
+static bool is_nothing(onx_export *x, onx_value *value, int64_t axis) {
+    size_t rank = onx_x_rank(x, value), place = rank == 1 ? 0 : (size_t)axis;
     int64_t size;
-    return onx_x_rank(x, value) == 1 && onx_x_known_dim(x, value, 0, &size) && size == 0;
+    return place < rank && rank != SIZE_MAX && onx_x_known_dim(x, value, place, &size) && size == 0;
 }
 
 static void join(onx_export *x, const onx_xlist *list, int64_t axis, onx_xv *out) {
@@ -18,7 +20,7 @@ static void join(onx_export *x, const onx_xlist *list, int64_t axis, onx_xv *out
     for (size_t i = 0; values && i < list->n; i++) {
         onx_value *value = onx_x_as(x, &list->v[i], real);
         if (!value) return;
-        if (list->n == 1 || !is_nothing(x, value)) values[n++] = value;
+        if (list->n == 1 || !is_nothing(x, value, axis)) values[n++] = value;
     }
     if (!values) return;
     if (!list->n) {
