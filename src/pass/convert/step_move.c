@@ -223,11 +223,15 @@ static onx_status slice_down(onx_convert *c, onx_node *node) {
 
 /* Parts of computed sizes: a slice for each. */
 static onx_status split_down(onx_convert *c, onx_node *node) {
+    enum { PARTS = 256 };
     size_t n;
     int64_t *sizes;
     ONX_TRY(onx_convert_plain(c, node, "axis"));
     if (!onx_convert_has(node, 1) || onx_convert_ints(c, node, 1, &n, &sizes))
         return move_down(c, node);
+    if (node->output.n > PARTS)
+        return onx_convert_refuse(c, "%zu parts of computed sizes, more than %d", node->output.n,
+                                  PARTS);
     onx_buf text = onx_convert_text(c);
     onx_buf_printf(&text,
                    "axes = Constant <value = int64[1] {%lld}> ()\n"
