@@ -60,9 +60,16 @@ static onx_xv stride_of(onx_export *x, const onx_xv *v, size_t rank, size_t axis
     return known(x, l ? l->strides[axis] : NULL, "stride");
 }
 
+/* One that is not known is a number of its own, which can be compared, as assertions do, but not
+ * computed with. */
 static void lower_storage_offset(onx_export *x, const onx_xv *a, onx_xv *out) {
     const onx_xlayout *l = onx_xt_layout(x, a->tensor, 0);
-    *out = known(x, l ? l->offset : NULL, "storage_offset");
+    onx_buf name;
+    onx_buf_init(&name, x->ctx);
+    onx_buf_printf(&name, "storage_offset(%s)", onx_value_name(onx_xv_value(x, a)));
+    const onx_sym *own = onx_sym_name(x->syms, (onx_str){name.data, name.size});
+    *out = known(x, l && l->offset ? l->offset : name.failed ? NULL : own, "storage_offset");
+    onx_buf_fini(&name);
 }
 
 static void lower_stride(onx_export *x, const onx_xv *a, onx_xv *out) {
