@@ -96,7 +96,8 @@ static void make_line(const onx_call *call, const work *j, size_t line, float *s
         if (!outer) w.count = 0;
         size_t n = st->count_padding ? padded * w.padded : outer * w.count;
         float value = j->max ? across(step, &w, sum, true) : across(step, &w, sum, false);
-        y[i] = j->max ? value : n ? value / (float)n : 0;
+        if (!j->max) value = n ? value / (float)n : 0;
+        memcpy((void *)(y + i), &value, sizeof value); /* y need not be aligned */
     }
 }
 
