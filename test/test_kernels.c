@@ -63,6 +63,7 @@ static const struct {
     {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "Rotate", "test_attend"},
     {"onx.internal", "QConv", "test_qbytes"},
+    {"onx.internal", "QConvInteger", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "QTable", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
