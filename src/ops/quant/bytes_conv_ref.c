@@ -1,7 +1,7 @@
 /* bytes_conv_ref.c: QConv and QConvInteger with constant weights over packed panels (bytes_ref.h):
- * convolutions in two dimensions of images that have their channels last. A task makes some tiles of rows, which
- * are found by bytes_rows_ref.c, with some panels; one channel to each group is another loop
- * (bytes_depth_ref.c). */
+ * convolutions in two dimensions of images that have their channels last. A task makes some tiles
+ * of rows, which are found by bytes_rows_ref.c, with some panels; one channel to each group is
+ * another loop (bytes_depth_ref.c). */
 #include "ops/quant/bytes_conv_ref.h"
 
 typedef struct plan {
