@@ -70,8 +70,8 @@ TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PI
     }
 }
 
-/* The same for inputs `step` bytes apart, of which the first is at `in`. Every third has its address
- * in a register, and a processor adds the step or twice the step to it at no cost. */
+/* The same for inputs `step` bytes apart, the first of which is at `in`. Every third address is in
+ * a register; a processor adds the step, or twice the step, at no cost. */
 TILE_INLINE void add_even_products(weights k, const float *in, size_t step, vf sum[PIXELS][WIDE],
                                    size_t pixels, size_t wide) {
     const char *at[PIXELS / 3 + 1];
@@ -222,7 +222,7 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
         share = each * sizeof *a->w / s->pixels;
         t->ahead = (const char *)(a->w + next) + share * r->first;
     }
-    if (share) t->ahead_step = ceil_div(share * count, t->blocks * t->n_taps * VF);
+    if (share) t->ahead_step = ceil_div(share * count, larger(1, t->blocks * t->n_taps * VF));
 }
 
 /* One tile of each pair, summed over the input blocks [k, k + chunk). */

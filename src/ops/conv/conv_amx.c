@@ -1,11 +1,24 @@
-/* conv_amx.c: ConvBlocked with weights of float16 on tiles of AMX (cpu/conv_half_amx.c). All but
- * the products is that of avx512. */
+/* conv_amx.c: ConvBlocked with weights of float16 on tiles of AMX (cpu/conv_half_amx.c), and Conv
+ * with its products on them (conv_bf16.h). All but the products is that of avx512. */
 #undef ONX_ISA
 #define ONX_ISA avx512 /* whose blocks and programs these are */
+#include "cpu/amx.h"
+#include "ops/conv/conv_bf16.h"
 #include "ops/conv/conv_plan_simd.h"
 
 static onx_status init(onx_call *call) {
     return onx_conv_blocked_init_staged_avx512(call, &onx_conv_half_amx);
+}
+
+static void multiply(const void *weights, const void *panel, size_t k, size_t row, size_t end,
+                     float *sums) {
+    onx_conv_multiply_bf16(weights, panel, k, row, end, sums, onx_bf16_kernel_amx);
+}
+static const onx_conv_columns_other products =
+    ONX_CONV_OTHER_BF16(onx_amx_begin, multiply, onx_amx_end);
+
+static onx_status init_fast(onx_call *call) {
+    return onx_conv_columns_init_other_avx512(call, &products);
 }
 
 extern onx_kernel_rows onx_kernels_conv_amx;
@@ -23,5 +36,6 @@ onx_kernel_rows onx_kernels_conv_amx = {
      .pack = onx_conv_pack_avx512,
      .bind = onx_conv_blocked_bind_avx512,
      .run = onx_conv_blocked_run_avx512},
+    ONX_CONV_ROW_BF16(init_fast),
     {0},
 };
