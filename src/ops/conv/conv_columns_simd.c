@@ -15,11 +15,10 @@
 enum {
     AXES = 3,
     CHUNK = ONX_GEMM_DEPTH,
-    PANELS = 4,       /* of a task */
-    FEW = 8,          /* tasks: then rows are shared out, too, */
-    ROWS = 128,       /* about so many to each */
-    NR = ONX_COLUMNS, /* pixels of a panel */
-    TILE = PANELS * NR,
+    PANELS = 4,        /* of a task, unless there are few */
+    FEW = 8,           /* tasks: then rows are shared out, too, */
+    ROWS = 128,        /* so many to each, at least */
+    NR = ONX_COLUMNS,  /* pixels of a panel */
     SEGMENTS = NR + 1, /* at most, with one for what is left */
     OTHER_DEPTH = 32,  /* below, another tier is not worth packing for, */
     OTHER_ROWS = 16,   /* and with fewer rows */
@@ -29,7 +28,7 @@ typedef struct plan {
     onx_images images; /* first: bound by the plain kernel */
     size_t in[AXES], out[AXES], kernel[AXES], stride[AXES], dilation[AXES], before[AXES];
     size_t k;            /* rows of the columns */
-    size_t tiles;        /* tasks of an image's group, */
+    size_t tile, tiles;  /* pixels of a task; tasks of an image's group, */
     size_t parts;        /* each of which makes a part of the rows */
     size_t packed_bytes; /* of the weights in scratch */
     size_t group_bytes;  /* of the packed weights of a group */
@@ -152,6 +151,18 @@ static size_t sums_floats(const plan *p) {
     return (p->images.oc + unit - 1) / unit * unit * NR;
 }
 
+/* Panels are shared out, and, when there are few, rows: then columns are gathered again. */
+static void cut(plan *p) {
+    const onx_images *m = &p->images;
+    size_t panels = (m->out_pixels + NR - 1) / NR, all = m->batch * m->groups * panels;
+    p->tile = (all < FEW * PANELS ? 1 : PANELS) * NR;
+    p->tiles = (m->out_pixels + p->tile - 1) / p->tile;
+    size_t wanted = all && all < FEW ? (FEW - 1) / all + 1 : 1;
+    size_t most = (m->oc + ROWS - 1) / ROWS, groups = onx_gemm_groups(&GEMM, m->oc);
+    if (most > groups) most = groups;
+    p->parts = wanted < most ? wanted : most;
+}
+
 onx_status ONX_TIER(onx_conv_columns_bind)(onx_call *call) {
     plan *p = call->plan;
     onx_images *m = &p->images;
@@ -167,12 +178,9 @@ onx_status ONX_TIER(onx_conv_columns_bind)(onx_call *call) {
         p->before[i] = there ? (size_t)m->span[axis].before : 0;
     }
     p->k = m->ic * m->taps;
-    p->tiles = m->out_pixels ? (m->out_pixels - 1) / TILE + 1 : 0;
-    p->parts = m->batch * m->groups * p->tiles < FEW ? (m->oc + ROWS - 1) / ROWS : 1;
+    cut(p);
     p->other = ((const onx_conv_state *)call->state)->columns;
     p->group_bytes = group_bytes(p->other, m->oc, p->k);
-    size_t groups = onx_gemm_groups(&GEMM, m->oc);
-    if (p->parts > groups) p->parts = groups;
     p->packed_bytes = ONX_TIER(onx_conv_columns_pack_bytes)(call) ? 0 : weights_bytes(call);
     call->scratch_bytes = p->packed_bytes;
     call->scratch_each =
@@ -211,23 +219,25 @@ static inline void put_zeros(float *to, size_t n) {
     for (size_t i = 0; i < n; i += VF) vf_store(to + i, vf_zero());
 }
 
+static inline void put_strided(float *to, const float *from, size_t stride, size_t n) {
+    for (size_t i = 0; i < n; i++, from += stride) memcpy(to + i, from, sizeof *to);
+}
+
 /* n elements of a line of `width` from x on, `stride` apart; zeros beyond its ends. */
 static inline void put_line(float *to, const float *line, size_t x, size_t stride, size_t n,
                             size_t width) {
-    if (stride == 1 && x < width && n <= width - x) {
-        put(to, line + x, n);
-        return;
+    size_t first = 0;
+    if (x >= width || (n - 1) * stride >= width - x) {
+        put_zeros(to, n);
+        for (; first < n && x >= width; first++) x += stride; /* before the line x is large */
+        if (first == n) return;
+        size_t there = (width - x - 1) / stride + 1;
+        n = there < n - first ? there : n - first;
     }
-    put_zeros(to, n);
-    if (stride == 1) {
-        size_t before = x < width ? 0 : 0 - x; /* large where the line lies before x */
-        if (before >= n || x + before >= width) return;
-        size_t there = width - (x + before);
-        put(to + before, line + x + before, there < n - before ? there : n - before);
-        return;
-    }
-    for (size_t i = 0; i < n; i++, x += stride)
-        if (x < width) memcpy(to + i, line + x, sizeof *to);
+    if (stride == 1)
+        put(to + first, line + x, n);
+    else
+        put_strided(to + first, line + x, stride, n);
 }
 
 /* Rows k … k+depth-1 of the columns of a group, as a panel [depth][NR] with room after it. */
@@ -305,11 +315,11 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const plan *p = j->plan;
     const onx_images *m = &p->images;
     size_t part = index % p->parts, tile = index / p->parts % p->tiles;
-    size_t row = row_at(p, part), end = row_at(p, part + 1), left = m->out_pixels - tile * TILE;
-    if (left > TILE) left = TILE;
+    size_t row = row_at(p, part), end = row_at(p, part + 1), left = m->out_pixels - tile * p->tile;
+    if (left > p->tile) left = p->tile;
     if (p->other) p->other->begin();
     for (size_t at = 0; at < left && !onx_call_stopped(call); at += NR)
-        make_panel(j, index / p->parts / p->tiles, row, end, tile * TILE + at,
+        make_panel(j, index / p->parts / p->tiles, row, end, tile * p->tile + at,
                    left - at < NR ? left - at : NR, scratch);
     if (p->other) p->other->end();
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
