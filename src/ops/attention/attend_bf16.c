@@ -8,7 +8,7 @@
 enum {
     LANES = ONX_BF16_COLS,
     NV = LANES / VF,
-    KEYS = 128,
+    KEYS = ONX_ATTEND_OTHER_KEYS,
     STEP = 32, /* keys, or columns of V, that the kernel takes at once */
     PACK_TASK = 1 << 15,
 };
