@@ -445,25 +445,28 @@ TEST(clip) {
 
 /* Every pair of types, at odd addresses too, against the conversion itself. */
 static void casts_on(const char *tier) {
-    double values[37];
-    for (int i = 0; i < 37; i++) values[i] = (i - 18) * 1.5;
-    values[3] = NAN;
-    values[4] = INFINITY;
-    values[5] = -1e30;
+    enum { N = 101 };
+    static const double ends[] = {
+        NAN,           INFINITY, -1e30, 0x1p31, 2147483520, 2147483647.5, -0x1p31, -0x1p33, 0x1p63,
+        0x1.fffffep62, -0x1p63,  -1e19, 255.9,  256,        -0.9,         -128.5,  127.5,   5e9};
+    double values[N];
+    for (int i = 0; i < N; i++) values[i] = (i - 50) * 1.5;
+    memcpy(values + 3, ends, sizeof ends);
+    memcpy(values + N - ONX_COUNT(ends), ends, sizeof ends);
     for (int from = 1; from < ONX_DTYPE_COUNT; from++)
         for (int to = 1; to < ONX_DTYPE_COUNT; to++) {
-            char memory[37 * 16 + 8], want[37 * 16], text[64];
+            char memory[N * 16 + 8], want[N * 16], text[64];
             size_t bytes = 0;
             if (from == ONX_DTYPE_STRING || to == ONX_DTYPE_STRING) continue;
             for (size_t shift = 0; shift < 2; shift++) {
                 char *x = memory + shift;
-                (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)from, x, 37, true);
+                (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)from, x, N, true);
                 memset(want, 0, sizeof want);
-                (void)onx_dtype_convert((onx_dtype)from, x, (onx_dtype)to, want, 37, true);
+                (void)onx_dtype_convert((onx_dtype)from, x, (onx_dtype)to, want, N, true);
                 (void)snprintf(text, sizeof text, "y = Cast<to=%d>(a)", to);
-                onx_operand a = kernel_operand((onx_dtype)from, "37", x);
+                onx_operand a = kernel_operand((onx_dtype)from, "101", x);
                 kernel_result r = kernel_run(tier, 28, text, 1, (onx_operand *[]){&a}, 0);
-                REQUIRE(r.status == ONX_OK && onx_dtype_bytes((onx_dtype)to, 37, &bytes));
+                REQUIRE(r.status == ONX_OK && onx_dtype_bytes((onx_dtype)to, N, &bytes));
                 CHECK(r.out[0].bytes == bytes && r.out[0].dtype == to);
                 if (!CHECK(memcmp(r.out[0].data, want, bytes) == 0))
                     fprintf(stderr, "    %s to %s\n", onx_dtype_name((onx_dtype)from),
