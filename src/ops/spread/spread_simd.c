@@ -4,8 +4,8 @@
  *     columns[channels * taps, elements] = W[ic, channels * taps]ᵀ x[ic, elements]
  *
  * is made in pieces that stay in the cache, and added to the image where the taps lie. A task makes
- * whole planes of the output. Numerics: the bound of cpu/gemm.h for the channels of a group, and one
- * addition for each tap that meets an element. */
+ * whole planes of the output. Numerics: the bound of cpu/gemm.h for the channels of a group, and
+ * one addition for each tap that meets an element. */
 #include "cpu/gemm.h"
 #include "cpu/vec.h"
 #include "ops/spread/spread_ref.h"
