@@ -78,8 +78,8 @@ static inline vf column_finish(kind k, vf all, int64_t n) {
     return k == MEAN ? all / vf_set((float)n) : k == L2 ? vf_sqrt(all) : all;
 }
 
-/* Results that lie together, from `at` on: vectors of `lanes`; `k` and `vectors` are constants where
- * it is called. */
+/* Results that lie together, from `at` on: vectors of `lanes`; `k` and `vectors` are constants
+ * where it is called. */
 static inline __attribute__((always_inline)) void columns(const onx_call *call, kind k, int64_t at,
                                                           size_t vectors, size_t lanes) {
     const onx_reduce_plan *plan = call->plan;
