@@ -47,12 +47,12 @@ static inline float row_lanes_max(vf v) { /* NaN may be passed over */
     return x > y ? x : y;
 }
 
-/* NaN wins over numbers. */
+/* NaN wins over numbers: where there is one, both orders give both operands; elsewhere the same. */
 static inline vf vf_max_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_max(a, b));
+    return vi_bits(vf_bits(vf_max(a, b)) | vf_bits(vf_max(b, a)));
 }
 static inline vf vf_min_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_min(a, b));
+    return vi_bits(vf_bits(vf_min(a, b)) | vf_bits(vf_min(b, a)));
 }
 
 /* The sum of `expression` in x, and in m, which is the same everywhere, over n floats. */
