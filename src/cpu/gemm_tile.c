@@ -36,7 +36,7 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
             (double)t.panels * (double)gemm->nr * ((double)k + 1) * (double)(t.rows + STREAM_ROWS);
         bool plenty = (double)t.n_down * (double)t.n_across * (double)count >= PLENTY;
         if (work <= (plenty ? MOST_WORK : 2 * LEAST_WORK)) return t;
-        if (t.groups >= 2 * FEW_GROUPS)
+        if (t.groups >= 2 * FEW_GROUPS || (t.panels > 1 && t.groups > 2 * t.panels))
             t.groups = share(n_groups, ceil_div(t.groups, 2));
         else if (t.panels > 1)
             t.panels = share(n_panels, ceil_div(t.panels, 2));

@@ -259,9 +259,12 @@ void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, i
         ONX_TIER(onx_tile_rows)(work, block, stride, width, row0, n_rows, col0, ONX_TILE_SPAN);
         block += ONX_TILE_SPAN;
     }
-    for (size_t r = 0; r < n_rows; r++, block += stride) {
-        fetch_all(work, (row0 + (int64_t)r) * width + col0, n_cols, block, same);
-        run_stretch(work, n_cols, block);
+    bool whole = n_cols && n_cols == stride && (int64_t)n_cols == width;
+    size_t few = whole ? ONX_TILE_SPAN / n_cols : 1; /* rows that lie together are one stretch */
+    for (size_t r = 0; r < n_rows; r += few, block += few * stride) {
+        if (few > n_rows - r) few = n_rows - r;
+        fetch_all(work, (row0 + (int64_t)r) * width + col0, few * n_cols, block, same);
+        run_stretch(work, few * n_cols, block);
         for (size_t i = 0; r == 0 && i < work->plan->tile->program.n_in; i++)
             if (work->operands[i] && is_one_row(work->plan, &work->plan->views[i], width))
                 same |= 1u << i;
