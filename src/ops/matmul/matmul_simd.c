@@ -260,7 +260,8 @@ static onx_status bind_tile(onx_call *call) {
     simd_plan *plan = call->plan;
     ONX_TRY(onx_matmul_bind(call, &plan->shape));
     if (!call->n_out || !call->out[0]) return ONX_OK;
-    plan->bias = onx_matmul_adds_row(call, &plan->shape) ? state->bias : 0;
+    bool once = plan->shape.k <= ONX_GEMM_DEPTH; /* else C would not be added last */
+    plan->bias = once && onx_matmul_adds_row(call, &plan->shape) ? state->bias : 0;
     plan->tile = plan->bias ? state->rest : state->tile;
     ONX_TRY(bind_product(call));
     if (!plan->tile) return ONX_OK;
