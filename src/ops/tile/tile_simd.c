@@ -22,17 +22,16 @@
     }                                                                                              \
     static void run_##name(float *y, size_t y_row, const onx_tile_arg *const x[3], size_t rows,    \
                            size_t n) {                                                             \
-        const onx_tile_arg x0 = *x[0], x1 = *x[1], x2 = *x[2];                                     \
-        for (size_t r = 0; r < rows; r++, y += y_row) {                                            \
-            const float *a = x0.data + r * x0.row, *b = x1.data + r * x1.row;                      \
-            const float *c = x2.data + r * x2.row;                                                 \
-            size_t i = 0;                                                                          \
-            for (; i + VF <= n; i += VF, a += x0.step, b += x1.step, c += x2.step)                 \
-                vf_store(y + i, eval_##name(vf_load(a), vf_load(b), vf_load(c)));                  \
-            size_t m = n - i;                                                                      \
+        const float *a = x[0]->data, *b = x[1]->data, *c = x[2]->data;                             \
+        const size_t m = n % VF, i = x[0]->step, j = x[1]->step, k = x[2]->step;                   \
+        const size_t end = n - m, a_row = x[0]->row, b_row = x[1]->row, c_row = x[2]->row;         \
+        for (; rows; rows--, y += y_row, a += a_row, b += b_row, c += c_row) {                     \
+            const float *p = a, *q = b, *r = c;                                                    \
+            for (size_t at = 0; at < end; at += VF, p += i, q += j, r += k)                        \
+                vf_store(y + at, eval_##name(vf_load(p), vf_load(q), vf_load(r)));                 \
             if (m)                                                                                 \
-                vf_store_n(y + i, eval_##name(vf_load_n(a, m), vf_load_n(b, m), vf_load_n(c, m)),  \
-                           m);                                                                     \
+                vf_store_n(y + end,                                                                \
+                           eval_##name(vf_load_n(p, m), vf_load_n(q, m), vf_load_n(r, m)), m);     \
         }                                                                                          \
     }
 ONX_TILE_OPS(FUNCTION)
