@@ -2,7 +2,7 @@
  * rows of the input, and then each of its elements a sum of elements of that. ResizeBlocked does it
  * in the blocked layout. Where a roi chooses what is seen, or other axes change, Resize is left to
  * the plain kernel. */
-#include "cpu/vec.h"
+#include "ops/resize/grid_sample_simd.h"
 #include "ops/resize/resize_ref.h"
 
 enum { TASK_FLOATS = 1 << 16 };
@@ -225,5 +225,12 @@ onx_kernel_rows ONX_TIER(onx_kernels_resize) = {
      .name = "resize_blocked_f32",
      .domain = "onx.internal",
      ROW},
+    {.op = "GridSample",
+     .first = 16,
+     .types = {ONX_T(F32), ONX_T(F32)},
+     .name = "grid_sample_f32",
+     .init = ONX_TIER(onx_grid_sample_init),
+     .bind = ONX_TIER(onx_grid_sample_bind),
+     .run = ONX_TIER(onx_grid_sample_run)},
     {0},
 };
