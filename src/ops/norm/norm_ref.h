@@ -58,7 +58,7 @@ onx_status onx_norm_run_lrn(onx_call *call) ONX_MUST_CHECK;
 
 /* How many of `rows` of n elements make a task. */
 static inline int64_t onx_norm_grain(int64_t n) {
-    return 1 + 32768 / (n > 0 ? n : 1);
+    return 1 + 8192 / (n > 0 ? n : 1);
 }
 
 #endif

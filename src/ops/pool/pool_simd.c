@@ -3,7 +3,10 @@
  * AveragePoolBlocked and GlobalAveragePoolBlocked stay in the blocked layout. */
 #include "ops/conv/blocks_simd.h"
 #include "ops/pool/pool_lines_simd.h"
+#include "ops/pool/pool_quant_simd.h"
 #include "ops/reduce/row_simd.h"
+
+#include <math.h>
 
 typedef struct plan {
     onx_conv conv;
@@ -268,5 +271,15 @@ onx_kernel_rows ONX_TIER(onx_kernels_pool) = {
      .init = init_global_blocked,
      .bind = bind_global_blocked,
      .run = run_global_blocked},
+    {.op = "QLinearAveragePool",
+     .first = 1,
+     .types = {ONX_T(U8) | ONX_T(I8), ONX_T(F32), ONX_T(U8) | ONX_T(I8), ONX_T(F32),
+               ONX_T(U8) | ONX_T(I8)},
+     .name = "qlinear_average_pool_bytes",
+     .domain = "com.microsoft",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qpool_init,
+     .bind = onx_qpool_bind,
+     .run = ONX_TIER(onx_qpool_run)},
     {0},
 };

@@ -3,7 +3,7 @@
 #ifndef ONX_ROW_SIMD_H
 #define ONX_ROW_SIMD_H
 
-#include "cpu/vec.h"
+#include "cpu/vec_transpose.h"
 
 #include <math.h>
 
@@ -47,6 +47,13 @@ static inline float row_lanes_max(vf v) { /* NaN may be passed over */
     return x > y ? x : y;
 }
 
+/* Lane i: the sum of the lanes of v[i]. The vectors are used up. */
+static inline vf row_lanes_sums(vf v[VF]) {
+    VF_UNROLL for (size_t n = VF / 2; n; n /= 2) VF_UNROLL for (size_t i = 0; i < n; i++) v[i] =
+        VF_FIRST(v[i], v[i + n]) + VF_SECOND(v[i], v[i + n]);
+    return v[0];
+}
+
 /* NaN wins over numbers: where there is one, both orders give both operands; elsewhere the same. */
 static inline vf vf_max_nan(vf a, vf b) {
     return vi_bits(vf_bits(vf_max(a, b)) | vf_bits(vf_max(b, a)));
@@ -55,36 +62,38 @@ static inline vf vf_min_nan(vf a, vf b) {
     return vi_bits(vf_bits(vf_min(a, b)) | vf_bits(vf_min(b, a)));
 }
 
-/* The sum of `expression` in x, and in m, which is the same everywhere, over n floats. */
+/* The sum of `expression` in x, and in m, which is the same everywhere, over n floats: of at most
+ * ROW_BLOCK by lanes, or of any number. */
 #define ROW_SUM(name, expression)                                                                  \
-    static inline double name(const float *p, size_t n, float m_) {                                \
-        double sum = 0;                                                                            \
-        vf m = vf_set(m_);                                                                         \
+    static inline vf name##_lanes(const float *p, size_t n, vf m) {                                \
+        size_t i = 0;                                                                              \
+        vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero();                         \
         (void)m;                                                                                   \
-        while (n) {                                                                                \
-            size_t some = n < ROW_BLOCK ? n : ROW_BLOCK, i = 0;                                    \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero();                     \
-            for (; i + 4 * VF <= some; i += 4 * VF) {                                              \
-                vf x = vf_load(p + i);                                                             \
-                s0 += (expression);                                                                \
-                x = vf_load(p + i + VF);                                                           \
-                s1 += (expression);                                                                \
-                x = vf_load(p + i + 2 * VF);                                                       \
-                s2 += (expression);                                                                \
-                x = vf_load(p + i + 3 * VF);                                                       \
-                s3 += (expression);                                                                \
-            }                                                                                      \
-            for (; i + VF <= some; i += VF) {                                                      \
-                vf x = vf_load(p + i);                                                             \
-                s0 += (expression);                                                                \
-            }                                                                                      \
-            if (i < some) {                                                                        \
-                vf x = vf_load_n(p + i, some - i);                                                 \
-                s1 += vf_select(row_first(some - i), (expression), vf_zero());                     \
-            }                                                                                      \
-            sum += (double)row_lanes_sum((s0 + s1) + (s2 + s3));                                   \
-            p += some;                                                                             \
-            n -= some;                                                                             \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                     \
+            vf x = vf_load(p + i);                                                                 \
+            s0 += (expression);                                                                    \
+            x = vf_load(p + i + VF);                                                               \
+            s1 += (expression);                                                                    \
+            x = vf_load(p + i + 2 * VF);                                                           \
+            s2 += (expression);                                                                    \
+            x = vf_load(p + i + 3 * VF);                                                           \
+            s3 += (expression);                                                                    \
+        }                                                                                          \
+        for (; i + VF <= n; i += VF) {                                                             \
+            vf x = vf_load(p + i);                                                                 \
+            s0 += (expression);                                                                    \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            vf x = vf_load_n(p + i, n - i);                                                        \
+            s1 += vf_select(row_first(n - i), (expression), vf_zero());                            \
+        }                                                                                          \
+        return (s0 + s1) + (s2 + s3);                                                              \
+    }                                                                                              \
+    static inline double name(const float *p, size_t n, float m) {                                 \
+        double sum = 0;                                                                            \
+        for (size_t some; n; p += some, n -= some) {                                               \
+            some = n < ROW_BLOCK ? n : ROW_BLOCK;                                                  \
+            sum += (double)row_lanes_sum(name##_lanes(p, some, vf_set(m)));                        \
         }                                                                                          \
         return sum;                                                                                \
     }
