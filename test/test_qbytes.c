@@ -113,6 +113,33 @@ TEST(max_pools) {
         }
 }
 
+TEST(average_pools) {
+    static uint8_t x[LARGE];
+    static const char *const how[] = {
+        "kernel_shape=[3,2], strides=[2,1], pads=[1,0,2,1]",
+        "kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1",
+        "kernel_shape=[9,8], strides=[9,1]", /* more taps than are gathered */
+        "kernel_shape=[2,2], strides=[2,2], ceil_mode=1",
+    };
+    uint8_t xz = 100, yz = 31;
+    float xs = 0.5f, ys = 0.37f;
+    char node[300];
+    kernel_fill_bytes(x, sizeof x, 6);
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t i = 0; i < 2 * ONX_COUNT(how); i++) {
+            onx_dtype type = i & 1 ? ONX_DTYPE_I8 : ONX_DTYPE_U8;
+            onx_operand in[] = {
+                kernel_operand(type, "2,9,11,37", x + i), kernel_operand(ONX_DTYPE_F32, "", &xs),
+                kernel_operand(type, "", &xz), kernel_operand(ONX_DTYPE_F32, "", &ys),
+                kernel_operand(type, "", &yz)};
+            (void)snprintf(node, sizeof node,
+                           "y = com.microsoft.QLinearAveragePool<channels_last=1, %s>"
+                           "(a, b, c, d, e)",
+                           how[i / 2]);
+            compare(*tier, node, 5, (onx_operand *[]){&in[0], &in[1], &in[2], &in[3], &in[4]}, 0);
+        }
+}
+
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
 
 typedef struct product {
@@ -291,5 +318,5 @@ TEST(few_bits) {
                          how & 2, how & 4);
 }
 
-TEST_MAIN(E(convolutions) E(max_pools) E(products) E(batches) E(dynamic_ranges) E(tables)
-              E(few_bits))
+TEST_MAIN(E(convolutions) E(max_pools) E(average_pools) E(products) E(batches) E(dynamic_ranges)
+              E(tables) E(few_bits))

@@ -105,4 +105,7 @@ ONX_ISAS(ONX_CONV_TIER)
  * is certain; with half of the 2^10 where x is float16, too. */
 extern const onx_conv_staged onx_conv_half_amx;
 
+/* For numerics FAST, as that: all factors are rounded to bfloat16 (cpu/gemm_bf16.h). */
+extern const onx_conv_staged onx_conv_rounded_amx;
+
 #endif

@@ -1,5 +1,6 @@
 /* norm_simd.c: LayerNormalization, BatchNormalization and others of floats: vectors. The mean is
  * found first, then the deviation from it, then the result: three passes over a row. */
+#include "ops/norm/along_simd.h"
 #include "ops/norm/lrn_simd.h"
 #include "ops/reduce/row_simd.h"
 
@@ -151,6 +152,12 @@ static onx_status run_batch(onx_call *call) {
     }
 #define ROW(op, name, bind, run) ROW_OF(NULL, op, name, bind, run)
 #define INTERNAL(op, name) ROW_OF("onx.internal", op, name, onx_norm_bind_layer, run)
+#define ALONG(op_, name_)                                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F32)}, .name = name_,                               \
+        .plan_bytes = sizeof(onx_reduce_plan), .init = onx_norm_init_along,                        \
+        .bind = onx_norm_bind_along, .run = ONX_TIER(onx_along_run)                                \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_norm);
 onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
@@ -167,6 +174,8 @@ onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
      .init = onx_norm_init_lrn,
      .bind = onx_norm_bind_lrn,
      .run = ONX_TIER(onx_lrn_run)},
+    ALONG("LpNormalization", "lp_norm_f32"),
+    ALONG("MeanVarianceNormalization", "mean_variance_f32"),
     INTERNAL("LayerNormalization", "layer_norm_f32"),
     INTERNAL("RMSNormalization", "rms_norm_f32"),
     {0},

@@ -54,12 +54,12 @@ static inline vf row_lanes_sums(vf v[VF]) {
     return v[0];
 }
 
-/* NaN wins over numbers. */
+/* NaN wins over numbers: where there is one, both orders give both operands; elsewhere the same. */
 static inline vf vf_max_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_max(a, b));
+    return vi_bits(vf_bits(vf_max(a, b)) | vf_bits(vf_max(b, a)));
 }
 static inline vf vf_min_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_min(a, b));
+    return vi_bits(vf_bits(vf_min(a, b)) | vf_bits(vf_min(b, a)));
 }
 
 /* The sum of `expression` in x, and in m, which is the same everywhere, over n floats: of at most
@@ -102,26 +102,23 @@ ROW_SUM(row_sum_abs, vf_abs(x))
 ROW_SUM(row_sum_square, x *x)
 ROW_SUM(row_sum_deviation, (x - m) * (x - m)) /* from m */
 
-/* The largest and smallest of n floats, NaN if there is one. */
-#define ROW_EXTREME(name, step, beats, start)                                                      \
+/* The largest and smallest of n floats, NaN if there is one; of none, `start`. `sign`: that of the
+ * largest lane. */
+#define ROW_EXTREME(name, step, sign, start)                                                       \
     static inline float name(const float *p, size_t n) {                                           \
-        float lanes[VF], all = (start);                                                            \
-        vf m0 = vf_set(start), m1 = m0;                                                            \
-        for (; n >= 2 * VF; n -= 2 * VF, p += 2 * VF) {                                            \
+        vf m0 = vf_set(start), m1 = m0, m2 = m0, m3 = m0;                                          \
+        for (; n >= 4 * VF; n -= 4 * VF, p += 4 * VF) {                                            \
             m0 = step(m0, vf_load(p));                                                             \
             m1 = step(m1, vf_load(p + VF));                                                        \
+            m2 = step(m2, vf_load(p + 2 * VF));                                                    \
+            m3 = step(m3, vf_load(p + 3 * VF));                                                    \
         }                                                                                          \
-        vf_store(lanes, step(m0, m1));                                                             \
-        for (int k = 0; k < VF; k++) all = all != all || all beats lanes[k] ? all : lanes[k];      \
-        for (size_t done = 0; done < n; done += VF) {                                              \
-            size_t left = n - done < VF ? n - done : VF;                                           \
-            vf_store(lanes, vf_load_n(p + done, left));                                            \
-            for (size_t k = 0; k < left; k++)                                                      \
-                all = all != all || all beats lanes[k] ? all : lanes[k];                           \
-        }                                                                                          \
-        return all;                                                                                \
+        for (; n >= VF; n -= VF, p += VF) m0 = step(m0, vf_load(p));                               \
+        if (n) m1 = step(m1, vf_select(row_first(n), vf_load_n(p, n), vf_set(start)));             \
+        m0 = step(step(m0, m1), step(m2, m3));                                                     \
+        return vf_any(m0 != m0) ? NAN : sign row_lanes_max(sign m0);                               \
     }
-ROW_EXTREME(row_max, vf_max_nan, >, -INFINITY)
-ROW_EXTREME(row_min, vf_min_nan, <, INFINITY)
+ROW_EXTREME(row_max, vf_max_nan, +, -INFINITY)
+ROW_EXTREME(row_min, vf_min_nan, -, INFINITY)
 
 #endif

@@ -148,16 +148,27 @@ static void add_columns_of_blocks(const axis *x, const float *row, float *out) {
     }
 }
 
-static void choose_columns(const axis *x, const float *row, size_t lanes, float *out) {
+static void choose_columns(const axis *x, const float *row, float *out) {
+    for (size_t o = 0; o < x->out && !x->near; o++) memcpy(out + o, row + x->first[o], sizeof *out);
+    for (size_t o = 0; o < x->out && x->near; o += VF) {
+        size_t first = (size_t)x->first[o], left = x->in - first;
+        vf in = left < VF ? vf_load_n(row + first, left) : vf_load(row + first);
+        vi lane;
+        memcpy(&lane, x->lane + o, sizeof lane);
+        vf_store_n(out + o, vf_permute(in, lane), x->out - o < VF ? x->out - o : VF);
+    }
+}
+static void choose_blocks(const axis *x, const float *row, float *out) {
     for (size_t o = 0; o < x->out; o++)
-        memcpy(out + o * lanes, row + (size_t)x->first[o] * lanes, lanes * sizeof *out);
+        vf_store(out + o * VF, vf_load(row + (size_t)x->first[o] * VF));
 }
 
 static void make_row(const job *j, size_t lanes, size_t o, const float *from, float *row,
                      float *to) {
     size_t n = j->x.in * lanes;
     if (j->nearest) {
-        choose_columns(&j->x, from + (size_t)j->y.first[o] * n, lanes, to);
+        const float *near = from + (size_t)j->y.first[o] * n;
+        lanes > 1 ? choose_blocks(&j->x, near, to) : choose_columns(&j->x, near, to);
         return;
     }
     add_rows(&j->y, o, from, n, row);
@@ -174,9 +185,16 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const plan *p = call->plan;
     size_t all = p->planes * j->y.out, first = index * p->rows;
     size_t last = all - first < p->rows ? all : first + p->rows;
-    for (size_t i = first; i < last; i++)
-        make_row(j, p->lanes, i % j->y.out, j->from + i / j->y.out * j->y.in * j->x.in * p->lanes,
-                 scratch, j->to + i * j->x.out * p->lanes);
+    size_t n = j->x.out * p->lanes;
+    for (size_t i = first; i < last; i++) {
+        size_t o = i % j->y.out;
+        float *to = j->to + i * n;
+        if (j->nearest && i > first && o && j->y.first[o] == j->y.first[o - 1])
+            memcpy(to, to - n, n * sizeof *to);
+        else
+            make_row(j, p->lanes, o, j->from + i / j->y.out * j->y.in * j->x.in * p->lanes, scratch,
+                     to);
+    }
     return ONX_OK;
 }
 

@@ -10,7 +10,7 @@
  * The box is cut into cells of about GRAIN bytes, by its shape alone. */
 #include "ops/view/move_ref.h"
 
-enum { GRAIN = 128 << 10, BLOCK = 32 };
+enum { GRAIN = 128 << 10, BLOCK = 32, FEW = 128 }; /* FEW: bytes of a short row */
 
 typedef enum mode { ROWS, TILES, STRIDED } mode;
 
@@ -42,6 +42,21 @@ void onx_copy_dim(onx_copy *copy, int64_t n, int64_t from, int64_t to) {
     copy->to[last] = to;
 }
 
+#define FILL_LOOP(bytes)                                                                           \
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * (bytes), own, bytes)
+
+void onx_move_fill(char *to, const char *one, size_t size, int64_t n) {
+    char own[16]; /* which nothing else points at */
+    memcpy(own, one, size);
+    switch (size) {
+    case 1: memset(to, own[0], (size_t)n); break;
+    case 2: FILL_LOOP(2); break;
+    case 4: FILL_LOOP(4); break;
+    case 8: FILL_LOOP(8); break;
+    default: FILL_LOOP(16); break;
+    }
+}
+
 /* ── Cells ───────────────────────────────────────────────────────────────────────────────────── */
 
 #define STRIDED_LOOP(bytes)                                                                        \
@@ -49,6 +64,10 @@ void onx_copy_dim(onx_copy *copy, int64_t n, int64_t from, int64_t to) {
 
 static void move_strided(size_t size, const char *from, int64_t from_step, char *to,
                          int64_t to_step, int64_t n) {
+    if (!from_step && to_step == (int64_t)size) {
+        onx_move_fill(to, from, size, n);
+        return;
+    }
     switch (size) {
     case 1: STRIDED_LOOP(1); break;
     case 2: STRIDED_LOOP(2); break;
@@ -91,6 +110,23 @@ static void move_tiles(const onx_copy *box, const char *from, int64_t from_col, 
     }
 }
 
+/* A few bytes, without a call: the last of them may be moved twice. */
+static inline void move_few(char *to, const char *from, size_t n) {
+    size_t i = 0;
+    if (n >= 16) {
+        for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (; i < n; i++) to[i] = from[i];
+    }
+}
+
 static void move_cell(const walk *w, int64_t from_at, int64_t to_at, int64_t piece) {
     const onx_copy *box = &w->box;
     size_t d = w->outer;
@@ -104,6 +140,22 @@ static void move_cell(const walk *w, int64_t from_at, int64_t to_at, int64_t pie
         move_tiles(box, from, box->from[d + 1], to, box->to[d], n, box->dims[d + 1]);
     else
         move_strided(box->size, from, box->from[d] * size, to, box->to[d] * size, n);
+}
+
+/* Cells along the dimension around them. */
+static void move_run(const walk *w, int64_t from_at, int64_t to_at, int64_t cells) {
+    const onx_copy *box = &w->box;
+    int64_t size = (int64_t)box->size, n = box->dims[w->outer] * size;
+    int64_t from_step = box->from[w->outer - 1], to_step = box->to[w->outer - 1];
+    if (w->how != ROWS || n > FEW) {
+        for (int64_t i = 0; i < cells; i++)
+            move_cell(w, from_at + i * from_step, to_at + i * to_step, 0);
+        return;
+    }
+    const char *from = w->from + from_at * size;
+    char *to = w->to + to_at * size;
+    for (int64_t i = 0; i < cells; i++)
+        move_few(to + i * to_step * size, from + i * from_step * size, (size_t)n);
 }
 
 /* ── The walk ────────────────────────────────────────────────────────────────────────────────── */
@@ -165,14 +217,25 @@ static void move_cells(const walk *w, int64_t first, int64_t end) {
         from += at[i] * box->from[i];
         to += at[i] * box->to[i];
     }
-    for (int64_t cell = first; cell < end; cell++) {
-        move_cell(w, from, to, piece);
-        if (++piece < w->pieces) continue;
-        piece = 0;
-        for (size_t i = w->outer; i-- > 0;) {
-            from += box->from[i];
-            to += box->to[i];
-            if (++at[i] < box->dims[i]) break;
+    bool whole = w->outer && w->pieces == 1;
+    for (int64_t cell = first; cell < end;) {
+        size_t last = w->outer - 1;
+        int64_t steps = 1;
+        if (whole) {
+            steps = box->dims[last] - at[last];
+            if (steps > end - cell) steps = end - cell;
+            move_run(w, from, to, steps);
+            cell += steps;
+        } else {
+            move_cell(w, from, to, piece);
+            cell++;
+            if (++piece < w->pieces) continue;
+            piece = 0;
+        }
+        for (size_t i = w->outer; i-- > 0; steps = 1) {
+            from += steps * box->from[i];
+            to += steps * box->to[i];
+            if ((at[i] += steps) < box->dims[i]) break;
             from -= box->from[i] * box->dims[i];
             to -= box->to[i] * box->dims[i];
             at[i] = 0;
