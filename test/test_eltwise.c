@@ -217,7 +217,7 @@ static void halves_on(const char *tier, onx_dtype dtype, const char *text,
     double d = r.status || ref.status ? HUGE_VAL : kernel_distance(&r.out[0], &ref.out[0]);
     if (!CHECK(d <= step)) fprintf(stderr, "    %s on %s: %g\n", text, tier, d);
     if (r.status == ONX_OK && strcmp(tier, "ref") != 0)
-        CHECK(strstr(r.kernel->name, "f16") != NULL);
+        CHECK(strstr(r.kernel->name, "_half") != NULL);
     kernel_free(&r);
     kernel_free(&ref);
 }
@@ -244,12 +244,16 @@ static int64_t on_ints(const char *op, onx_dtype dtype, int64_t a, int64_t b) {
     (void)onx_dtype_convert(ONX_DTYPE_I64, &b, dtype, y, 1, false);
     onx_operand p = kernel_operand(dtype, "1", x), q = kernel_operand(dtype, "1", y);
     (void)snprintf(text, sizeof text, "y = %s(a, b)", op);
-    kernel_result r = kernel_run("ref", 28, text, 2, (onx_operand *[]){&p, &q}, 0);
-    CHECK_EQ(r.status, ONX_OK);
-    if (r.status == ONX_OK)
-        (void)onx_dtype_convert((onx_dtype)r.out[0].dtype, r.out[0].data, ONX_DTYPE_I64, &result, 1,
-                                false);
-    kernel_free(&r);
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        int64_t before = result;
+        kernel_result r = kernel_run(*tier, 28, text, 2, (onx_operand *[]){&p, &q}, 0);
+        CHECK_EQ(r.status, ONX_OK);
+        if (r.status == ONX_OK)
+            (void)onx_dtype_convert((onx_dtype)r.out[0].dtype, r.out[0].data, ONX_DTYPE_I64,
+                                    &result, 1, false);
+        if (tier != kernel_tiers()) CHECK_EQ(result, before);
+        kernel_free(&r);
+    }
     return result;
 }
 
@@ -277,6 +281,111 @@ TEST(integer_limits) {
     CHECK_EQ(on_ints("Max", ONX_DTYPE_U64, INT64_MIN, 1), INT64_MIN);
     CHECK_EQ(on_ints("BitShift<direction=\"LEFT\">", ONX_DTYPE_U8, 3, 9), 0);
     CHECK_EQ(on_ints("BitShift<direction=\"RIGHT\">", ONX_DTYPE_I32, -8, 100), -1);
+}
+
+/* Elements of any bits, small ones, and those at the limits of a type. */
+static void fill_typed(char *to, onx_dtype dtype, size_t n, uint64_t seed) {
+    static const int64_t whole[] = {0,         -1,        1,         2,         -7,  3,
+                                    INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, 255, 0};
+    static const double real[] = {0, -0.0, 1, -1, 0.5, -2.5, 1e300, INFINITY, -INFINITY, NAN, 3, 7};
+    size_t size = onx_dtype_bits(dtype) / 8;
+    uint8_t bytes[8];
+    for (size_t i = 0; i < n; i++) {
+        size_t kind = (i * 7 + seed * 5) % 17;
+        kernel_fill_bytes(bytes, 8, seed * 1000003 + i);
+        if (dtype == ONX_DTYPE_F64 && kind >= ONX_COUNT(real)) {
+            double x = ((double)bytes[0] - 128) / 16;
+            memcpy(to + i * size, &x, size);
+        } else if (kind >= ONX_COUNT(whole))
+            memcpy(to + i * size, bytes, size);
+        else if (dtype == ONX_DTYPE_F64)
+            memcpy(to + i * size, &real[kind], size);
+        else
+            (void)onx_dtype_convert(ONX_DTYPE_I64, &whole[kind], dtype, to + i * size, 1, false);
+    }
+}
+
+/* The same as the plain kernel; true: by a kernel for vectors. */
+static bool typed_on(const char *tier, onx_dtype dtype, const char *text, const char *const *dims) {
+    static char memory[3][MANY * 8 + 8];
+    onx_operand x[3], *in[3];
+    bool where = strstr(text, "Where") != NULL;
+    size_t n = strstr(text, ", c") ? 3 : strchr(text, ',') ? 2 : 1;
+    for (size_t i = 0; i < n; i++) {
+        onx_dtype type = where && i == 0 ? ONX_DTYPE_BOOL : dtype;
+        fill_typed(memory[i] + i, type, MANY, i + 1);
+        x[i] = kernel_operand(type, dims[i % 2], memory[i] + i);
+        in[i] = &x[i];
+    }
+    kernel_result r = kernel_run(tier, 28, text, n, in, 0),
+                  ref = kernel_run("ref", 28, text, n, in, 0);
+    bool same = r.status == ref.status,
+         typed = same && r.kernel && strstr(r.kernel->name, "_typed");
+    if (same && r.status == ONX_OK)
+        same = kernel_distance(&r.out[0], &ref.out[0]) == 0 &&
+               (r.out[0].dtype == ONX_DTYPE_F64 || !r.out[0].bytes ||
+                memcmp(r.out[0].data, ref.out[0].data, r.out[0].bytes) == 0);
+    if (!CHECK(same))
+        fprintf(stderr, "    %s of %s on %s: %s\n", text, onx_dtype_name(dtype), tier,
+                r.diag.message);
+    kernel_free(&r);
+    kernel_free(&ref);
+    return typed;
+}
+
+TEST(typed) {
+    static const char *const shapes[][2] = {{"", ""},           {"1", "1"},        {"13", "13"},
+                                            {"3,700", "3,700"}, {"3,700", "700"},  {"3,700", ""},
+                                            {"3,1", "1,700"},   {"5,7,11", "7,1"}, {"0,3", "3"},
+                                            {"2100", "2100"},   {"700,3", "700,1"}};
+    static const char *const nodes[] = {"Abs(a)",
+                                        "Add(a, b)",
+                                        "And(a, b)",
+                                        "BitwiseAnd(a, b)",
+                                        "BitwiseNot(a)",
+                                        "BitwiseOr(a, b)",
+                                        "BitwiseXor(a, b)",
+                                        "BitShift<direction=\"LEFT\">(a, b)",
+                                        "Ceil(a)",
+                                        "Div(a, b)",
+                                        "Equal(a, b)",
+                                        "BitShift<direction=\"RIGHT\">(a, b)",
+                                        "Floor(a)",
+                                        "Greater(a, b)",
+                                        "GreaterOrEqual(a, b)",
+                                        "IsNaN(a)",
+                                        "Less(a, b)",
+                                        "LessOrEqual(a, b)",
+                                        "Max(a, b, c)",
+                                        "Min(a, b)",
+                                        "Mod(a, b)",
+                                        "Mod<fmod=1>(a, b)",
+                                        "Mul(a, b)",
+                                        "Neg(a)",
+                                        "Not(a)",
+                                        "Or(a, b)",
+                                        "Reciprocal(a)",
+                                        "Relu(a)",
+                                        "Round(a)",
+                                        "Sign(a)",
+                                        "Sqrt(a)",
+                                        "Sub(a, b)",
+                                        "Sum(a, b, c)",
+                                        "Where(a, b, c)",
+                                        "Xor(a, b)"};
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        size_t typed = 0;
+        for (size_t i = 0; i < ONX_COUNT(nodes); i++)
+            for (int t = 1; t <= ONX_DTYPE_BF16; t++) {
+                char text[64];
+                if (t == ONX_DTYPE_STRING || t == ONX_DTYPE_C64 || t == ONX_DTYPE_C128) continue;
+                if (t == ONX_DTYPE_F32 || t == ONX_DTYPE_F16 || t == ONX_DTYPE_BF16) continue;
+                (void)snprintf(text, sizeof text, "y = %s", nodes[i]);
+                for (size_t s = 0; s < ONX_COUNT(shapes); s++)
+                    typed += typed_on(*tier, (onx_dtype)t, text, shapes[s]);
+            }
+        CHECK(strcmp(*tier, "ref") == 0 ? typed == 0 : typed > 100 * ONX_COUNT(shapes));
+    }
 }
 
 /* Shapes met at an axis, before opset 7. */
@@ -336,25 +445,28 @@ TEST(clip) {
 
 /* Every pair of types, at odd addresses too, against the conversion itself. */
 static void casts_on(const char *tier) {
-    double values[37];
-    for (int i = 0; i < 37; i++) values[i] = (i - 18) * 1.5;
-    values[3] = NAN;
-    values[4] = INFINITY;
-    values[5] = -1e30;
+    enum { N = 101 };
+    static const double ends[] = {
+        NAN,           INFINITY, -1e30, 0x1p31, 2147483520, 2147483647.5, -0x1p31, -0x1p33, 0x1p63,
+        0x1.fffffep62, -0x1p63,  -1e19, 255.9,  256,        -0.9,         -128.5,  127.5,   5e9};
+    double values[N];
+    for (int i = 0; i < N; i++) values[i] = (i - 50) * 1.5;
+    memcpy(values + 3, ends, sizeof ends);
+    memcpy(values + N - ONX_COUNT(ends), ends, sizeof ends);
     for (int from = 1; from < ONX_DTYPE_COUNT; from++)
         for (int to = 1; to < ONX_DTYPE_COUNT; to++) {
-            char memory[37 * 16 + 8], want[37 * 16], text[64];
+            char memory[N * 16 + 8], want[N * 16], text[64];
             size_t bytes = 0;
             if (from == ONX_DTYPE_STRING || to == ONX_DTYPE_STRING) continue;
             for (size_t shift = 0; shift < 2; shift++) {
                 char *x = memory + shift;
-                (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)from, x, 37, true);
+                (void)onx_dtype_convert(ONX_DTYPE_F64, values, (onx_dtype)from, x, N, true);
                 memset(want, 0, sizeof want);
-                (void)onx_dtype_convert((onx_dtype)from, x, (onx_dtype)to, want, 37, true);
+                (void)onx_dtype_convert((onx_dtype)from, x, (onx_dtype)to, want, N, true);
                 (void)snprintf(text, sizeof text, "y = Cast<to=%d>(a)", to);
-                onx_operand a = kernel_operand((onx_dtype)from, "37", x);
+                onx_operand a = kernel_operand((onx_dtype)from, "101", x);
                 kernel_result r = kernel_run(tier, 28, text, 1, (onx_operand *[]){&a}, 0);
-                REQUIRE(r.status == ONX_OK && onx_dtype_bytes((onx_dtype)to, 37, &bytes));
+                REQUIRE(r.status == ONX_OK && onx_dtype_bytes((onx_dtype)to, N, &bytes));
                 CHECK(r.out[0].bytes == bytes && r.out[0].dtype == to);
                 if (!CHECK(memcmp(r.out[0].data, want, bytes) == 0))
                     fprintf(stderr, "    %s to %s\n", onx_dtype_name((onx_dtype)from),
@@ -526,5 +638,5 @@ TEST(values_before_a_run) {
 }
 
 TEST_MAIN(E(backend) E(vectors) E(in_place) E(many_inputs) E(every_type) E(halves) E(integer_limits)
-              E(old_axis) E(clip) E(casts) E(round_modes) E(strings) E(strings_and_numbers)
+              E(typed) E(old_axis) E(clip) E(casts) E(round_modes) E(strings) E(strings_and_numbers)
                   E(wrong_nodes) E(values_before_a_run))

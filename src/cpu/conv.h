@@ -111,4 +111,7 @@ extern const onx_conv_staged onx_conv_half_amx;
  */
 extern const onx_conv_staged onx_conv_half_vnni;
 
+/* For numerics FAST, as that: all factors are rounded to bfloat16 (cpu/gemm_bf16.h). */
+extern const onx_conv_staged onx_conv_rounded_amx;
+
 #endif

@@ -70,65 +70,6 @@ static void convert_scales(const state *st, onx_dtype from, const char *src, cha
     }
 }
 
-static int32_t saturate_i32(float x) {
-    if (x >= 0x1p31f) return INT32_MAX;
-    if (x >= -0x1p31f) return (int32_t)x;
-    return x != x ? 0 : INT32_MIN;
-}
-static int64_t saturate_i64(float x) {
-    if (x >= 0x1p63f) return INT64_MAX;
-    if (x >= -0x1p63f) return (int64_t)x;
-    return x != x ? 0 : INT64_MIN;
-}
-
-/* The conversions that models are full of, as loops of their own; for aligned elements. */
-#define LOOPS(X)                                                                                   \
-    X(BOOL, uint8_t, F32, float, x != 0)                                                           \
-    X(BOOL, uint8_t, I32, int32_t, x != 0)                                                         \
-    X(BOOL, uint8_t, I64, int64_t, x != 0)                                                         \
-    X(U8, uint8_t, F32, float, x)                                                                  \
-    X(I32, int32_t, F32, float, x)                                                                 \
-    X(I64, int64_t, F32, float, x)                                                                 \
-    X(I32, int32_t, I64, int64_t, x)                                                               \
-    X(I64, int64_t, I32, int32_t, x)                                                               \
-    X(I32, int32_t, BOOL, uint8_t, x != 0)                                                         \
-    X(I64, int64_t, BOOL, uint8_t, x != 0)                                                         \
-    X(F32, float, BOOL, uint8_t, x != 0)                                                           \
-    X(F32, float, F64, double, x)                                                                  \
-    X(F64, double, F32, float, x)                                                                  \
-    X(F32, float, I32, int32_t, saturate_i32(x))                                                   \
-    X(F32, float, I64, int64_t, saturate_i64(x))
-
-#define LOOP(from, source, to, target, expression)                                                 \
-    static void from##_to_##to(const void *src_, void *dst_, size_t n) {                           \
-        const source *src = src_;                                                                  \
-        target *dst = dst_;                                                                        \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            source x = src[i];                                                                     \
-            dst[i] = (target)(expression);                                                         \
-        }                                                                                          \
-    }
-LOOPS(LOOP)
-
-static const struct loop {
-    uint8_t from, to, from_size, to_size;
-    void (*run)(const void *src, void *dst, size_t n);
-} loops[] = {
-#define ENTRY(from, source, to, target, expression)                                                \
-    {ONX_DTYPE_##from, ONX_DTYPE_##to, sizeof(source), sizeof(target), from##_to_##to},
-    LOOPS(ENTRY)};
-
-static bool run_loop(onx_dtype from, const void *src, onx_dtype to, void *dst, size_t n) {
-    for (size_t i = 0; i < ONX_COUNT(loops); i++) {
-        const struct loop *l = &loops[i];
-        if (l->from != from || l->to != to) continue;
-        if ((uintptr_t)src % l->from_size || (uintptr_t)dst % l->to_size) return false;
-        l->run(src, dst, n);
-        return true;
-    }
-    return false;
-}
-
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     (void)user, (void)scratch;
     const state *st = call->state;
@@ -139,7 +80,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     char *dst = (char *)call->out[0]->data + at / 8 * onx_dtype_bits(to);
     if (to == ONX_DTYPE_F8E8M0 && st->mode != UP)
         convert_scales(st, from, src, dst, n);
-    else if (!run_loop(from, src, to, dst, n))
+    else
         return onx_dtype_convert(from, src, to, dst, n, st->saturate);
     return ONX_OK;
 }

@@ -1,8 +1,8 @@
 /* nbits_vnni.c: MatMulNBits with weights of 4 or 8 bits in 16-bit integers (cpu/half_vnni.h).
  *
  * Weights are integers already: panels of 32 columns of them are made in each task, and multiplied
- * with all rows of A, whose numbers are exact but for 2^-16 of the root of the squares of 32.
- * In blocks of 16, two of which are in a step, weights are in small parts of the larger scale.
+ * with all rows of A, whose numbers are exact but for 2^-16 of the root of the sum of squares of
+ * 32. In blocks of 16, two of which are in a step, weights are in small parts of the larger scale.
  * A few rows, and those with numbers that are not finite, are left to the kernels of floats, and so
  * are nodes that ask for them (accuracy_level 1). */
 #include "cpu/half_vnni.h"

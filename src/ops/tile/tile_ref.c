@@ -66,6 +66,8 @@ static uint8_t slot_of(const onx_tile_program *p, const uint8_t *registers, uint
     return (uint8_t)(p->n_in + p->n_consts + registers[operand - ONX_TILE_VALUE]);
 }
 
+#define TILE_TYPES (ONX_T(F32) | ONX_T(BOOL) | ONX_T(F16) | ONX_T(BF16))
+
 /* A value keeps its register up to the instruction that reads it last, which may write its own
  * result there. Operands that an instruction does not have repeat its first. */
 static void assign_registers(onx_tile *tile) {
@@ -98,6 +100,7 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
     onx_tile *tile = onx_call_state(call, sizeof *tile);
     if (!tile) return onx_fail_nomem(call->diag);
     tile->program = *program;
+    tile->types = TILE_TYPES;
     assign_registers(tile);
     tile->scratch = ((program->n_in + tile->n_registers) * ONX_TILE_SPAN +
                      program->n_consts * (ONX_ALIGN / sizeof(float))) *
@@ -105,8 +108,6 @@ onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const o
     *out = tile;
     return ONX_OK;
 }
-
-#define TILE_TYPES (ONX_T(F32) | ONX_T(BOOL) | ONX_T(F16) | ONX_T(BF16))
 
 /* ─ Shapes ───────────────────────────────────────────────────────────────────────────────────── */
 
@@ -185,7 +186,7 @@ static onx_status bind_view(const onx_call *call, onx_tile_plan *plan, const onx
                             size_t index, const onx_operand *operand) {
     int64_t dims[ONX_RANK_MAX + 1];
     bool lanes = !operand->layout || operand->dims[1] == result->dims[1];
-    if (!(TILE_TYPES >> operand->dtype & 1))
+    if (!(plan->tile->types >> operand->dtype & 1))
         return onx_call_fail(call, ONX_UNSUPPORTED,
                              "operand %zu is %s: a tile program reads floats and bool", index,
                              onx_dtype_name((onx_dtype)operand->dtype));

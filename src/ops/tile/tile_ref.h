@@ -26,6 +26,7 @@ typedef struct onx_tile_step {
 typedef struct onx_tile {
     onx_tile_program program;
     uint8_t to; /* type of the result, for onx_tile_bind_call; NONE: bool, or that of the inputs */
+    uint32_t types;   /* ONX_T mask of inputs */
     uint32_t scalars; /* bit i: input i has one element (onx_tile_form) */
     size_t n_registers;
     size_t scratch; /* bytes that a worker needs: add them to scratch_each */
