@@ -8,7 +8,7 @@
  *
  * Nodes that work element by element take twins as they are; pools and QLinearConcat are told where
  * the channels are. In the end the ways back that nobody takes are removed. Bytes stay the same. */
-#include "rt/lower/lower.h"
+#include "rt/lower/quantized_lines.h"
 
 #include <stdio.h>
 
@@ -168,6 +168,7 @@ static onx_status walk(quantized *q, onx_graph *graph) {
 extern onx_pass_fn onx_lower_quantized;
 onx_status onx_lower_quantized(onx_pass_ctx *ctx, onx_graph *graph) {
     quantized q = {.ctx = ctx};
+    ONX_TRY(onx_lower_quantized_lines(ctx, graph));
     onx_map_init(&q.twins, ctx->arena.ctx);
     onx_status status = walk(&q, graph);
     onx_map_fini(&q.twins);
