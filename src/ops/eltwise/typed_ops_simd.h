@@ -19,17 +19,18 @@ static inline __attribute__((always_inline)) void put_bools(char *y, vl lanes, s
         memcpy(y, &lanes, sizeof lanes);
         return;
     }
+    const size_t n = size == 8 ? VF_BYTES / 8 : VF_BYTES / 4;
 #if defined(__AVX512F__)
     __m512i x = (__m512i)lanes;
     __m128i bools = size == 8 ? _mm512_cvtepi64_epi8(x) : _mm512_cvtepi32_epi8(x);
     bools = _mm_and_si128(bools, _mm_set1_epi8(1));
-    memcpy(y, &bools, VF_BYTES / size);
+    memcpy(y, &bools, n);
 #elif defined(__AVX2__)
     int mask = size == 8 ? _mm256_movemask_pd((__m256d)lanes) : _mm256_movemask_ps((__m256)lanes);
     uint64_t bools = _pdep_u64((uint64_t)mask, 0x0101010101010101);
-    memcpy(y, &bools, VF_BYTES / size);
+    memcpy(y, &bools, n);
 #else
-    for (size_t i = 0; i < VF_BYTES / size; i++) y[i] = ((const char *)&lanes)[i * size] & 1;
+    for (size_t i = 0; i < n; i++) y[i] = ((const char *)&lanes)[i * size] & 1;
 #endif
 }
 

@@ -25,14 +25,27 @@
         const float *a = x0.data, *b = x1.data, *c = x2.data;                                      \
         for (; n >= VF; n -= VF, y += VF, a += x0.step, b += x1.step, c += x2.step)                \
             vf_store(y, eval_##name(vf_load(a), vf_load(b), vf_load(c)));                          \
-        if (n) vf_store_n(y, eval_##name(vf_load_n(a, n), vf_load_n(b, n), vf_load_n(c, n)), n);   \
     }
 ONX_TILE_OPS(FUNCTION)
 
+/* n elements, in whole vectors: the rest stays. */
 typedef void function(float *y, onx_tile_arg a, onx_tile_arg b, onx_tile_arg c, size_t n);
 static function *const functions[] = {
 #define ENTRY(name, arity, is_bool, expression) run_##name,
     ONX_TILE_OPS(ENTRY)};
+
+/* What is less than a vector in the end goes through one. */
+static __attribute__((noinline)) void run_rest(function *f, float *y, const onx_tile_arg *a,
+                                               const onx_tile_arg *b, const onx_tile_arg *c,
+                                               size_t n) {
+    const onx_tile_arg *from[] = {a, b, c};
+    float x[3][VF], made[VF];
+    size_t whole = n / VF, rest = n % VF;
+    for (size_t i = 0; i < 3; i++)
+        vf_store(x[i], vf_load_n(from[i]->data + whole * from[i]->step, rest));
+    f(made, (onx_tile_arg){x[0], 0}, (onx_tile_arg){x[1], 0}, (onx_tile_arg){x[2], 0}, VF);
+    vf_store_n(y + whole * VF, vf_load(made), rest);
+}
 
 /* ─ Operands ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -212,8 +225,10 @@ static void run_stretch(onx_tile_work *work, size_t n, void *out) {
         const onx_tile_step *step = &tile->steps[i];
         float *to = registers + step->to * ONX_TILE_SPAN;
         if (i + 1 == p->n_code && straight) to = out;
-        functions[step->op](to, slots[step->from[0]], slots[step->from[1]], slots[step->from[2]],
-                            n);
+        const onx_tile_arg *a = &slots[step->from[0]], *b = &slots[step->from[1]],
+                           *c = &slots[step->from[2]];
+        functions[step->op](to, *a, *b, *c, n);
+        if (n % VF) run_rest(functions[step->op], to, a, b, c, n);
     }
     if (straight) return;
     const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;
