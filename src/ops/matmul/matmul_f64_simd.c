@@ -6,8 +6,8 @@
  *         for each MR rows: pack A: [DEPTH][MR]
  *           for each panel: kernel                MR × NR sums in registers
  *
- * Edges are padded with zeros. Every element of Y is a sum in an order that depends on k alone. One or
- * two rows are left to the plain kernel: packing B would take longer than the product. */
+ * Edges are padded with zeros. Every element of Y is a sum in an order that depends on k alone. Few
+ * rows are left to the plain kernel: packing B would take longer than the product. */
 #include "ops/matmul/matmul_f64_simd.h"
 #include "cpu/vec_double.h"
 
