@@ -92,7 +92,7 @@ static void product(const onx_gemm *gemm, const shape *s, operands *o, onx_gemm_
                               .ldc = s->n,
                               .alpha = 1};
         o->turn = (o->turn + 1) % o->copies;
-        if (onx_gemm_shares_a(&tiling)) {
+        if (onx_gemm_shares_a(gemm, &tiling, &args)) {
             gemm->pack_a(&args, 0, s->m, o->a_packed);
             args.a = o->a_packed;
             args.a_packed = true;

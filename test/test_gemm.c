@@ -143,6 +143,9 @@ TEST(sizes) {
 TEST(blocks) { /* more than one block of depth and of rows */
     static const product products[] = {
         {230, 520, 70, false, false, false, true, D_BIAS, 1, 0},
+        {230, 520, 70, false, false, false, false, D_BIAS, 1, 2},
+        {29, 1024, 48, false, false, false, false, D_MATRIX, 1, 0},
+        {30, 20, 1100, false, false, false, false, D_NONE, 1, 0},
         {1, 1500, 200, false, false, false, false, D_MATRIX, 1, 3},
         {1, 1500, 71, false, false, true, true, D_NONE, 2, 0},
         {1, 1030, 71, true, true, false, false, D_IS_C, 2, 0},

@@ -26,14 +26,20 @@ static const onx_dtype bytes[] = {ONX_DTYPE_U8, ONX_DTYPE_I8};
 
 /* ─ Element by element ───────────────────────────────────────────────────────────────────────── */
 
-static void try_binary(const char *tier, onx_dtype dtype, bool product) {
-    enum { ROWS = 30, COLS = 41 };
-    static uint8_t a[ROWS * COLS + 1], b[COLS];
+/* How b meets a of [30,82]: its dimensions, and which of its elements is at a place. */
+static const struct meeting {
+    const char *dims;
+    size_t step, period;
+} meetings[] = {{"82", 1, 82}, {"30,1", 82, 30}, {"1,1", 1, 1}, {"30,82", 1, 30 * 82}};
+
+static void try_binary(const char *tier, onx_dtype dtype, bool product, const struct meeting *m) {
+    enum { ROWS = 30, COLS = 82 };
+    static uint8_t a[ROWS * COLS + 1], b[ROWS * COLS];
     uint8_t az = 100, bz = 7, cz = 61;
     float as = 0.25f, bs = 0.5f, cs = product ? 40 : 0.75f;
     onx_operand in[] = {
-        bytes_of(dtype, "30,41", a + 1, 1),      kernel_operand(ONX_DTYPE_F32, "", &as),
-        kernel_operand(dtype, "", &az),          bytes_of(dtype, "41", b, 2),
+        bytes_of(dtype, "30,82", a + 1, 1),      kernel_operand(ONX_DTYPE_F32, "", &as),
+        kernel_operand(dtype, "", &az),          bytes_of(dtype, m->dims, b, 2),
         kernel_operand(ONX_DTYPE_F32, "1", &bs), kernel_operand(dtype, "1", &bz),
         kernel_operand(ONX_DTYPE_F32, "", &cs),  kernel_operand(dtype, "", &cz)};
     onx_operand *all[8];
@@ -46,21 +52,22 @@ static void try_binary(const char *tier, onx_dtype dtype, bool product) {
     size_t wrong = 0;
     for (size_t i = 0; i < ROWS * COLS; i++) {
         double x = 0.25 * (byte_at(dtype, a + 1, i) - byte_at(dtype, &az, 0));
-        double y = 0.5 * (byte_at(dtype, b, i % COLS) - byte_at(dtype, &bz, 0));
+        double y = 0.5 * (byte_at(dtype, b, i / m->step % m->period) - byte_at(dtype, &bz, 0));
         double z = product ? x * y / 40 : (x + y) / 0.75, noise = product ? 1e-5 : 1e-9;
         z += byte_at(dtype, &cz, 0);
         if (fabs(z - floor(z) - 0.5) < noise) continue; /* a tie, but for a rounding */
         wrong += byte_at(dtype, r.out[0].data, i) != clamped(dtype, nearbyint(z));
     }
-    if (!CHECK(wrong == 0)) fprintf(stderr, "    %zu: product %d, %s\n", wrong, product, tier);
+    if (!CHECK(wrong == 0))
+        fprintf(stderr, "    %zu: product %d, %s, %s\n", wrong, product, m->dims, tier);
     kernel_free(&r);
 }
 
 TEST(binary) {
     for (const char *const *tier = kernel_tiers(); *tier; tier++)
-        for (size_t t = 0; t < 2; t++) {
-            try_binary(*tier, bytes[t], false);
-            try_binary(*tier, bytes[t], true);
+        for (size_t i = 0, t = 0; i < 2 * ONX_COUNT(meetings); i++, t = i % 2) {
+            try_binary(*tier, bytes[t], false, &meetings[i / 2]);
+            try_binary(*tier, bytes[t], true, &meetings[i / 2]);
         }
 }
 

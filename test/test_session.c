@@ -114,6 +114,43 @@ TEST(lodging) {
     }
 }
 
+/* A value that is shown as an output in another shape is computed there, also where others show it
+ * before, or read it after that. */
+TEST(shown_outputs) {
+    static const char text[] =
+        HEADER "g (float[N] x, float[N] y) => (float[M,2] v, float[M,2] w, float[N] t) {\n"
+               "  half = Constant<value_ints = [-1, 2]>()\n  flat = Constant<value_ints = [-1]>()\n"
+               "  k = Mul(x, y)\n  side = Reshape(k, flat)\n  v = Reshape(k, half)\n"
+               "  m = Relu(side)\n  w = Reshape(k, half)\n  t = Sub(side, m)\n}\n";
+    enum { N = 6 };
+    float x[N] = {1, -2, 3, -4, 5, -6}, y[N] = {2, 2, -9, 2, -2, 1};
+    for (int way = 0; way < 4; way++) {
+        onx_session_options options = ONX_INIT(onx_session_options);
+        options.level = way & 1 ? ONX_LEVEL_NONE : ONX_LEVEL_ALL;
+        options.dynamic = way & 2;
+        onx_session *s = open_session(NULL, text, &options);
+        REQUIRE(s);
+        onx_arg in[2] = {test_floats(N, x), test_floats(N, y)}, out[3] = {{0}};
+        CHECK_EQ(onx_session_run(s, 2, in, 3, out, NULL, NULL), ONX_OK);
+        for (int i = 0; i < N; i++) {
+            float k = x[i] * y[i];
+            CHECK(((float *)out[0].data)[i] == k && ((float *)out[1].data)[i] == k);
+            CHECK(((float *)out[2].data)[i] == (k < 0 ? k : 0));
+        }
+        for (int i = 0; i < 3; i++) onx_arg_clear(&out[i]);
+        onx_session_free(s);
+    }
+    onx_session *s = NULL;
+    onx_plan *plan = plan_of(HEADER "g (float[N] x, float[N] y) => (float[M,2] v) {\n"
+                                    "  half = Constant<value_ints = [-1, 2]>()\n"
+                                    "  k = Mul(x, y)\n  v = Reshape(k, half)\n}\n",
+                             &s);
+    REQUIRE(plan);
+    CHECK_EQ(onx_plan_slab(plan), 0);
+    onx_plan_free(plan);
+    onx_session_free(s);
+}
+
 /* Graphs inside nodes have plans of their own, with sizes where those of all that comes in are
  * known. */
 TEST(inner_plans) {
@@ -589,7 +626,7 @@ TEST(weights_are_shared) {
     CHECK_EQ(heap.bytes, 0);
 }
 
-TEST_MAIN(E(runs) E(in_place) E(lodging) E(inner_plans) E(wrong_arguments) E(odd_outputs)
-              E(values_by_name) E(objects) E(cancelling) E(cancelling_kernels) E(no_allocation)
-                  E(allocation_failures) E(memory_limit) E(internal_is_refused) E(many_threads)
-                      E(second_device) E(growing_past) E(weights_are_shared))
+TEST_MAIN(E(runs) E(in_place) E(lodging) E(shown_outputs) E(inner_plans) E(wrong_arguments)
+              E(odd_outputs) E(values_by_name) E(objects) E(cancelling) E(cancelling_kernels)
+                  E(no_allocation) E(allocation_failures) E(memory_limit) E(internal_is_refused)
+                      E(many_threads) E(second_device) E(growing_past) E(weights_are_shared))

@@ -126,6 +126,31 @@ static const example examples[] = {
      {1, 1, 1},
      {1, 1, 1},
      {0, 1, 0}},
+    /* Several pieces of elements; several bunches of taps; lines that end before the image. */
+    {"strides=[2], pads=[3,4]",
+     1,
+     1,
+     1,
+     2,
+     5,
+     {1, 1, 1100},
+     {1, 1, 2196},
+     {1, 1, 5},
+     {1, 1, 2},
+     {1, 1, 1},
+     {0, 0, 3}},
+    {"strides=[2,1,3], dilations=[1,3,1], pads=[2,1,30,0,1,20], group=2",
+     3,
+     2,
+     2,
+     3,
+     2,
+     {2, 3, 5},
+     {4, 10, 2},
+     {4, 4, 40},
+     {2, 1, 3},
+     {1, 3, 1},
+     {2, 1, 30}},
 };
 
 static void scatter(const example *e, const double *x, const double *w, const double *b,
@@ -188,7 +213,8 @@ static const struct {
 } types[] = {
     {ONX_DTYPE_F32, 1e-6}, {ONX_DTYPE_F64, 1e-13}, {ONX_DTYPE_F16, 2e-3}, {ONX_DTYPE_BF16, 1e-2}};
 
-static bool transposes(const example *e, onx_dtype dtype, double tolerance) {
+static bool transposes(const char *tier, const example *e, onx_dtype dtype, double tolerance,
+                       uint32_t constant) {
     static char memory[3][LARGE * 8 + 1];
     static double x[LARGE], w[LARGE], b[LARGE], want[LARGE];
     char node[300], text[64];
@@ -201,8 +227,8 @@ static bool transposes(const example *e, onx_dtype dtype, double tolerance) {
                   b)};
     (void)snprintf(node, sizeof node, "y = ConvTranspose<%s>(x, w, b)", e->attrs);
     scatter(e, x, w, b, want);
-    kernel_result r = kernel_run("ref", dtype == ONX_DTYPE_BF16 ? 22 : 11, node, 3,
-                                 (onx_operand *[]){&in[0], &in[1], &in[2]}, 0);
+    kernel_result r = kernel_run(tier, dtype == ONX_DTYPE_BF16 ? 22 : 11, node, 3,
+                                 (onx_operand *[]){&in[0], &in[1], &in[2]}, constant);
     int n = e->batch * e->groups * e->oc * e->out[0] * e->out[1] * e->out[2];
     bool same = near(&r, dtype, want, n, tolerance) && r.out[0].dims[e->axes + 1] == e->out[2];
     if (r.status == ONX_OK) kernel_free(&r);
@@ -212,9 +238,13 @@ static bool transposes(const example *e, onx_dtype dtype, double tolerance) {
 TEST(conv_transpose) {
     for (size_t i = 0; i < ONX_COUNT(examples); i++)
         for (size_t t = 0; t < ONX_COUNT(types); t++)
-            if (!CHECK(transposes(&examples[i], types[t].dtype, types[t].tolerance)))
+            if (!CHECK(transposes("ref", &examples[i], types[t].dtype, types[t].tolerance, 0)))
                 fprintf(stderr, "    %s of %s\n", examples[i].attrs,
                         onx_dtype_name(types[t].dtype));
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t i = 0; i < 2 * ONX_COUNT(examples); i++)
+            if (!CHECK(transposes(*tier, &examples[i / 2], ONX_DTYPE_F32, 2e-6, i % 2 ? 2 : 0)))
+                fprintf(stderr, "    %s on %s\n", examples[i / 2].attrs, *tier);
 }
 
 /* ── Col2Im ── */

@@ -22,7 +22,7 @@ enum { SPAN = 8 };
 #else
 #define UNROLL_ALL _Pragma("GCC unroll 64")
 #endif
-#define TASK_PRODUCTS ((size_t)1 << 18)
+#define TASK_PRODUCTS ((size_t)1 << 16)
 
 static const float zeros[VF];
 
@@ -133,16 +133,25 @@ static const struct {
 #define KIND_ENTRY(kw, sw) {kw, sw, rows_##kw##_##sw},
     EACH_KIND(KIND_ENTRY)};
 
-/* A task makes so many rows of the output, counted through all blocks of all images. */
-static size_t rows_of(const onx_conv *c) {
-    size_t worth = TASK_PRODUCTS / (c->kh * c->kw * c->ic) / VF / c->ow;
-    return larger(worth, 1);
-}
 static size_t blocks_of(const onx_conv *c) {
     return ceil_div(c->groups * c->ic, VF);
 }
+
+/* Large images are cut into pieces, rows of all blocks, so that who made a part of an image goes on
+ * with it; blocks of small ones are shared out, as the weights of the layer before are. */
+typedef struct split {
+    size_t pieces, parts;
+} split;
+static split split_of(const onx_conv *c) {
+    enum { LARGE = 14 * 14 };
+    size_t blocks = blocks_of(c), pixels = c->oh * c->ow;
+    size_t tasks = tasks_worth(c->kh * c->kw * c->ic * VF * blocks * pixels, TASK_PRODUCTS);
+    if (c->ih * c->iw >= LARGE) return (split){smaller(tasks, c->oh), 1};
+    return (split){1, smaller(tasks, blocks)};
+}
 static size_t depthwise_tasks(const onx_conv *c) {
-    return ceil_div(c->n * blocks_of(c) * c->oh, rows_of(c));
+    split s = split_of(c);
+    return c->n * s.pieces * s.parts;
 }
 
 static size_t kind_of(const onx_conv *c) {
@@ -168,12 +177,13 @@ static void run_block(const onx_conv *c, const onx_conv_args *a, size_t block, s
 }
 
 static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
-    size_t rows = rows_of(c), row = task * rows;
-    size_t end = smaller(row + rows, c->n * blocks_of(c) * c->oh);
-    for (size_t next; row < end; row = next) {
-        next = smaller((row / c->oh + 1) * c->oh, end);
-        run_block(c, a, row / c->oh, row % c->oh, row % c->oh + (next - row));
-    }
+    split s = split_of(c);
+    size_t part = task / s.pieces % s.parts, piece = task % s.pieces, blocks = blocks_of(c);
+    size_t image = task / s.pieces / s.parts * blocks;
+    size_t end = share_at(blocks, s.parts, part + 1);
+    for (size_t i = share_at(blocks, s.parts, part); i < end; i++)
+        run_block(c, a, image + i, share_at(c->oh, s.pieces, piece),
+                  share_at(c->oh, s.pieces, piece + 1));
     (void)scratch;
 }
 

@@ -21,7 +21,7 @@
 enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
-#define TASK_PRODUCTS ((size_t)1 << 20)  /* work worth a task */
+#define TASK_PRODUCTS ((size_t)1 << 19)  /* work worth a task */
 
 #if defined(__clang__)
 #define AS_LOOP
@@ -34,7 +34,7 @@ static const float zeros[VF];
 typedef struct tap {
     uint64_t at[SLOTS]; /* where each pixel's input is in the image, in bytes, or OUTSIDE */
     size_t index;       /* of the tap in the kernel */
-    bool even;          /* inputs are neighbours, as their pixels are */
+    size_t even;        /* inputs are so many bytes apart, one after the other; or 0 */
 } tap;
 
 typedef struct tile {
@@ -70,18 +70,21 @@ TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PI
     }
 }
 
-/* The same for neighbours, of which the first is at `in`: offsets are constants, no addresses take
- * registers. */
-TILE_INLINE void add_even_products(weights k, const float *in, vf sum[PIXELS][WIDE], size_t pixels,
-                                   size_t wide) {
-    for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step, in++) {
+/* The same for inputs `step` bytes apart, the first of which is at `in`. Every third address is in
+ * a register; a processor adds the step, or twice the step, at no cost. */
+TILE_INLINE void add_even_products(weights k, const float *in, size_t step, vf sum[PIXELS][WIDE],
+                                   size_t pixels, size_t wide) {
+    const char *at[PIXELS / 3 + 1];
+    VF_UNROLL for (size_t p = 0; p < pixels; p += 3) at[p / 3] = (const char *)in + p * step;
+    for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step) {
         vf weight[WIDE];
         __builtin_prefetch(k.ahead, 0, 2);
         VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(k.w + j * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
-            vf x = vf_set(in[p * VF]);
+            vf x = vf_set(*(const float *)(at[p / 3] + p % 3 * step));
             VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
         }
+        VF_UNROLL for (size_t p = 0; p < pixels; p += 3) at[p / 3] += sizeof *in;
     }
 }
 
@@ -114,7 +117,7 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
         if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
         if (now->even)
-            add_even_products(some, first, sum, pixels, wide);
+            add_even_products(some, first, now->even, sum, pixels, wide);
         else
             add_products(some, in[i % 2], sum, pixels, wide);
     }
@@ -126,27 +129,39 @@ EACH_SIZE(TILE_RUN)
 static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
 
 /* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
- * weights stay in the cache, times pieces of its pixels. */
+ * weights stay in the cache, times pieces of its tiles. Where there are more weights than pixels,
+ * threads rather have their own weights, elsewhere their own part of the image, which they made
+ * themselves of the layer before. */
 typedef struct split {
     size_t taps, ic_blocks, oc_blocks, pixels;
-    size_t chunk; /* input blocks that are summed in one go */
-    size_t pairs, part_pairs, parts;
-    size_t piece_pixels, pieces;
+    size_t tiles, each, longer; /* pixels of each; how many have one more */
+    size_t chunk;               /* input blocks that are summed in one go */
+    size_t pairs, parts, pieces;
 } split;
 
 static split split_of(const onx_conv *c) {
     split s = {.taps = c->kh * c->kw, .pixels = c->oh * c->ow};
+    s.tiles = ceil_div(s.pixels, PIXELS);
+    s.each = s.pixels / s.tiles;
+    s.longer = s.pixels % s.tiles;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_blocks = ceil_div(c->oc, VF);
     s.pairs = ceil_div(s.oc_blocks, WIDE);
     size_t pair_floats = s.taps * VF * WIDE * VF; /* weights of a pair and one input block */
     s.chunk = smaller(larger(1, CACHE_FLOATS / pair_floats), s.ic_blocks);
-    s.part_pairs = smaller(larger(1, CACHE_FLOATS / (pair_floats * s.chunk)), s.pairs);
-    s.parts = ceil_div(s.pairs, s.part_pairs);
-    size_t worth = larger(1, TASK_PRODUCTS / (pair_floats * s.ic_blocks * s.part_pairs));
-    s.pieces = ceil_div(s.pixels, ceil_div(worth, PIXELS) * PIXELS);
-    s.piece_pixels = ceil_div(s.pixels, s.pieces);
+    s.parts = ceil_div(s.pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
+    size_t floats = pair_floats * s.ic_blocks * s.pairs;
+    size_t image = (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
+    size_t tasks = tasks_worth(floats * s.pixels, TASK_PRODUCTS);
+    if (floats > image) s.parts = larger(s.parts, smaller(tasks, s.pairs));
+    s.pieces = ceil_div(tasks, s.parts) * (s.pairs % s.parts ? 2 : 1);
+    s.pieces = smaller(s.pieces, s.tiles);
     return s;
+}
+
+/* The first pixel of a tile: they are of about equal size. */
+static size_t tile_at(const split *s, size_t i) {
+    return i * s->each + smaller(i, s->longer);
 }
 
 static size_t direct_tasks(const onx_conv *c) {
@@ -158,9 +173,18 @@ static size_t direct_scratch(const onx_conv *c) {
     return c->kh * c->kw * sizeof(tap);
 }
 
+/* One tap, and each pixel is made of the input in the same place. */
+static bool is_pointwise(const onx_conv *c) {
+    return c->kh * c->kw == 1 && c->sh == 1 && c->sw == 1 && c->ow == c->iw && c->oh == c->ih;
+}
+
 /* The taps that touch the image from any of the pixels [first, first + count); how many. */
 static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
     uint64_t y[SLOTS], x[SLOTS], at[SLOTS]; /* modulo 2^64: negative ones are large */
+    if (is_pointwise(c)) {
+        taps->at[0] = first * VF_BYTES, taps->index = 0, taps->even = VF_BYTES;
+        return 1;
+    }
     size_t n = 0, oy = first / c->ow, ox = first % c->ow;
     for (size_t p = 0; p < SLOTS; p++) {
         y[p] = oy * c->sh - c->top;
@@ -177,8 +201,9 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
             taps[n].at[p] = (at[p] + d) | ~inside;
         }
         taps[n].index = k;
-        /* Inside the image each is at least one after the one before it. */
-        taps[n].even = all && at[count - 1] - at[0] == (count - 1) * VF_BYTES;
+        /* Those that begin a row are all as far from the one before them. */
+        size_t step = c->sw * VF_BYTES;
+        taps[n].even = all && at[count - 1] - at[0] == (count - 1) * step ? step : 0;
         n += any != 0;
     }
     return n;
@@ -198,19 +223,19 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
                        size_t pair, tile *t) {
     enum { FEW = 16 };
     size_t all = c->groups * s->oc_blocks * s->ic_blocks * s->taps * VF * VF;
-    size_t each = t->blocks * t->w_step, next = (size_t)(t->w - a->w) + s->part_pairs * each;
-    size_t count = r->last - r->first, pairs = r->last_pair - r->pair, bytes = 0;
-    t->ahead = (const char *)t->w;
-    if (next + each > all && a->ahead_bytes && s->pixels > PIXELS) {
-        bytes = a->ahead_bytes / pairs * count / s->pixels;
-        t->ahead = a->ahead + a->ahead_bytes / pairs * r->first / s->pixels * pairs +
-                   (pair - r->pair) * bytes;
-    } else if (next + each <= all && a->fetches && s->pixels > PIXELS &&
-               s->pixels <= FEW * PIXELS) {
-        t->ahead = (const char *)(a->w + next + each / s->pixels * r->first);
-        bytes = each / s->pixels * count * sizeof *a->w;
+    size_t each = t->blocks * t->w_step, next;
+    size_t count = r->last - r->first, pairs = r->last_pair - r->pair, share = 0;
+    next = (size_t)(t->w - a->w) + pairs * each;
+    t->ahead = (const char *)t->w, t->ahead_step = 0;
+    if (s->pixels <= PIXELS) return;
+    if (next + each > all && a->ahead_bytes) {
+        share = a->ahead_bytes / (pairs * s->pixels);
+        t->ahead = a->ahead + share * (r->first * pairs + (pair - r->pair) * count);
+    } else if (next + each <= all && a->fetches && s->pixels <= FEW * PIXELS) {
+        share = each * sizeof *a->w / s->pixels;
+        t->ahead = (const char *)(a->w + next) + share * r->first;
     }
-    t->ahead_step = ceil_div(bytes, larger(1, t->blocks * t->n_taps * VF));
+    if (share) t->ahead_step = ceil_div(share * count, larger(1, t->blocks * t->n_taps * VF));
 }
 
 /* One tile of each pair, summed over the input blocks [k, k + chunk). */
@@ -240,21 +265,19 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     split s = split_of(c);
-    size_t part = task / s.pieces % s.parts, pair = part * s.part_pairs;
-    size_t first = task % s.pieces * s.piece_pixels;
-    size_t last = smaller(first + s.piece_pixels, s.pixels);
-    if (first >= last) return;
-    region r = {.group = task / s.pieces / s.parts, .pair = pair};
-    r.last_pair = smaller(pair + s.part_pairs, s.pairs);
-    size_t n = ceil_div(last - first, PIXELS); /* tiles of about equal size */
+    size_t part = task / s.pieces % s.parts, piece = task % s.pieces;
+    size_t first = share_at(s.tiles, s.pieces, piece);
+    size_t end = share_at(s.tiles, s.pieces, piece + 1);
+    region r = {.group = task / s.pieces / s.parts, .pair = share_at(s.pairs, s.parts, part)};
+    r.last_pair = share_at(s.pairs, s.parts, part + 1);
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
-        for (size_t i = 0; i < n; i++) {
-            r.first = first + i * (last - first) / n;
-            r.last = first + (i + 1) * (last - first) / n;
+        for (size_t i = first; i < end; i++) {
+            r.first = tile_at(&s, i);
+            r.last = tile_at(&s, i + 1);
             run_region(c, a, &s, &r, k, scratch);
         }
-    finish_blocks(c, a, r.group, pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks), first,
-                  last);
+    finish_blocks(c, a, r.group, r.pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks),
+                  tile_at(&s, first), tile_at(&s, end));
 }
 
 static size_t direct_weights(const onx_conv *c) {

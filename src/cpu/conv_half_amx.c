@@ -1,5 +1,6 @@
-/* conv_half_amx.c: convolution with weights of float16 on tiles of AMX, in the blocked layout. A
- * step of cpu/half_amx.h is a pair of blocks of input channels seen through one tap.
+/* conv_half_amx.c: convolution on tiles of AMX, in the blocked layout: with weights of float16, or
+ * with all numbers rounded to bfloat16. A step of cpu/half_amx.h is a pair of blocks of input
+ * channels seen through one tap.
  *
  *     in     x, blocked ──▶ [pairs of blocks][phases][rows][pitch] pixels, as rows of A
  *     out    32 pixels by 32 channels at a time: a tile of A is 16 pixels in a row, as seen through
@@ -8,7 +9,8 @@
  * The image has its padding, and a phase of it holds pixels a stride apart: so what a tap sees of
  * any pixels in a row is in a row, too. At the ends of rows there are pixels of no output, which
  * are computed and dropped. Weights are packed as
- * [pair of output blocks][pair of input blocks][tap][block][channel][2][16 outputs]. */
+ * [pair of output blocks][pair of input blocks][tap][block][channel][2][16 outputs], those that are
+ * rounded as tiles of B: [16 outputs][2] in the end. */
 #include "cpu/conv_tile.h"
 #include "cpu/half_amx.h"
 
@@ -30,6 +32,8 @@ typedef struct sizes {
     size_t reach, pitch;                   /* rows beyond those of outputs; pixels of a row */
     size_t first, rows;                    /* those of outputs in the band */
     size_t span, image;                    /* pixels that are computed; of a phase */
+    bool rounded;                          /* to bfloat16 */
+    size_t pixel;                          /* bytes */
 } sizes;
 
 static size_t round_up(size_t n, size_t unit) {
@@ -37,7 +41,7 @@ static size_t round_up(size_t n, size_t unit) {
 }
 
 /* What does not depend on the band, and what does. */
-static sizes sizes_of(const onx_conv *c, size_t first, size_t rows) {
+static sizes sizes_of(const onx_conv *c, size_t first, size_t rows, bool rounded) {
     sizes s = {.taps = c->kh * c->kw, .in_blocks = ceil_div(c->ic, VF), .first = first};
     s.pairs = ceil_div(s.in_blocks, 2);
     s.panels = ceil_div(c->oc, COLS);
@@ -48,11 +52,13 @@ static sizes sizes_of(const onx_conv *c, size_t first, size_t rows) {
     s.rows = rows;
     s.span = round_up(rows * s.pitch, ROWS);
     s.image = s.span + (s.reach + 1) * s.pitch;
+    s.rounded = rounded;
+    s.pixel = rounded ? LINE : PIXEL;
     return s;
 }
-static sizes sizes_in(const onx_conv *c, onx_conv_band band) {
+static sizes sizes_in(const onx_conv *c, onx_conv_band band, bool rounded) {
     size_t first = onx_part_at(c->oh, band.count, band.index);
-    return sizes_of(c, first, onx_part_at(c->oh, band.count, band.index + 1) - first);
+    return sizes_of(c, first, onx_part_at(c->oh, band.count, band.index + 1) - first, rounded);
 }
 
 static bool window_fits(size_t size, size_t dilation, size_t stride) {
@@ -72,7 +78,7 @@ static bool half_worth(const onx_conv *c) {
 /* ── Weights ── */
 
 static size_t half_weights(const onx_conv *c) {
-    sizes s = sizes_of(c, 0, 0);
+    sizes s = sizes_of(c, 0, 0, false);
     return s.panels * s.pairs * s.taps * PACKED * sizeof(uint16_t) / sizeof(float);
 }
 static size_t half_parts(const onx_conv *c) {
@@ -89,7 +95,7 @@ static __m512 gather_weights(const onx_conv *c, const float *w, size_t oc, size_
 }
 
 static bool half_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
-    sizes s = sizes_of(c, 0, 0);
+    sizes s = sizes_of(c, 0, 0, false);
     uint16_t *to = (uint16_t *)(void *)packed + part * s.pairs * s.taps * PACKED;
     __m512i most = _mm512_setzero_si512();
     for (size_t step = 0; step < s.pairs * s.taps; step++)
@@ -102,6 +108,30 @@ static bool half_pack(const onx_conv *c, const float *w, size_t part, float *pac
     return _mm512_reduce_max_epu32(most) <= 0x477fe000; /* 65504, the largest float16 */
 }
 
+/* {low, high} sixteen times, as bfloat16. */
+static void store_rounded(__m512 low, __m512 high, void *to) {
+    const __m512i up = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
+    __m512i a = _mm512_add_epi32(_mm512_castps_si512(low), up);
+    __m512i b = _mm512_add_epi32(_mm512_castps_si512(high), up);
+    _mm512_storeu_si512(to, _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_and_si512(b, mask)));
+}
+
+static bool rounded_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
+    sizes s = sizes_of(c, 0, 0, true);
+    uint16_t *to = (uint16_t *)(void *)packed + part * s.pairs * s.taps * PACKED;
+    __m512i most = _mm512_setzero_si512();
+    for (size_t step = 0; step < s.pairs * s.taps; step++)
+        for (size_t i = 0; i < 2 * SIDE; i++, to += 2 * VF) { /* block, channel */
+            size_t ic = step / s.taps * 2 * VF + i % SIDE, oc = part * COLS + i / SIDE * VF;
+            __m512 low = gather_weights(c, w, oc, ic, step % s.taps);
+            __m512 high = gather_weights(c, w, oc, ic + VF, step % s.taps);
+            store_rounded(low, high, to);
+            most = _mm512_max_epu32(most, _mm512_castps_si512(_mm512_abs_ps(low)));
+            most = _mm512_max_epu32(most, _mm512_castps_si512(_mm512_abs_ps(high)));
+        }
+    return _mm512_reduce_max_epu32(most) < LARGEST;
+}
+
 /* ── Inputs ── */
 
 static size_t slices(const onx_conv *c) {
@@ -111,7 +141,7 @@ static size_t half_in_tasks(const onx_conv *c) {
     return ceil_div(c->ic, 2 * VF) * slices(c);
 }
 
-/* Two blocks of inputs that are split. */
+/* Two blocks of inputs. */
 typedef struct source {
     const float *block[2];
     __mmask16 lanes[2];
@@ -119,36 +149,38 @@ typedef struct source {
 } source;
 
 /* n pixels, `step` apart, from `pixel` on. */
-static void split_pixels(source *from, size_t pixel, size_t step, size_t n, char *to) {
+static void put_pixels(source *from, size_t pixel, size_t step, size_t n, bool rounded, char *to) {
     const float *a = from->block[0] + pixel * VF, *b = from->block[1] + pixel * VF;
     const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
-    for (; n--; a += step * VF, b += step * VF, to += PIXEL) {
+    for (; n--; a += step * VF, b += step * VF, to += rounded ? LINE : PIXEL) {
         __m512 first = _mm512_maskz_loadu_ps(from->lanes[0], a);
         __m512 second = _mm512_maskz_loadu_ps(from->lanes[1], b);
         __m512i most = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(first), magnitude),
                                         _mm512_and_si512(_mm512_castps_si512(second), magnitude));
         from->most = _mm512_max_epu32(from->most, most);
-        store_pairs(first, second, to, to + LINE);
+        if (rounded)
+            store_rounded(first, second, to);
+        else
+            store_pairs(first, second, to, to + LINE);
     }
 }
 
 /* Row y of the input, or zeros if there is none, in the columns of phase `phase`. */
-static void split_row(const onx_conv *c, const sizes *s, source *from, size_t y, size_t phase,
-                      char *to) {
+static void put_row(const onx_conv *c, const sizes *s, source *from, size_t y, size_t phase,
+                    char *to) {
     size_t first = c->left > phase ? ceil_div(c->left - phase, c->sw) : 0;
     size_t end = c->left + c->iw > phase ? ceil_div(c->left + c->iw - phase, c->sw) : 0;
     end = smaller(end, s->pitch);
     if (y >= c->ih || first >= end) first = end = s->pitch;
-    memset(to, 0, first * PIXEL);
-    if (first < end)
-        split_pixels(from, y * c->iw + first * c->sw + phase - c->left, c->sw, end - first,
-                     to + first * PIXEL);
-    memset(to + end * PIXEL, 0, (s->pitch - end) * PIXEL);
+    size_t pixel = y * c->iw + first * c->sw + phase - c->left;
+    memset(to, 0, first * s->pixel);
+    if (first < end) put_pixels(from, pixel, c->sw, end - first, s->rounded, to + first * s->pixel);
+    memset(to + end * s->pixel, 0, (s->pitch - end) * s->pixel);
 }
 
-static bool half_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
-                    size_t task) {
-    sizes s = sizes_in(c, band);
+static bool make_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
+                    size_t task, bool rounded) {
+    sizes s = sizes_in(c, band, rounded);
     size_t pair = task / slices(c), slice = task % slices(c), n = s.rows + s.reach;
     size_t plane = c->ih * c->iw * VF, block = pair * 2,
            other = smaller(block + 1, s.in_blocks - 1);
@@ -156,10 +188,10 @@ static bool half_in(const onx_conv *c, const float *x, float *shared, onx_conv_b
     from.lanes[0] = (__mmask16)((1u << smaller(VF, c->ic - block * VF)) - 1);
     if (other > block) from.lanes[1] = (__mmask16)((1u << smaller(VF, c->ic - other * VF)) - 1);
     for (size_t f = 0; f < s.down * s.across; f++) {
-        char *to = (char *)shared + (pair * s.down * s.across + f) * s.image * PIXEL;
+        char *to = (char *)shared + (pair * s.down * s.across + f) * s.image * s.pixel;
         for (size_t row = n * slice / slices(c); row < n * (slice + 1) / slices(c); row++) {
             size_t y = (s.first + row) * c->sh + f / s.across - c->top; /* modulo 2^64 */
-            split_row(c, &s, &from, y, f % s.across, to + row * s.pitch * PIXEL);
+            put_row(c, &s, &from, y, f % s.across, to + row * s.pitch * s.pixel);
         }
     }
     return _mm512_reduce_max_epu32(from.most) < LARGEST;
@@ -203,7 +235,7 @@ static cut cut_of(const sizes *s) {
     return (cut){ranges, ceil_div(s->panels, larger(1, task / (steps + 1)))};
 }
 static size_t half_out_tasks(const onx_conv *c, onx_conv_band band) {
-    sizes s = sizes_in(c, band);
+    sizes s = sizes_in(c, band, false);
     cut k = cut_of(&s);
     return k.ranges * k.groups;
 }
@@ -218,7 +250,7 @@ static const char *see(const onx_conv *c, const sizes *s, const char *shared, si
     size_t tap = index % s->taps, y = tap / c->kw * c->dh, x = tap % c->kw * c->dw;
     size_t phase = y % c->sh * s->across + x % c->sw;
     size_t image = index / s->taps * s->down * s->across + phase;
-    return shared + (image * s->image + y / c->sh * s->pitch + x / c->sw) * PIXEL;
+    return shared + (image * s->image + y / c->sh * s->pitch + x / c->sw) * s->pixel;
 }
 
 /* Where the outputs from pixel q of the band on will be, and what is added to them. */
@@ -235,6 +267,31 @@ static void fetch_outputs(const onx_conv *c, const onx_conv_args *a, const sizes
     }
 }
 
+/* As `multiply` of half_amx.h, with one product of what is rounded. */
+static void multiply_rounded(const strip *t) {
+    const char *a = t->a[0], *b = t->b;
+    onx_amx_fence();
+    load_sums(t);
+    _tile_loadd(6, b, LINE);
+    _tile_loadd(4, a, LINE);
+    _tile_loadd(5, a + t->a_next, LINE);
+    _tile_loadd(7, b + TILE, LINE);
+    for (size_t i = 1; i <= t->n; i++) {
+        const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + 2 * TILE : t->b;
+        fetch(t, i - 1);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_loadd(6, more, LINE);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(4, next, LINE);
+        _tile_dpbf16ps(3, 5, 7);
+        _tile_loadd(5, next + t->a_next, LINE);
+        _tile_loadd(7, more + TILE, LINE);
+        a = next, b = more;
+    }
+    store_sums(t);
+}
+
 /* Pixels [first, last) of two output blocks. */
 static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s, const char *shared,
                       size_t panel, size_t first, size_t last, char *scratch) {
@@ -242,32 +299,35 @@ static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s,
     const uint16_t *w = (const uint16_t *)(const void *)a->w + panel * steps * PACKED;
     float *sums = (float *)(void *)(scratch + STRIP * STEP);
     const char *seen[STRIP];
-    strip t = {.b = scratch, .a_next = SIDE * PIXEL};
+    strip t = {.b = scratch, .a_next = SIDE * s->pixel};
     for (size_t k = 0; k < steps; k += t.n, w += t.n * PACKED) {
         t.n = smaller(STRIP, steps - k);
         t.more = k;
-        split_weights(w, t.n, scratch);
+        if (s->rounded)
+            t.b = (const char *)w;
+        else
+            split_weights(w, t.n, scratch);
         for (size_t i = 0; i < t.n; i++) seen[i] = see(c, s, shared, k + i);
         bool end = k + t.n == steps;
         ahead next = {(const char *)(w + t.n * PACKED), 0};
         if (!end || panel + 1 < s->panels)
             next.lines = ceil_div(PACKED * sizeof *w / LINE, (last - first) / ROWS);
         for (size_t q = first; q < last; q += ROWS, next.at += next.lines * t.n * LINE) {
-            for (size_t i = 0; i < t.n; i++) t.a[i] = seen[i] + q * PIXEL;
+            for (size_t i = 0; i < t.n; i++) t.a[i] = seen[i] + q * s->pixel;
             t.sums[0] = sums + (q - first) * VF;
             t.sums[1] = t.sums[0] + RANGE * VF;
             t.ahead[0] = next;
             if (end) fetch_outputs(c, a, s, panel, q, t.ahead + 1);
-            multiply(&t);
+            (s->rounded ? multiply_rounded : multiply)(&t);
             for (size_t j = 0; end && j < 2 && (panel * 2 + j) * VF < c->oc; j++)
                 finish_pixels(c, a, s, panel * 2 + j, q, t.sums[j]);
         }
     }
 }
 
-static void half_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
-                     onx_conv_band band, size_t task, void *scratch) {
-    sizes s = sizes_in(c, band);
+static void make_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
+                     onx_conv_band band, size_t task, void *scratch, bool rounded) {
+    sizes s = sizes_in(c, band, rounded);
     cut k = cut_of(&s);
     size_t range = task / k.groups, group = task % k.groups, end;
     size_t first = onx_part_at(s.span / ROWS, k.ranges, range) * ROWS;
@@ -281,16 +341,33 @@ static void half_out(const onx_conv *c, const onx_conv_args *a, const float *sha
 
 /* ── Memory ── */
 
-static size_t half_shared(const onx_conv *c, size_t bands) {
-    sizes s = sizes_of(c, 0, ceil_div(c->oh, bands));
-    return s.pairs * s.down * s.across * s.image * PIXEL / sizeof(float);
+static size_t shared_of(const onx_conv *c, size_t bands, bool rounded) {
+    sizes s = sizes_of(c, 0, ceil_div(c->oh, bands), rounded);
+    return s.pairs * s.down * s.across * s.image * s.pixel / sizeof(float);
 }
-static size_t half_bands(const onx_conv *c) {
-    size_t all = half_shared(c, 1) * sizeof(float);
+static size_t bands_of(const onx_conv *c, bool rounded) {
+    size_t all = shared_of(c, 1, rounded) * sizeof(float);
     return smaller(ceil_div(all, BAND_BYTES), ceil_div(c->oh, BAND_ROWS));
 }
 
-const onx_conv_staged onx_conv_half_amx = {
-    half_fits,   half_worth,    half_weights, half_parts,     half_pack,    half_bands,
-    half_shared, half_in_tasks, half_in,      half_out_tasks, half_scratch, half_out,
-};
+#define STAGED(name, rounded)                                                                      \
+    static size_t name##_bands(const onx_conv *c) {                                                \
+        return bands_of(c, rounded);                                                               \
+    }                                                                                              \
+    static size_t name##_shared(const onx_conv *c, size_t bands) {                                 \
+        return shared_of(c, bands, rounded);                                                       \
+    }                                                                                              \
+    static bool name##_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,    \
+                          size_t task) {                                                           \
+        return make_in(c, x, shared, band, task, rounded);                                         \
+    }                                                                                              \
+    static void name##_out(const onx_conv *c, const onx_conv_args *a, const float *shared,         \
+                           onx_conv_band band, size_t task, void *scratch) {                       \
+        make_out(c, a, shared, band, task, scratch, rounded);                                      \
+    }                                                                                              \
+    const onx_conv_staged onx_conv_##name##_amx = {                                                \
+        half_fits,     half_worth,    half_weights, half_parts,     name##_pack,  name##_bands,    \
+        name##_shared, half_in_tasks, name##_in,    half_out_tasks, half_scratch, name##_out,      \
+    };
+STAGED(half, false)
+STAGED(rounded, true)

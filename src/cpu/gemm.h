@@ -1,6 +1,6 @@
 /* gemm.h: products of float matrices, C[m,n] = alpha A[m,k] B[k,n] + D, in cache-sized blocks.
  *
- * B is packed first, into panels of `nr` columns, and A, if many tiles share it, into groups of at
+ * B is packed first, into panels of `nr` columns, and A, if many panels share it, into groups of at
  * most `mr` rows; then any number of tiles (groups × panels) of C are computed, by any thread and
  * in any order:
  *
@@ -72,6 +72,7 @@ typedef struct onx_gemm {
     /* Rows of floats as halves, each rounded once, and back. */
     void (*narrow)(onx_gemm_type type, const float *from, size_t count, void *to);
     void (*widen)(onx_gemm_type type, const void *from, size_t count, float *to);
+    bool reads_a; /* it can take the rows of A from where they lie */
 } onx_gemm;
 
 #define ONX_GEMM_DECLARE(isa) extern const onx_gemm onx_gemm_##isa;
@@ -108,8 +109,11 @@ typedef struct onx_gemm_tiling {
 } onx_gemm_tiling;
 /* Of each of `count` products alike. */
 onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k, size_t count);
-/* Should A be packed before, rather than by every tile for itself? */
-bool onx_gemm_shares_a(const onx_gemm_tiling *tiling);
+/* Is A read where it lies? args only for m, n, a_row, a_col and a_type. */
+bool onx_gemm_reads_a(const onx_gemm *gemm, const onx_gemm_args *args);
+/* Else: should A be packed before, rather than by every tile for itself? */
+bool onx_gemm_shares_a(const onx_gemm *gemm, const onx_gemm_tiling *tiling,
+                       const onx_gemm_args *args);
 /* Bytes that run needs for each thread: args only for k, a_packed, b_type and ldb. */
 size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *args, size_t rows);
 /* Tile `index` < n_down * n_across of C[m,n]. */

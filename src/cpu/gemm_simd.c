@@ -6,8 +6,8 @@
  *           for each group of rows: kernel     MR × NR sums in registers
  *
  * Rows are shared out evenly over groups of at most MR, one kernel for each number of rows, so that
- * no row is computed in vain. While a panel is used, the next one is fetched. A single row is read
- * in place.
+ * no row is computed in vain; one vector where fewer columns are left. While a panel is used, the
+ * next one is fetched. Rows of A that lie well are read in place.
  */
 #include "cpu/gemm.h"
 #include "cpu/turn.h"
@@ -17,12 +17,15 @@
 #define ROWS_12(X) ROWS_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #if defined(__AVX512F__) /* 28 sums, 2 vectors of B, 1 of A: 32 registers */
 #define MR 14
+#define READS_A true
 #define EACH_ROWS(X) ROWS_12(X) X(13) X(14)
 #elif defined(__ARM_NEON) /* the same, but A is loaded several rows ahead */
 #define MR 12
+#define READS_A false
 #define EACH_ROWS(X) ROWS_12(X)
 #else
 #define MR 6
+#define READS_A true
 #define EACH_ROWS(X) ROWS_6(X)
 #endif
 enum {
@@ -40,11 +43,13 @@ static inline float load(const float *p) {
     return x;
 }
 
-/* c[rows][NR] = alpha a[depth][rows]ᵀ b[depth][NR] + d[rows][NR]; the rows of b, c and d are their
- * strides apart. d may be NULL, or c. `ahead` is fetched for later, in `depth` steps. */
+/* c[rows][NR] = alpha a[rows][depth] b[depth][NR] + d[rows][NR]; the rows of b, c and d are their
+ * strides apart, a has strides for both. d may be NULL, or c. `ahead` is fetched for later, in
+ * `depth` steps. */
 typedef struct tile {
     size_t depth;
     const float *a, *b;
+    size_t a_row, a_step;
     size_t ldb;
     float alpha;
     const float *d;
@@ -66,22 +71,26 @@ static inline vf fma_at(const float *x, vf b, vf c, bool from_memory) {
     return vf_fma(vf_set(load(x)), b, c);
 }
 
-static inline __attribute__((always_inline)) void kernel(const tile *from, int rows) {
+/* The rows of A four by four: a processor adds up to three strides to an address by itself. */
+static inline __attribute__((always_inline)) void kernel(const tile *from, int rows, int nv) {
     const tile t = *from;
     vf sum[MR][NV];
-    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < nv; j++) sum[i][j] =
         vf_zero();
-    const float *a = t.a, *b = t.b;
+    const size_t a_row = READS_A ? t.a_row : 1;
+    const float *a[(MR + 3) / 4], *b = t.b;
+    VF_UNROLL for (int i = 0; i < rows; i += 4) a[i / 4] = t.a + (size_t)i * a_row;
     const char *ahead = t.ahead;
-    for (size_t l = 0; l < t.depth; l++, a += rows, b += t.ldb, ahead += t.ahead_step) {
+    for (size_t l = 0; l < t.depth; l++, b += t.ldb, ahead += t.ahead_step) {
         __builtin_prefetch(ahead, 0, 2);
         vf row[NV];
-        VF_UNROLL for (int j = 0; j < NV; j++) row[j] = vf_load(b + j * VF);
-        VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) sum[i][j] =
-            fma_at(a + i, row[j], sum[i][j], i % 2);
+        VF_UNROLL for (int j = 0; j < nv; j++) row[j] = vf_load(b + j * VF);
+        VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < nv; j++) sum[i][j] =
+            fma_at(a[i / 4] + (size_t)(i % 4) * a_row, row[j], sum[i][j], i % 2);
+        VF_UNROLL for (int i = 0; i < rows; i += 4) a[i / 4] += t.a_step;
     }
     vf alpha = vf_set(t.alpha);
-    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < NV; j++) {
+    VF_UNROLL for (int i = 0; i < rows; i++) VF_UNROLL for (int j = 0; j < nv; j++) {
         vf d = t.d ? vf_load(t.d + (size_t)i * t.ldd + j * VF) : vf_zero();
         vf_store(t.c + (size_t)i * t.ldc + j * VF, vf_fma(alpha, sum[i][j], d));
     }
@@ -89,26 +98,40 @@ static inline __attribute__((always_inline)) void kernel(const tile *from, int r
 
 #define KERNEL(rows)                                                                               \
     static void kernel_##rows(const tile *t) {                                                     \
-        kernel(t, rows);                                                                           \
+        kernel(t, rows, NV);                                                                       \
+    }                                                                                              \
+    static void narrow_##rows(const tile *t) {                                                     \
+        kernel(t, rows, 1);                                                                        \
     }
-#define ENTRY(rows) kernel_##rows,
+#define ENTRY(rows) {narrow_##rows, kernel_##rows},
 EACH_ROWS(KERNEL)
-static void (*const kernels[])(const tile *) = {EACH_ROWS(ENTRY)};
+static void (*const kernels[][2])(const tile *) = {EACH_ROWS(ENTRY)}; /* of one vector, of NV */
 
-/* The last columns, fewer than NR: through a buffer of whole vectors. */
+/* The last columns, fewer than NR: through a buffer unless they are whole vectors. */
+static void copy_columns(float *to, size_t to_row, const float *from, size_t from_row, size_t rows,
+                         size_t n) {
+    for (size_t i = 0; i < rows; i++, to += to_row, from += from_row) {
+        if (n > VF) vf_store(to, vf_load(from));
+        size_t at = n > VF ? VF : 0;
+        vf_store_n(to + at, vf_load_n(from + at, n - at), n - at);
+    }
+}
 static void run_edge(tile t, size_t rows, size_t n) {
-    float sums[MR * NR] = {0};
-    float *c = t.c;
-    size_t ldc = t.ldc, bytes = n * sizeof *c;
+    float sums[MR * NR], *c = t.c;
+    size_t ldc = t.ldc;
+    if (n == VF) {
+        kernels[rows - 1][0](&t);
+        return;
+    }
     if (t.d) {
-        for (size_t i = 0; i < rows; i++) memcpy(sums + i * NR, t.d + i * t.ldd, bytes);
+        copy_columns(sums, NR, t.d, t.ldd, rows, n);
         t.d = sums;
         t.ldd = NR;
     }
     t.c = sums;
     t.ldc = NR;
-    kernels[rows - 1](&t);
-    for (size_t i = 0; i < rows; i++) memcpy(c + i * ldc, sums + i * NR, bytes);
+    kernels[rows - 1][n > VF](&t);
+    copy_columns(c, ldc, sums, NR, rows, n);
 }
 
 static size_t least(size_t a, size_t b) {
@@ -351,20 +374,22 @@ static float *c_at(const onx_gemm_args *g, size_t row, size_t col) {
 static void run_panel(const work *w, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
     size_t col = panel * NR, n = least(NR, g->n - col), all = w->part.row_end - w->part.row;
-    bool onto_c = w->k || g->d == g->c;
+    bool onto_c = w->k || g->d == g->c, in_place = !g->a_packed && !w->a;
     tile t = {.depth = w->depth, .alpha = g->alpha, .ldc = g->ldc};
     t.ldd = onto_c ? g->ldc : g->ldd;
     set_panel(w, &t, panel, count);
     for (size_t row = w->part.row, rows; row < w->part.row_end; row += rows) {
         rows = group_rows(g->m, row);
         t.a = group_at(w, row, rows);
+        t.a_row = in_place ? g->a_row : 1;
+        t.a_step = in_place ? 1 : rows;
         t.c = c_at(g, row, col);
         t.d = onto_c ? t.c : g->d ? g->d + row * t.ldd + col : NULL;
         t.ahead_step = rows * NR * type_size(g->b_type) / all;
         if (count > 1)
             wide_kernels[g->b_type](&t, g->ldb ? NR : g->k * NR);
         else if (n == NR)
-            kernels[rows - 1](&t);
+            kernels[rows - 1][1](&t);
         else
             run_edge(t, rows, n);
         t.ahead += t.ahead_step * w->depth;
@@ -413,7 +438,7 @@ static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
     if (!rows) return;
     work w = {.g = g, .part = part, .b = space};
     size_t few = BLOCK / (rows * NR) + 1;
-    if (g->a_packed || (rows == 1 && g->a_col == 1 && !g->a_type)) {
+    if (g->a_packed || onx_gemm_reads_a(&ONX_TIER(onx_gemm), g)) {
         run_panels(&w, few);
         return;
     }
@@ -422,4 +447,5 @@ static void run(const onx_gemm_args *g, onx_gemm_part part, void *space) {
     run_blocks(&w, few);
 }
 
-const onx_gemm ONX_TIER(onx_gemm) = {NR, MR, pack_a, pack_b, pack_half, run, narrow, widen};
+const onx_gemm ONX_TIER(onx_gemm) = {NR,  MR,     pack_a, pack_b, pack_half,
+                                     run, narrow, widen,  READS_A};

@@ -14,6 +14,7 @@ enum {
     MOST_WORK = 128 << 20, /* cut what has more in any case */
     STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
     MANY_PANELS = 32,      /* of a tile: packing its rows costs nothing to speak of */
+    ROWS_APART = 256,      /* floats: a power of 2 up to which rows spread over the cache */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -35,7 +36,7 @@ onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k
             (double)t.panels * (double)gemm->nr * ((double)k + 1) * (double)(t.rows + STREAM_ROWS);
         bool plenty = (double)t.n_down * (double)t.n_across * (double)count >= PLENTY;
         if (work <= (plenty ? MOST_WORK : 2 * LEAST_WORK)) return t;
-        if (t.groups >= 2 * FEW_GROUPS)
+        if (t.groups >= 2 * FEW_GROUPS || (t.panels > 1 && t.groups > 2 * t.panels))
             t.groups = share(n_groups, ceil_div(t.groups, 2));
         else if (t.panels > 1)
             t.panels = share(n_panels, ceil_div(t.panels, 2));
@@ -57,8 +58,16 @@ onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, s
     };
 }
 
-bool onx_gemm_shares_a(const onx_gemm_tiling *t) {
-    return t->rows > 1 && t->n_across > 1 && t->panels < MANY_PANELS;
+/* For few panels packing costs more than it gives, unless the rows, so many floats apart, would
+ * want the same lines of the first cache. */
+bool onx_gemm_reads_a(const onx_gemm *gemm, const onx_gemm_args *g) {
+    if (g->a_col != 1 || g->a_type) return false;
+    bool apart = (g->a_row & (~g->a_row + 1)) <= ROWS_APART;
+    return g->m == 1 || (gemm->reads_a && apart && onx_gemm_panels(gemm, g->n) < MANY_PANELS);
+}
+
+bool onx_gemm_shares_a(const onx_gemm *gemm, const onx_gemm_tiling *t, const onx_gemm_args *g) {
+    return t->rows > 1 && t->n_across > 1 && t->panels < MANY_PANELS && !onx_gemm_reads_a(gemm, g);
 }
 
 size_t onx_gemm_scratch(const onx_gemm *gemm, const onx_gemm_args *g, size_t rows) {

@@ -105,6 +105,14 @@ static inline void load_sums(const strip *t) {
     _tile_zero(3);
 }
 
+static inline void store_sums(const strip *t) {
+    _tile_stored(0, t->sums[0], LINE);
+    _tile_stored(1, t->sums[1], LINE);
+    _tile_stored(2, t->sums[0] + SIDE * VF, LINE);
+    _tile_stored(3, t->sums[1] + SIDE * VF, LINE);
+    onx_amx_fence();
+}
+
 /* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
  * last time, those of the next step at the end of this one. */
 static inline void multiply(const strip *t) {
@@ -140,11 +148,7 @@ static inline void multiply(const strip *t) {
         _tile_loadd(5, next + t->a_next + LINE, PIXEL);
         a = next, b = more;
     }
-    _tile_stored(0, t->sums[0], LINE);
-    _tile_stored(1, t->sums[1], LINE);
-    _tile_stored(2, t->sums[0] + SIDE * VF, LINE);
-    _tile_stored(3, t->sums[1] + SIDE * VF, LINE);
-    onx_amx_fence();
+    store_sums(t);
 }
 
 #endif

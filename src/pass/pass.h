@@ -43,6 +43,7 @@ typedef struct onx_pass_ctx {
     size_t *counts; /* nodes and initializers changed by each pass of the list; NULL: no matter */
     size_t fold_bytes; /* results of folding may be larger than what goes in up to this (1 MiB) */
     size_t block;      /* channels of a block in blocked layouts: 4, 8 or 16; 0: no such layouts */
+    bool fast;         /* products of floats may be less precise, and are faster then */
     /* The rest is filled by onx_pass_begin. */
     onx_arena arena;  /* lives as long as the context */
     onx_map inherits; /* value to the one whose facts it has */

@@ -4,7 +4,8 @@
  * Steps are walked in the order in which they run: once for sizes, once for places. Outputs get
  * places, scratch a place for the one step, and what dies gives its place back; so the plan is
  * right by construction. A value that an output of the program is written over, step by step,
- * lodges in the memory of that output: Add(x, y) → z; Abs(z) → w is computed in w alone. */
+ * lodges in the memory of that output: Add(x, y) → z; Abs(z) → w is computed in w alone. So does
+ * one that is shown as an output in another shape. */
 #include "rt/engine.h"
 
 #include "base/thread.h"
@@ -62,18 +63,25 @@ static bool can_overwrite(const onx_frame *frame, uint32_t index, uint32_t i, si
            frame->program->slots[slot].device == step->device;
 }
 
-/* The output that a new value is written over in the end; ONX_NO_SLOT: none. */
+/* Does the step show a value, for the last time, as an output of the program? */
+static bool shows_output(const onx_program *p, const onx_step *step, uint32_t slot) {
+    return step->kernel->flags & ONX_KERNEL_VIEW && step->in[0] == slot &&
+           step->out[0] != ONX_NO_SLOT && p->slots[step->out[0]].output;
+}
+
+/* The output that a new value is written over in the end, or shown as; ONX_NO_SLOT: none. */
 static uint32_t output_ahead(const onx_frame *frame, uint32_t slot) {
     const onx_program *p = frame->program;
     size_t bytes = frame->values[slot].bytes;
     while (!p->slots[slot].output) {
         uint32_t last = p->slots[slot].last, i = 0;
-        if (last == ONX_NO_SLOT || p->slots[slot].viewed || p->steps[last].when != ONX_WHEN_RUN)
-            return ONX_NO_SLOT;
+        if (last == ONX_NO_SLOT || p->steps[last].when != ONX_WHEN_RUN) return ONX_NO_SLOT;
         const onx_step *step = &p->steps[last];
         while (i < step->n_in && step->in[i] != slot) i++;
-        if (i == step->n_in || !is_open(step, i) || !step->n_out || step->out[0] == ONX_NO_SLOT ||
-            p->slots[slot].device != step->device || frame->values[step->out[0]].bytes != bytes)
+        if (i == step->n_in || !step->n_out || step->out[0] == ONX_NO_SLOT) return ONX_NO_SLOT;
+        if (p->slots[slot].viewed ? !shows_output(p, step, slot) : !is_open(step, i))
+            return ONX_NO_SLOT;
+        if (p->slots[slot].device != step->device || frame->values[step->out[0]].bytes != bytes)
             return ONX_NO_SLOT;
         slot = step->out[0];
     }

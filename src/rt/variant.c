@@ -50,6 +50,10 @@ static size_t block_of(const onx_session *session) {
     return 0;
 }
 
+static bool has_fast_rows(const onx_session *session) {
+    return strcmp(session->cpu.isa, "amx") == 0 || strcmp(session->cpu.isa, "bf16") == 0;
+}
+
 static onx_status rewrite(making *m, onx_facts **facts) {
     onx_session *s = m->session;
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes, .sceptical = true};
@@ -62,7 +66,8 @@ static onx_status rewrite(making *m, onx_facts **facts) {
                         .has_kernel = has_kernel,
                         .disable = s->disable,
                         .enable = s->enable,
-                        .block = block_of(s)};
+                        .block = block_of(s),
+                        .fast = s->cpu.provider.fast && has_fast_rows(s)};
     onx_status status = onx_facts_new(m->variant->model, &infer, &ctx.facts, m->diag);
     if (status == ONX_OK) status = onx_passes_run(&ctx, s->level);
     if (status == ONX_OK) status = onx_lower_run(&ctx, s->level);

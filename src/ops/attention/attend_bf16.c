@@ -8,7 +8,7 @@
 enum {
     LANES = ONX_BF16_COLS,
     NV = LANES / VF,
-    KEYS = 128,
+    KEYS = ONX_ATTEND_OTHER_KEYS,
     STEP = 32, /* keys, or columns of V, that the kernel takes at once */
     PACK_TASK = 1 << 15,
 };
@@ -145,12 +145,11 @@ void onx_attend_scores_bf16(const onx_attend_unit *u, int64_t key, size_t n,
 /* 2^x to four digits, of an x that is not above 0; what is below 2^-126 becomes 0. NaN stays. */
 static inline __m512 power(__m512 x) {
     __mmask16 large = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
-    __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m512 f = _mm512_sub_ps(x, whole);
-    __m512 y = _mm512_fmadd_ps(f, _mm512_set1_ps(0.0551715f), _mm512_set1_ps(0.24261111f));
-    y = _mm512_fmadd_ps(f, y, _mm512_set1_ps(0.69326102f));
-    y = _mm512_fmadd_ps(f, y, _mm512_set1_ps(0.99992808f));
-    return _mm512_maskz_scalef_ps(large, y, whole);
+    __m512 f = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); /* x - floor(x) */
+    __m512 y = _mm512_fmadd_ps(f, _mm512_set1_ps(0.07802452f), _mm512_set1_ps(0.22606716f));
+    y = _mm512_fmadd_ps(f, y, _mm512_set1_ps(0.69583354f));
+    y = _mm512_fmadd_ps(f, y, _mm512_set1_ps(0.99992522f));
+    return _mm512_maskz_scalef_ps(large, y, x);
 }
 
 static __m512 largest(const float *s, size_t n, __m512 most) {
@@ -162,10 +161,12 @@ static __m512 largest(const float *s, size_t n, __m512 most) {
     return _mm512_max_ps(most, odd);
 }
 
+/* Rounded, ties away from 0; a NaN may become something else: the sum has it. */
 static void put_pairs(uint16_t *to, __m512 low, __m512 high) {
-    __m512i a = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(low));
-    __m512i b = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(high));
-    _mm512_storeu_si512(to, _mm512_or_si512(a, _mm512_slli_epi32(b, 16)));
+    const __m512i half = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
+    __m512i a = _mm512_add_epi32(_mm512_castps_si512(low), half);
+    __m512i b = _mm512_add_epi32(_mm512_castps_si512(high), half);
+    _mm512_storeu_si512(to, _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_and_si512(b, mask)));
 }
 
 /* Scores of VF lanes to a panel of powers, with zeros up to a multiple of the depth; what the sums

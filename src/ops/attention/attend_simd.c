@@ -174,8 +174,8 @@ static void run_keys(const onx_attend_job *j, const onx_attend_unit *u, int64_t 
 static void run_keys_other(const onx_attend_job *j, const onx_attend_unit *u, int64_t first,
                            int64_t end, int64_t seen) {
     j->other->begin(u);
-    for (int64_t key = 0; key < end; key += KEYS) {
-        size_t n = least(KEYS, (size_t)(end - key));
+    for (int64_t key = 0; key < end; key += ONX_ATTEND_OTHER_KEYS) {
+        size_t n = least(ONX_ATTEND_OTHER_KEYS, (size_t)(end - key));
         j->other->scores(u, key, n);
         change_scores(j, u, first, key, n, seen, NV);
         j->other->values(u, key, n);
@@ -244,7 +244,8 @@ onx_status ONX_TIER(onx_attend_bind)(onx_call *call, const onx_attend_other *oth
         if (onx_call_in(call, 3 + i) && !place_bias(call, plan, i))
             return onx_fail_nomem(call->diag);
     if (!onx_add_size((size_t)p->head, (size_t)p->v_head, &width) ||
-        !onx_add_size(width, KEYS, &width) || !onx_mul_size(width, LANES * sizeof(float), &bytes))
+        !onx_add_size(width, other ? ONX_ATTEND_OTHER_KEYS : KEYS, &width) ||
+        !onx_mul_size(width, LANES * sizeof(float), &bytes))
         return onx_fail_nomem(call->diag);
     call->scratch_each = bytes;
     double products = (double)(p->head + p->v_head) * (double)p->keys *

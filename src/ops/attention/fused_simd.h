@@ -27,7 +27,8 @@ typedef struct onx_attend_unit {
     void *own;
 } onx_attend_unit;
 
-/* Products of another tier, for units of 32 lanes and at most 128 keys at a time. */
+/* Products of another tier, for units of 32 lanes and some keys at a time. */
+enum { ONX_ATTEND_OTHER_KEYS = 256 };
 typedef struct onx_attend_other {
     /* bind: bytes that all units share, and of each worker; false: too many. */
     bool (*bind)(const onx_fused_plan *p, size_t *shared, size_t *each);

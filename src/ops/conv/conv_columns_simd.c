@@ -4,7 +4,8 @@
  *     y[oc, pixels] = W[oc, k] columns[k, pixels] + bias      k: channels of a group * taps
  *
  * k is cut into chunks, which are gathered and multiplied in turn. It gets the volumes: conv_simd.c
- * comes first, and takes images and lines. */
+ * comes first, and takes images and lines. Another tier may make the products: then it comes before
+ * all. */
 #include "ops/conv/conv_columns_simd.h"
 
 #include "cpu/gemm.h"
@@ -14,21 +15,24 @@
 enum {
     AXES = 3,
     CHUNK = ONX_GEMM_DEPTH,
-    PANELS = 4,  /* of a task */
-    FEW = 8,     /* tasks: then rows are shared out, too, */
-    ROWS = 128,  /* about so many to each */
-    NR = 2 * VF, /* pixels of a panel */
-    TILE = PANELS * NR,
+    PANELS = 4,        /* of a task, unless there are few */
+    FEW = 8,           /* tasks: then rows are shared out, too, */
+    ROWS = 128,        /* so many to each, at least */
+    NR = ONX_COLUMNS,  /* pixels of a panel */
     SEGMENTS = NR + 1, /* at most, with one for what is left */
+    OTHER_DEPTH = 32,  /* below, another tier is not worth packing for, */
+    OTHER_ROWS = 16,   /* and with fewer rows */
 };
 
 typedef struct plan {
     onx_images images; /* first: bound by the plain kernel */
     size_t in[AXES], out[AXES], kernel[AXES], stride[AXES], dilation[AXES], before[AXES];
     size_t k;            /* rows of the columns */
-    size_t tiles;        /* tasks of an image's group, */
+    size_t tile, tiles;  /* pixels of a task; tasks of an image's group, */
     size_t parts;        /* each of which makes a part of the rows */
     size_t packed_bytes; /* of the weights in scratch */
+    size_t group_bytes;  /* of the packed weights of a group */
+    const onx_conv_columns_other *other;
 } plan;
 
 /* Outputs that follow one another in a line and in a panel; positions are those of their windows,
@@ -40,48 +44,70 @@ typedef struct segment {
 
 typedef struct work {
     const plan *plan;
-    const float *packed, *x, *bias;
+    const char *packed;
+    const float *x, *bias;
     float *y;
 } work;
 
-/* ── Weights: [groups][chunks][oc × chunk, as pack_a has it] ─────────────────────────────────── */
+/* ── Weights: [groups][chunks][oc × chunk, as pack_a has it], or as the other tier has them ──── */
 
 static size_t chunks_of(size_t k) {
     return (k - 1) / CHUNK + 1;
 }
 
+static size_t group_bytes(const onx_conv_columns_other *other, size_t oc, size_t k) {
+    return other ? other->weights_bytes(oc, k) : oc * k * sizeof(float);
+}
+
 typedef struct packing {
+    const onx_conv_columns_other *other;
     size_t oc, k;
     const float *from;
-    float *to;
+    char *to;
+    size_t parts; /* of a group */
 } packing;
 
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
     const packing *j = user;
-    size_t group = index / chunks_of(j->k), first = index % chunks_of(j->k) * CHUNK;
-    size_t k = j->k - first < CHUNK ? j->k - first : CHUNK;
-    const char *from = (const char *)j->from + (group * j->oc * j->k + first) * sizeof(float);
-    onx_gemm_args args = {.m = j->oc, .k = k, .a = from, .a_row = j->k, .a_col = 1};
+    size_t group = index / j->parts, part = index % j->parts, first = part * CHUNK;
+    const char *from = (const char *)j->from + group * j->oc * j->k * sizeof(float);
+    char *to = j->to + group * group_bytes(j->other, j->oc, j->k);
     (void)call, (void)scratch;
-    GEMM.pack_a(&args, 0, j->oc, j->to + group * j->oc * j->k + j->oc * first);
+    if (j->other) {
+        size_t end = (part + 1) * ROWS;
+        j->other->pack((const float *)(const void *)from, j->oc, j->k, part * ROWS,
+                       end < j->oc ? end : j->oc, to);
+        return ONX_OK;
+    }
+    onx_gemm_args args = {.m = j->oc, .a = from + first * sizeof(float), .a_row = j->k, .a_col = 1};
+    args.k = j->k - first < CHUNK ? j->k - first : CHUNK;
+    GEMM.pack_a(&args, 0, j->oc, (float *)(void *)to + j->oc * first);
     return ONX_OK;
 }
 
-static onx_status pack_all(onx_call *call, float *to) {
+static onx_status pack_all(onx_call *call, void *to) {
     const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
-    packing j = {.oc = (size_t)(w->dims[0] / s->groups),
+    packing j = {.other = s->columns,
+                 .oc = (size_t)(w->dims[0] / s->groups),
                  .k = (size_t)(w->count / w->dims[0]),
                  .from = w->data,
                  .to = to};
-    return onx_call_parallel(call, (size_t)s->groups * chunks_of(j.k), pack_task, &j);
+    j.parts = s->columns ? (j.oc - 1) / ROWS + 1 : chunks_of(j.k);
+    return onx_call_parallel(call, (size_t)s->groups * j.parts, pack_task, &j);
+}
+
+static size_t weights_bytes(const onx_call *call) {
+    const onx_conv_state *s = call->state;
+    const onx_operand *w = call->in[1];
+    if (w->count < 1 || w->dims[0] % s->groups) return 0;
+    return (size_t)s->groups * group_bytes(s->columns, (size_t)(w->dims[0] / s->groups),
+                                           (size_t)(w->count / w->dims[0]));
 }
 
 size_t ONX_TIER(onx_conv_columns_pack_bytes)(const onx_call *call) {
-    const onx_conv_state *s = call->state;
     const onx_operand *w = call->in[1];
-    if (!w->constant || !w->data || w->count < 1 || w->dims[0] % s->groups) return 0;
-    return (size_t)w->count * sizeof(float);
+    return w->constant && w->data ? weights_bytes(call) : 0;
 }
 
 onx_status ONX_TIER(onx_conv_columns_pack)(onx_call *call, void *out) {
@@ -99,6 +125,44 @@ onx_status ONX_TIER(onx_conv_columns_init)(onx_call *call) {
     return ONX_OK;
 }
 
+onx_status ONX_TIER(onx_conv_columns_init_other)(onx_call *call,
+                                                 const onx_conv_columns_other *other) {
+    const onx_operand *w = call->in[1];
+    ONX_TRY(ONX_TIER(onx_conv_columns_init)(call));
+    onx_conv_state *s = call->state;
+    bool small = w->constant && (w->count < 1 || w->dims[0] / s->groups < OTHER_ROWS ||
+                                 w->count / w->dims[0] < OTHER_DEPTH);
+    if (small) return ONX_UNSUPPORTED;
+    s->columns = other;
+    return ONX_OK;
+}
+
+/* The first row of a part; of the part after the last: that after all. */
+static size_t row_at(const plan *p, size_t part) {
+    size_t oc = p->images.oc, unit = p->other ? p->other->unit : 1;
+    size_t units = p->other ? (oc + unit - 1) / unit : onx_gemm_groups(&GEMM, oc);
+    size_t at = onx_part_at(units, p->parts, part);
+    if (!p->other) return onx_gemm_group_at(&GEMM, oc, at);
+    return at * unit < oc ? at * unit : oc;
+}
+
+static size_t sums_floats(const plan *p) {
+    size_t unit = p->other ? p->other->unit : 1;
+    return (p->images.oc + unit - 1) / unit * unit * NR;
+}
+
+/* Panels are shared out, and, when there are few, rows: then columns are gathered again. */
+static void cut(plan *p) {
+    const onx_images *m = &p->images;
+    size_t panels = (m->out_pixels + NR - 1) / NR, all = m->batch * m->groups * panels;
+    p->tile = (all < FEW * PANELS ? 1 : PANELS) * NR;
+    p->tiles = (m->out_pixels + p->tile - 1) / p->tile;
+    size_t wanted = all && all < FEW ? (FEW - 1) / all + 1 : 1;
+    size_t most = (m->oc + ROWS - 1) / ROWS, groups = onx_gemm_groups(&GEMM, m->oc);
+    if (most > groups) most = groups;
+    p->parts = wanted < most ? wanted : most;
+}
+
 onx_status ONX_TIER(onx_conv_columns_bind)(onx_call *call) {
     plan *p = call->plan;
     onx_images *m = &p->images;
@@ -114,16 +178,15 @@ onx_status ONX_TIER(onx_conv_columns_bind)(onx_call *call) {
         p->before[i] = there ? (size_t)m->span[axis].before : 0;
     }
     p->k = m->ic * m->taps;
-    p->tiles = m->out_pixels ? (m->out_pixels - 1) / TILE + 1 : 0;
-    p->parts = m->batch * m->groups * p->tiles < FEW ? (m->oc + ROWS - 1) / ROWS : 1;
-    size_t groups = onx_gemm_groups(&GEMM, m->oc);
-    if (p->parts > groups) p->parts = groups;
-    p->packed_bytes = ONX_TIER(onx_conv_columns_pack_bytes)(call)
-                          ? 0
-                          : (size_t)call->in[1]->count * sizeof(float);
+    cut(p);
+    p->other = ((const onx_conv_state *)call->state)->columns;
+    p->group_bytes = group_bytes(p->other, m->oc, p->k);
+    p->packed_bytes = ONX_TIER(onx_conv_columns_pack_bytes)(call) ? 0 : weights_bytes(call);
     call->scratch_bytes = p->packed_bytes;
-    call->scratch_each = (CHUNK * NR + VF + m->oc * NR) * sizeof(float) +
-                         onx_gemm_scratch(&GEMM, &(onx_gemm_args){.k = CHUNK, .a_packed = true}, 1);
+    call->scratch_each =
+        (CHUNK * NR + VF + sums_floats(p)) * sizeof(float) +
+        (p->other ? p->other->panel_bytes(p->k)
+                  : onx_gemm_scratch(&GEMM, &(onx_gemm_args){.k = CHUNK, .a_packed = true}, 1));
     return ONX_OK;
 }
 
@@ -156,23 +219,25 @@ static inline void put_zeros(float *to, size_t n) {
     for (size_t i = 0; i < n; i += VF) vf_store(to + i, vf_zero());
 }
 
+static inline void put_strided(float *to, const float *from, size_t stride, size_t n) {
+    for (size_t i = 0; i < n; i++, from += stride) memcpy(to + i, from, sizeof *to);
+}
+
 /* n elements of a line of `width` from x on, `stride` apart; zeros beyond its ends. */
 static inline void put_line(float *to, const float *line, size_t x, size_t stride, size_t n,
                             size_t width) {
-    if (stride == 1 && x < width && n <= width - x) {
-        put(to, line + x, n);
-        return;
+    size_t first = 0;
+    if (x >= width || (n - 1) * stride >= width - x) {
+        put_zeros(to, n);
+        for (; first < n && x >= width; first++) x += stride; /* before the line x is large */
+        if (first == n) return;
+        size_t there = (width - x - 1) / stride + 1;
+        n = there < n - first ? there : n - first;
     }
-    put_zeros(to, n);
-    if (stride == 1) {
-        size_t before = x < width ? 0 : 0 - x; /* large where the line lies before x */
-        if (before >= n || x + before >= width) return;
-        size_t there = width - (x + before);
-        put(to + before, line + x + before, there < n - before ? there : n - before);
-        return;
-    }
-    for (size_t i = 0; i < n; i++, x += stride)
-        if (x < width) memcpy(to + i, line + x, sizeof *to);
+    if (stride == 1)
+        put(to + first, line + x, n);
+    else
+        put_strided(to + first, line + x, stride, n);
 }
 
 /* Rows k … k+depth-1 of the columns of a group, as a panel [depth][NR] with room after it. */
@@ -219,7 +284,8 @@ static void make_panel(const work *j, size_t image, size_t row, size_t end, size
     const plan *p = j->plan;
     const onx_images *m = &p->images;
     size_t group = image % m->groups;
-    float *columns = scratch, *sums = columns + CHUNK * NR + VF, *rest = sums + m->oc * NR;
+    float *columns = scratch, *sums = columns + CHUNK * NR + VF, *rest = sums + sums_floats(p);
+    const char *weights = j->packed + group * p->group_bytes;
     segment segments[SEGMENTS];
     size_t count = segments_of(p, first, n, segments);
     onx_gemm_args args = {.m = m->oc, .n = NR, .a_packed = true, .b = columns, .alpha = 1};
@@ -228,10 +294,14 @@ static void make_panel(const work *j, size_t image, size_t row, size_t end, size
     if (!p->k) memset(sums, 0, m->oc * NR * sizeof *sums);
     for (size_t k = 0; k < p->k; k += CHUNK, args.d = sums) {
         args.k = p->k - k < CHUNK ? p->k - k : CHUNK;
-        args.a = j->packed + group * m->oc * p->k + m->oc * k;
+        args.a = weights + m->oc * k * sizeof(float);
         gather(p, j->x + image * m->ic * m->in_pixels, k, args.k, segments, count, columns);
-        GEMM.run(&args, (onx_gemm_part){row, end, 0, 1}, rest);
+        if (p->other)
+            p->other->put(columns, k, args.k, rest);
+        else
+            GEMM.run(&args, (onx_gemm_part){row, end, 0, 1}, rest);
     }
+    if (p->other && p->k) p->other->multiply(weights, rest, p->k, row, end, sums);
     for (size_t i = row; i < end; i++) {
         float *y = j->y + (image * m->oc + i) * m->out_pixels + first;
         vf b = vf_set(bias_at(j, group * m->oc + i));
@@ -245,13 +315,13 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const plan *p = j->plan;
     const onx_images *m = &p->images;
     size_t part = index % p->parts, tile = index / p->parts % p->tiles;
-    size_t groups = onx_gemm_groups(&GEMM, m->oc), left = m->out_pixels - tile * TILE;
-    size_t row = onx_gemm_group_at(&GEMM, m->oc, onx_part_at(groups, p->parts, part));
-    size_t end = onx_gemm_group_at(&GEMM, m->oc, onx_part_at(groups, p->parts, part + 1));
-    if (left > TILE) left = TILE;
+    size_t row = row_at(p, part), end = row_at(p, part + 1), left = m->out_pixels - tile * p->tile;
+    if (left > p->tile) left = p->tile;
+    if (p->other) p->other->begin();
     for (size_t at = 0; at < left && !onx_call_stopped(call); at += NR)
-        make_panel(j, index / p->parts / p->tiles, row, end, tile * TILE + at,
+        make_panel(j, index / p->parts / p->tiles, row, end, tile * p->tile + at,
                    left - at < NR ? left - at : NR, scratch);
+    if (p->other) p->other->end();
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 

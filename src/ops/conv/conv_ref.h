@@ -26,7 +26,8 @@ typedef struct onx_conv_state {
     size_t merged; /* so many groups are computed as one, with zeros between them; 0: one */
     const struct onx_conv_staged *staged; /* that of ConvBlocked where it is worth it, or NULL */
     bool alone;                           /* weights are packed for `staged` only */
-    const onx_tile *tile;                 /* the program of ConvBlocked, or NULL */
+    const struct onx_conv_columns_other *columns; /* products with columns on another tier */
+    const onx_tile *tile;                         /* the program of ConvBlocked, or NULL */
 } onx_conv_state;
 onx_status onx_conv_init(onx_call *call) ONX_MUST_CHECK;
 /* bind: checks X, W and B, gives output 0 its shape, and tells the sizes. */

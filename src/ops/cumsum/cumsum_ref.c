@@ -24,38 +24,41 @@ static onx_status cumsum_bind(onx_call *call) {
 
 /* The deadline is looked at once in a while. */
 static inline bool goes_on(const onx_call *call, int64_t i) {
-    return i % (1 << 12) || !onx_call_stopped(call);
+    return i % (1 << 14) || !onx_call_stopped(call);
 }
 
-/* `width` neighbouring lines of n elements, `step` apart, from the end that they begin at. */
+/* `count` lines that lie side by side, of n elements, `step` apart, from the end that they begin
+ * at. */
+enum { SIDE_BY_SIDE = 64 };
 typedef void line_fn(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                     int64_t width);
-enum { WIDTH = 64 }; /* at most */
+                     int64_t count);
 
 /* T: elements; S: what they come to. Unsigned numbers wrap around, as ONNX's integers do. */
 #define LINE(name, T, S)                                                                           \
     static inline __attribute__((always_inline)) void name##_of(                                   \
-        const onx_call *call, const char *in, char *out, int64_t n, int64_t step, int64_t width) { \
-        typedef T element __attribute__((aligned(1)));                                             \
-        const cumsum how = *(const cumsum *)call->state;                                           \
-        S total[WIDTH];                                                                            \
-        for (int64_t k = 0; k < width; k++) total[k] = how.product;                                \
-        for (int64_t i = 0; i < n && goes_on(call, i); i++) {                                      \
-            const element *x = (const element *)(const void *)in + i * step;                       \
-            element *y = (element *)(void *)out + i * step;                                        \
-            for (int64_t k = 0; k < width; k++) {                                                  \
-                S next = how.product ? total[k] * (S)x[k] : total[k] + (S)x[k];                    \
-                y[k] = (T)(how.exclusive ? total[k] : next);                                       \
-                total[k] = next;                                                                   \
+        const onx_call *call, const char *in, char *out, int64_t n, int64_t step, int64_t count,   \
+        bool product, bool exclusive) {                                                            \
+        S total[SIDE_BY_SIDE];                                                                     \
+        for (int64_t l = 0; l < count; l++) total[l] = product;                                    \
+        for (int64_t i = 0; i < n && goes_on(call, i); i++)                                        \
+            for (int64_t l = 0; l < count; l++) {                                                  \
+                T x, y;                                                                            \
+                memcpy(&x, in + (i * step + l) * (int64_t)sizeof x, sizeof x);                     \
+                S next = product ? total[l] * (S)x : total[l] + (S)x;                              \
+                y = (T)(exclusive ? total[l] : next);                                              \
+                total[l] = next;                                                                   \
+                memcpy(out + (i * step + l) * (int64_t)sizeof y, &y, sizeof y);                    \
             }                                                                                      \
-        }                                                                                          \
     }                                                                                              \
     static void name(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,     \
-                     int64_t width) {                                                              \
-        if (width == 1)                                                                            \
-            name##_of(call, in, out, n, step, 1);                                                  \
+                     int64_t count) {                                                              \
+        const cumsum how = *(const cumsum *)call->state;                                           \
+        if (count == 1)                                                                            \
+            name##_of(call, in, out, n, step, 1, how.product, how.exclusive);                      \
+        else if (how.product || how.exclusive)                                                     \
+            name##_of(call, in, out, n, step, count, how.product, how.exclusive);                  \
         else                                                                                       \
-            name##_of(call, in, out, n, step, width);                                              \
+            name##_of(call, in, out, n, step, count, false, false);                                \
     }
 LINE(line_f32, float, float)
 LINE(line_f64, double, double)
@@ -76,14 +79,14 @@ static void line_half(onx_dtype dtype, const onx_call *call, const char *in, cha
     }
 }
 static void line_f16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                     int64_t width) {
-    for (int64_t k = 0; k < width; k++)
-        line_half(ONX_DTYPE_F16, call, in + k * 2, out + k * 2, n, step);
+                     int64_t count) {
+    for (int64_t l = 0; l < count; l++)
+        line_half(ONX_DTYPE_F16, call, in + l * 2, out + l * 2, n, step);
 }
 static void line_bf16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                      int64_t width) {
-    for (int64_t k = 0; k < width; k++)
-        line_half(ONX_DTYPE_BF16, call, in + k * 2, out + k * 2, n, step);
+                      int64_t count) {
+    for (int64_t l = 0; l < count; l++)
+        line_half(ONX_DTYPE_BF16, call, in + l * 2, out + l * 2, n, step);
 }
 
 static line_fn *const lines[ONX_DTYPE_COUNT] = {
@@ -93,24 +96,25 @@ static line_fn *const lines[ONX_DTYPE_COUNT] = {
 };
 
 typedef struct work {
-    int64_t n, inner, strips, per_task; /* strips: of the lines that lie side by side */
+    int64_t n, inner, lines, per_task;
 } work;
 
-/* x, y: [outer][n][inner]; some strips of lines */
+/* x, y: [outer][n][inner]; some of their lines */
 static onx_status cumsum_task(void *user, onx_call *call, size_t index, void *scratch) {
     const work *w = user;
     const cumsum *state = call->state;
     const onx_operand *x = call->in[0];
     int64_t size = onx_dtype_bits((onx_dtype)x->dtype) / 8, first = (int64_t)index * w->per_task;
-    int64_t across = (w->inner + WIDTH - 1) / WIDTH;
     (void)scratch;
-    for (int64_t i = first; i < first + w->per_task && i < w->strips; i++) {
-        int64_t column = i % across * WIDTH, at = i / across * w->n * w->inner + column;
-        int64_t width = w->inner - column < WIDTH ? w->inner - column : WIDTH;
+    int64_t end = w->lines - first < w->per_task ? w->lines : first + w->per_task;
+    for (int64_t i = first, count; i < end; i += count) {
+        int64_t at = i / w->inner * w->n * w->inner + i % w->inner;
+        count = w->inner - i % w->inner < end - i ? w->inner - i % w->inner : end - i;
+        if (count > SIDE_BY_SIDE) count = SIDE_BY_SIDE;
         if (state->reverse) at += (w->n - 1) * w->inner;
         lines[x->dtype](call, (const char *)x->data + at * size,
                         (char *)call->out[0]->data + at * size, w->n,
-                        state->reverse ? -w->inner : w->inner, width);
+                        state->reverse ? -w->inner : w->inner, count);
     }
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
@@ -121,10 +125,9 @@ static onx_status cumsum_run(onx_call *call) {
     if (!x->count) return ONX_OK;
     work w = {.n = x->dims[axis], .inner = 1};
     for (size_t i = axis + 1; i < x->rank; i++) w.inner *= x->dims[i];
-    int64_t width = w.inner < WIDTH ? w.inner : WIDTH;
-    w.strips = x->count / (w.n * w.inner) * ((w.inner + WIDTH - 1) / WIDTH);
-    w.per_task = 1 + 16384 / width / w.n;
-    return onx_call_parallel(call, (size_t)((w.strips + w.per_task - 1) / w.per_task), cumsum_task,
+    w.lines = x->count / w.n;
+    w.per_task = SIDE_BY_SIDE * (1 + 16384 / SIDE_BY_SIDE / w.n);
+    return onx_call_parallel(call, (size_t)((w.lines + w.per_task - 1) / w.per_task), cumsum_task,
                              &w);
 }
 

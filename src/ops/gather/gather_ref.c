@@ -33,11 +33,14 @@ static onx_status bad_index(const onx_call *call, int64_t index, int64_t size) {
 /* Are all indices within [-size, size)? */
 static onx_status check_indices(const onx_call *call, int64_t size) {
     const onx_operand *indices = call->in[1];
+    int64_t least = 0, most = -1;
     for (int64_t i = 0; i < indices->count; i++) {
         int64_t index = onx_operand_int(indices, i);
-        if (index < -size || index >= size) return bad_index(call, index, size);
+        least = index < least ? index : least;
+        most = index > most ? index : most;
     }
-    return ONX_OK;
+    if (least < -size) return bad_index(call, least, size);
+    return most >= size ? bad_index(call, most, size) : ONX_OK;
 }
 
 /* ── Gather ──────────────────────────────────────────────────────────────────────────────────── */
@@ -118,33 +121,73 @@ static onx_status elements_bind(onx_call *call) {
     return onx_move_bind(call);
 }
 
+/* n elements of `size` bytes: the k-th from `from` plus k `step` plus its index times `stride`, all
+ * in bytes; constants where it is called: size, and whether indices are int64. False: one of the
+ * indices is out of range. */
+typedef struct picks {
+    const char *from, *indices;
+    char *to;
+    int64_t n, step, stride, limit;
+} picks;
+static inline __attribute__((always_inline)) bool pick_each(const picks *p, size_t size,
+                                                            bool wide) {
+    bool all = true;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t k;
+        int32_t narrow;
+        if (wide)
+            memcpy(&k, p->indices + i * 8, 8);
+        else
+            memcpy(&narrow, p->indices + i * 4, 4), k = narrow;
+        if (k < 0) k += p->limit;
+        bool there = (uint64_t)k < (uint64_t)p->limit;
+        all &= there;
+        if (!there) k = 0;
+        memcpy(p->to + i * (int64_t)size, p->from + i * p->step + k * p->stride, size);
+    }
+    return all;
+}
+static bool pick(const picks *p, size_t size, bool wide) {
+    switch (size) {
+    case 1: return wide ? pick_each(p, 1, true) : pick_each(p, 1, false);
+    case 2: return wide ? pick_each(p, 2, true) : pick_each(p, 2, false);
+    case 4: return wide ? pick_each(p, 4, true) : pick_each(p, 4, false);
+    case 8: return wide ? pick_each(p, 8, true) : pick_each(p, 8, false);
+    default: return pick_each(p, 16, wide);
+    }
+}
+
 /* Row `index` of the output: all dimensions but the last. */
-static void element_row(const onx_call *call, const blocks *b, int64_t index) {
+static bool element_row(const onx_call *call, const blocks *b, int64_t index) {
     const onx_operand *data = call->in[0], *indices = call->in[1];
     size_t last = (size_t)(data->rank - 1), axis = axis_at(call, data->rank);
     int64_t strides[ONX_RANK_MAX], width = indices->dims[last], at = index * width, row = 0;
     onx_strides(data, strides);
     for (size_t i = last; i-- > 0; index /= indices->dims[i])
         if (i != axis) row += index % indices->dims[i] * strides[i];
-    for (int64_t i = 0; i < width; i++) {
-        int64_t k = onx_operand_int(indices, at + i), from = row;
-        if (k < 0) k += data->dims[axis];
-        from += k * strides[axis] + (axis == last ? 0 : i);
-        memcpy(b->to + (at + i) * b->size, b->from + from * b->size, (size_t)b->size);
-    }
+    picks p = {.from = b->from + row * b->size,
+               .indices = onx_operand_at(indices, (size_t)at),
+               .to = b->to + at * b->size,
+               .n = width,
+               .step = axis == last ? 0 : b->size,
+               .stride = strides[axis] * b->size,
+               .limit = data->dims[axis]};
+    return pick(&p, (size_t)b->size, indices->dtype == ONX_DTYPE_I64);
 }
 
 static onx_status elements_task(void *user, onx_call *call, size_t task, void *scratch) {
     const blocks *b = user;
     int64_t first = (int64_t)task * b->per_task, end = first + b->per_task;
     (void)scratch;
-    for (int64_t i = first; i < end && i < b->count; i++) element_row(call, b, i);
+    for (int64_t i = first; i < end && i < b->count; i++)
+        if (!element_row(call, b, i)) return ONX_INVALID;
     return ONX_OK;
 }
 
 static onx_status elements_run(onx_call *call) {
     const onx_operand *data = call->in[0], *out = call->out[0];
-    ONX_TRY(check_indices(call, data->dims[axis_at(call, data->rank)]));
+    int64_t limit = data->dims[axis_at(call, data->rank)];
+    if (!data->count) ONX_TRY(check_indices(call, limit));
     onx_mover mover = onx_move_begin(call);
     blocks b = {.from = onx_move_in(&mover, 0),
                 .to = onx_move_out(&mover, 0),
@@ -152,7 +195,8 @@ static onx_status elements_run(onx_call *call) {
     if (out->count) {
         b.bytes = out->dims[out->rank - 1] * b.size;
         b.count = out->count / out->dims[out->rank - 1];
-        ONX_TRY(run_blocks(call, &b, elements_task));
+        onx_status status = run_blocks(call, &b, elements_task);
+        if (status) return status == ONX_INVALID ? check_indices(call, limit) : status;
     }
     return onx_move_end(call, 0, b.to);
 }

@@ -37,12 +37,26 @@ typedef struct target {
     onx_arena texts; /* sums of strings, until they are handed in */
 } target;
 
+static void add_floats(char *restrict to, const char *restrict from, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        float a, b;
+        memcpy(&a, to + i * sizeof a, sizeof a);
+        memcpy(&b, from + i * sizeof b, sizeof b);
+        a += b;
+        memcpy(to + i * sizeof a, &a, sizeof a);
+    }
+}
+
 /* n elements from `from_at` of the updates to `to_at`. */
 static onx_status put(const onx_call *call, target *t, int64_t to_at, int64_t from_at, int64_t n) {
     char *to = t->to + (size_t)to_at * t->size;
     const char *from = t->from + (size_t)from_at * t->size;
     if (t->how == ONX_REDUCE_NONE) {
         memcpy(to, from, (size_t)n * t->size);
+        return ONX_OK;
+    }
+    if (t->dtype == ONX_DTYPE_F32 && t->how == ONX_REDUCE_ADD) {
+        add_floats(to, from, (size_t)n);
         return ONX_OK;
     }
     for (int64_t i = 0; i < n; i++, to += t->size, from += t->size) {

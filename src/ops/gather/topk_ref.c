@@ -61,7 +61,10 @@ static item read_item(onx_dtype dtype, const char *p, int64_t index, bool larges
     int64_t whole = 0;
     float single;
     uint64_t key;
-    if (dtype == ONX_DTYPE_F32) {
+    if (dtype == ONX_DTYPE_I64) {
+        memcpy(&whole, p, sizeof whole);
+        key = (uint64_t)whole ^ 1ull << 63;
+    } else if (dtype == ONX_DTYPE_F32) {
         memcpy(&single, p, sizeof single);
         key = order_of((double)single);
     } else if (ONX_T_FLOATS >> dtype & 1) {
@@ -95,20 +98,50 @@ static onx_status look(const onx_call *call) {
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
+/* The first element from i on, before `end`, that may come before `last`; of floats others are
+ * passed over in blocks. */
+static int64_t next_of(const char *line, int64_t i, int64_t end, int64_t step, onx_dtype dtype,
+                       const char *last, bool largest) {
+    enum { SPAN = 32 };
+    float sign = largest ? 1 : -1, limit, x[SPAN];
+    if (dtype != ONX_DTYPE_F32) return i;
+    memcpy(&limit, last, sizeof limit);
+    limit *= sign;
+    for (; step == sizeof limit && i + SPAN <= end; i += SPAN) {
+        int hits = 0;
+        memcpy(x, line + i * step, sizeof x);
+        for (int j = 0; j < SPAN; j++) hits |= !(x[j] * sign <= limit);
+        if (hits) break;
+    }
+    for (; i < end; i++) {
+        memcpy(x, line + i * step, sizeof *x);
+        if (!(x[0] * sign <= limit)) break;
+    }
+    return i;
+}
+
 /* The k first items of a line, in order. */
 static onx_status choose(const onx_call *call, item *heap, int64_t k, const char *line, int64_t n,
                          int64_t step, onx_dtype dtype, bool largest) {
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < k; i++) {
         if (i % CHECK_EVERY == 0) ONX_TRY(look(call));
-        item it = read_item(dtype, line + i * step, i, largest);
-        if (i < k) {
-            heap[i] = it;
-            if (i + 1 < k) continue;
-            for (int64_t j = k / 2; j-- > 0;) sift_down(heap, k, j);
-        } else if (before(&it, &heap[0])) {
-            heap[0] = it;
-            sift_down(heap, k, 0);
+        heap[i] = read_item(dtype, line + i * step, i, largest);
+    }
+    for (int64_t j = k / 2; j-- > 0;) sift_down(heap, k, j);
+    for (int64_t i = k, end = k; i < n; i++) {
+        if (i >= end) {
+            ONX_TRY(look(call));
+            end = n - i < CHECK_EVERY ? n : i + CHECK_EVERY;
         }
+        i = next_of(line, i, end, step, dtype, line + heap[0].index * step, largest);
+        if (i == end) {
+            i--;
+            continue;
+        }
+        item it = read_item(dtype, line + i * step, i, largest);
+        if (!before(&it, &heap[0])) continue;
+        heap[0] = it;
+        sift_down(heap, k, 0);
     }
     for (int64_t end = k - 1; end > 0; end--) {
         if (end % CHECK_EVERY == 0) ONX_TRY(look(call));

@@ -12,6 +12,10 @@ typedef struct onx_matmul_state {
     bool turn_a, turn_b; /* transA, transB */
     float alpha, beta;
     const onx_tile *tile; /* the program of MatMulTile; NULL: none */
+    /* If the program begins by adding an operand to the product: which input of the node that is,
+     * and the program without it; else 0. */
+    size_t bias;
+    const onx_tile *rest; /* NULL: nothing is left */
 } onx_matmul_state;
 
 typedef struct onx_matmul_plan {
@@ -41,6 +45,8 @@ onx_status onx_matmul_run_ref(onx_call *call) ONX_MUST_CHECK;
 void onx_matmul_program_inputs(const onx_call *call, onx_operand *inputs[ONX_TILE_INPUTS]);
 /* bind, after onx_matmul_bind: the program. */
 onx_status onx_matmul_bind_program(onx_call *call, onx_tile_plan *program) ONX_MUST_CHECK;
+/* Is operand `bias` one row, for all rows of the product? Then it may be C of a product. */
+bool onx_matmul_adds_row(const onx_call *call, const onx_matmul_plan *plan);
 
 /* Which matrices of A and B belong to matrix `batch` of Y. */
 void onx_matmul_at(const onx_matmul_plan *plan, size_t batch, size_t *a, size_t *b);

@@ -19,6 +19,29 @@ onx_status onx_matmul_init_gemm(onx_call *call) {
     return ONX_OK;
 }
 
+/* The operand that the first instruction adds to input 0, if no other one reads that; else 0. */
+static uint8_t first_added(const onx_tile_program *p) {
+    const onx_tile_ins *first = p->code;
+    uint8_t other = (uint8_t)(first->args[0] + first->args[1]);
+    if (!p->n_code || first->op != ONX_TILE_ADD || (first->args[0] && first->args[1])) return 0;
+    for (size_t i = 1; i < p->n_code; i++)
+        for (size_t k = 0; k < onx_tile_arity((onx_tile_op)p->code[i].op); k++)
+            if (p->code[i].args[k] == 0) return 0;
+    return other < p->n_in ? other : 0;
+}
+
+/* The program without its first instruction, whose value is input 0. */
+static void drop_first(onx_tile_program *p) {
+    p->n_code--;
+    for (size_t i = 0; i < p->n_code; i++) {
+        p->code[i] = p->code[i + 1];
+        for (size_t k = 0; k < 3; k++) {
+            uint8_t *arg = &p->code[i].args[k];
+            if (*arg >= ONX_TILE_VALUE) *arg = *arg == ONX_TILE_VALUE ? 0 : (uint8_t)(*arg - 1);
+        }
+    }
+}
+
 onx_status onx_matmul_init_tile(onx_call *call) {
     ONX_TRY(onx_matmul_init(call));
     onx_matmul_state *state = call->state;
@@ -26,7 +49,12 @@ onx_status onx_matmul_init_tile(onx_call *call) {
     ONX_TRY(onx_tile_get(call->node, call->n_in - 1, &program, call->diag));
     if (onx_tile_dtype(&program) != ONX_DTYPE_F32)
         return onx_call_fail(call, ONX_UNSUPPORTED, "the program of MatMulTile must give floats");
-    return onx_tile_new(call, &program, &state->tile);
+    ONX_TRY(onx_tile_new(call, &program, &state->tile));
+    uint8_t added = first_added(&program);
+    if (!added) return ONX_OK;
+    state->bias = added + 1u;
+    drop_first(&program);
+    return program.n_code ? onx_tile_new(call, &program, &state->rest) : ONX_OK;
 }
 
 /* The sizes before the last two, from the right. */
@@ -134,6 +162,14 @@ onx_status onx_matmul_bind_gemm(onx_call *call, onx_matmul_plan *p) {
 void onx_matmul_program_inputs(const onx_call *call, onx_operand *inputs[ONX_TILE_INPUTS]) {
     for (size_t i = 0; i < ONX_TILE_INPUTS; i++)
         inputs[i] = i > 0 && i + 1 < call->n_in ? call->in[i + 1] : NULL;
+}
+
+bool onx_matmul_adds_row(const onx_call *call, const onx_matmul_plan *p) {
+    const onx_matmul_state *state = call->state;
+    const onx_operand *bias = state->bias ? call->in[state->bias] : NULL;
+    return bias && bias->dtype == ONX_DTYPE_F32 && bias->rank > 0 &&
+           bias->rank <= call->out[0]->rank && (size_t)bias->count == p->n &&
+           (size_t)bias->dims[bias->rank - 1] == p->n;
 }
 
 onx_status onx_matmul_bind_program(onx_call *call, onx_tile_plan *program) {

@@ -40,6 +40,8 @@ typedef struct simd_plan {
     size_t tile_at;    /* in a worker's scratch: its own panels of B */
     size_t program_at; /* in a worker's scratch: for the program; or its tile of Y, in floats */
     onx_gemm_type type, b_type; /* of all operands but B; of B */
+    const onx_tile *tile;       /* what is done with the product; NULL: nothing */
+    size_t bias;                /* input that is C of the product, one row; 0: none */
     onx_tile_plan program;
 } simd_plan;
 
@@ -194,7 +196,9 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    bool wanted = onx_gemm_shares_a(&plan->tiling) || (plan->type && p->m == 1);
+    onx_gemm_args args = {.m = p->m, .n = p->n, .a_row = p->a_row, .a_col = p->a_col};
+    args.a_type = plan->type;
+    bool wanted = onx_gemm_shares_a(gemm, &plan->tiling, &args) || (plan->type && p->m == 1);
     bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;
     plan->pack_groups = 1 + PACK_TASK_FLOATS / (p->k * gemm->mr + 1);
@@ -209,7 +213,6 @@ static bool place_a(onx_call *call, simd_plan *plan) {
 /* Scratch: of a worker, for the product, its panels of B, and the program or floats of Y; shared,
  * for all of B and of A. */
 static onx_status bind_product(onx_call *call) {
-    const onx_matmul_state *state = call->state;
     simd_plan *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t matrix = p->k * p->n, tile_floats;
@@ -233,7 +236,7 @@ static onx_status bind_product(onx_call *call) {
     plan->tile_at = align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
     plan->program_at = plan->tile_at;
     if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
-    call->scratch_each = plan->program_at + (state->tile ? state->tile->scratch : 0);
+    call->scratch_each = plan->program_at + (plan->tile ? plan->tile->scratch : 0);
     if (plan->type)
         call->scratch_each += plan->tiling.rows * plan->tiling.panels * gemm->nr * sizeof(float);
     if (plan->b == B_PACK_ALL &&
@@ -254,8 +257,18 @@ static onx_status bind_gemm(onx_call *call) {
 }
 
 static onx_status bind_tile(onx_call *call) {
-    ONX_TRY(bind_matmul(call));
-    return onx_matmul_bind_program(call, &((simd_plan *)call->plan)->program);
+    const onx_matmul_state *state = call->state;
+    simd_plan *plan = call->plan;
+    ONX_TRY(onx_matmul_bind(call, &plan->shape));
+    if (!call->n_out || !call->out[0]) return ONX_OK;
+    bool once = plan->shape.k <= ONX_GEMM_DEPTH; /* else C would not be added last */
+    plan->bias = once && onx_matmul_adds_row(call, &plan->shape) ? state->bias : 0;
+    plan->tile = plan->bias ? state->rest : state->tile;
+    ONX_TRY(bind_product(call));
+    if (!plan->tile) return ONX_OK;
+    onx_operand *inputs[ONX_TILE_INPUTS];
+    onx_matmul_program_inputs(call, inputs);
+    return onx_tile_bind(call, plan->tile, call->out[0], inputs, &plan->program);
 }
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
@@ -347,9 +360,10 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
     set_a(call, o->in[0], &args, a);
     set_b(call, o->in[1], &args, part, b, (float *)(void *)(own + plan->tile_at));
     if (p->has_c) add_c(call, o->in[2], &args, part);
+    if (plan->bias) args.d = call->in[plan->bias]->data; /* ldd 0: the same for all rows */
     onx_tile_end e;
     onx_operand *inputs[ONX_TILE_INPUTS];
-    if (state->tile) {
+    if (plan->tile) {
         onx_matmul_program_inputs(call, inputs);
         e.row = batch * p->m;
         e.n = p->n;

@@ -50,13 +50,36 @@ onx_status onx_qbinary_bind(onx_call *call) {
     return onx_bind_broadcast(&view, (onx_dtype)in[0]->dtype);
 }
 
-/* Are all elements of y those of x again and again? */
-static bool is_periodic(const onx_operand *x, const onx_operand *y) {
-    size_t less = 0; /* leading dimensions of x that are 1, or not there */
-    while (less < x->rank && x->dims[less] == 1) less++;
-    for (size_t d = less; d < x->rank; d++)
-        if (x->dims[d] != y->dims[y->rank - x->rank + d]) return false;
+/* Are all elements of y those of x again and again, each `times` times? */
+static bool is_periodic(const onx_operand *x, const onx_operand *y, size_t *times) {
+    size_t first = 0, end = x->rank, more = y->rank - (size_t)x->rank;
+    while (first < end && x->dims[first] == 1) first++;
+    for (*times = 1; end > first && x->dims[end - 1] == 1; end--)
+        *times *= (size_t)y->dims[more + end - 1];
+    for (size_t d = first; d < end; d++)
+        if (x->dims[d] != y->dims[more + d]) return false;
     return true;
+}
+
+/* n bytes: those of `data`, a list of `period`, from number `at` on. */
+static void repeat(const uint8_t *data, size_t period, size_t at, size_t n, uint8_t *to) {
+    size_t left = period - at, done = left < n ? left : n;
+    memcpy(to, data + at, done);
+    for (; done < n && done < period; done++) to[done] = data[done - left];
+    for (size_t more; done < n; done += more) {
+        more = done / period * period;
+        more = more < n - done ? more : n - done;
+        memcpy(to + done, to + done % period, more);
+    }
+}
+
+static void stretch(const uint8_t *data, size_t period, size_t times, size_t at, size_t n,
+                    uint8_t *to) {
+    for (size_t done = 0, more; done < n; done += more) {
+        more = times - (at + done) % times;
+        more = more < n - done ? more : n - done;
+        memset(to + done, data[(at + done) / times % period], more);
+    }
 }
 
 /* At most *n elements from `at` on, in place, or gathered in `room`; *n becomes as many as follow
@@ -64,14 +87,19 @@ static bool is_periodic(const onx_operand *x, const onx_operand *y) {
 static const uint8_t *elements(const onx_operand *x, const onx_operand *y, int64_t at, size_t *n,
                                uint8_t room[SPAN]) {
     const uint8_t *data = x->data;
-    if (x->count == 1) return memset(room, data[0], *n);
-    if (!is_periodic(x, y) || x->count < SPAN / 8) {
+    size_t period = (size_t)x->count, times;
+    if (!is_periodic(x, y, &times))
         onx_wide_gather(y, x, 0, at, *n, room);
-        return room;
+    else if (times > 1)
+        stretch(data, period, times, (size_t)at, *n, room);
+    else if (period < SPAN)
+        repeat(data, period, (size_t)at % period, *n, room);
+    else {
+        size_t left = period - (size_t)at % period;
+        *n = *n < left ? *n : left;
+        return data + (size_t)at % period;
     }
-    size_t left = (size_t)(x->count - at % x->count);
-    *n = *n < left ? *n : left;
-    return data + at % x->count;
+    return room;
 }
 
 static onx_status binary_task(void *user, onx_call *call, size_t index, void *scratch) {

@@ -2,7 +2,6 @@
  * channels: plain loops, all types, in double precision. */
 #include "ops/eltwise/wide_ref.h"
 #include "ops/norm/norm_ref.h"
-#include "ops/reduce/reduce_ref.h"
 
 #include <math.h>
 
@@ -17,15 +16,8 @@ static void store(const onx_operand *out, int64_t at, double x) {
 
 /* ─ Along axes ───────────────────────────────────────────────────────────────────────────────── */
 
-typedef struct along {
-    onx_reduce_state axes;
-    bool lp;   /* LpNormalization: divide by the norm; else take the mean away, divide by the
-                  deviation */
-    int64_t p; /* 1 or 2 */
-} along;
-
 onx_status onx_norm_init_along(onx_call *call) {
-    along *st = onx_call_state(call, sizeof *st);
+    onx_along_state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
     size_t n = 0;
     const int64_t *axes = onx_op_ints(call->node, "axes", &n);
@@ -43,7 +35,7 @@ onx_status onx_norm_init_along(onx_call *call) {
 }
 
 onx_status onx_norm_bind_along(onx_call *call) {
-    const along *st = call->state;
+    const onx_along_state *st = call->state;
     bool reduced[ONX_RANK_MAX];
     ONX_TRY(onx_reduce_mark(call, &st->axes, reduced));
     onx_reduce_split(call->in[0], reduced, call->plan);
@@ -51,7 +43,7 @@ onx_status onx_norm_bind_along(onx_call *call) {
 }
 
 /* The elements along the axes, at `base`: (x - shift) * factor. */
-static void normalize(const onx_call *call, const along *st, int64_t base) {
+static void normalize(const onx_call *call, const onx_along_state *st, int64_t base) {
     const onx_reduce_axes *axes = &((const onx_reduce_plan *)call->plan)->reduced;
     const onx_operand *in = call->in[0];
     double n = (double)axes->count, shift = 0, sum = 0;

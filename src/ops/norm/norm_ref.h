@@ -3,7 +3,7 @@
 #ifndef ONX_NORM_REF_H
 #define ONX_NORM_REF_H
 
-#include "rt/kernel.h"
+#include "ops/reduce/reduce_ref.h"
 
 typedef struct onx_norm_state {
     int64_t axis, groups;
@@ -32,6 +32,12 @@ onx_status onx_norm_run(onx_call *call) ONX_MUST_CHECK; /* all but BatchNormaliz
 onx_status onx_norm_run_batch(onx_call *call) ONX_MUST_CHECK;
 
 /* The others (norm_along_ref.c): along any axes, and across channels. */
+typedef struct onx_along_state {
+    onx_reduce_state axes;
+    bool lp;   /* LpNormalization: divide by the norm; else take the mean away, divide by the
+                  deviation */
+    int64_t p; /* 1 or 2 */
+} onx_along_state;
 onx_status onx_norm_init_along(onx_call *call) ONX_MUST_CHECK; /* LpNormalization */
 onx_status onx_norm_bind_along(onx_call *call) ONX_MUST_CHECK; /* and MeanVarianceNormalization */
 onx_status onx_norm_run_along(onx_call *call) ONX_MUST_CHECK;
@@ -52,7 +58,7 @@ onx_status onx_norm_run_lrn(onx_call *call) ONX_MUST_CHECK;
 
 /* How many of `rows` of n elements make a task. */
 static inline int64_t onx_norm_grain(int64_t n) {
-    return 1 + 32768 / (n > 0 ? n : 1);
+    return 1 + 8192 / (n > 0 ? n : 1);
 }
 
 #endif

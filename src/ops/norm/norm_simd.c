@@ -1,7 +1,10 @@
 /* norm_simd.c: LayerNormalization, BatchNormalization and others of floats: vectors. The mean is
  * found first, then the deviation from it, then the result: three passes over a row. */
+#include "ops/norm/along_simd.h"
 #include "ops/norm/lrn_simd.h"
 #include "ops/reduce/row_simd.h"
+
+enum { NEAR_FLOATS = 3 * ROW_BLOCK };
 
 /* y = (x - mean) * inverse * scale[i] + bias[i]; bias may be NULL. */
 static void scale_each(const float *x, float *y, size_t n, float mean, float inverse,
@@ -39,19 +42,42 @@ static void save(const onx_call *call, size_t index, int64_t row, float value) {
                             1, false);
 }
 
-static void normalize_row(const onx_call *call, int64_t row) {
+/* What rows have in common with themselves alone. */
+typedef struct moments {
+    float mean[VF], inverse[VF];
+} moments;
+
+/* Of `count` <= VF short rows at once: the steps from sums to moments are longer than such rows. */
+static void short_moments(const onx_norm_state *st, const float *x, size_t n, size_t count,
+                          moments *m) {
+    vf sums[VF], mean = vf_zero(), size = vf_set((float)n);
+    if (st->centred) {
+        for (size_t i = 0; i < VF; i++)
+            sums[i] = i < count ? row_sum_lanes(x + i * n, n, mean) : vf_zero();
+        mean = row_lanes_sums(sums) / size;
+    }
+    vf_store(m->mean, mean);
+    for (size_t i = 0; i < VF; i++)
+        sums[i] = i < count ? row_sum_deviation_lanes(x + i * n, n, vf_set(m->mean[i])) : vf_zero();
+    vf_store(m->inverse, 1.0f / vf_sqrt(row_lanes_sums(sums) / size + st->epsilon));
+}
+
+static void long_moments(const onx_norm_state *st, const float *x, size_t n, moments *m) {
+    float mean = st->centred ? (float)(row_sum(x, n, 0) / (double)n) : 0;
+    double variance = row_sum_deviation(x, n, mean) / (double)n;
+    m->mean[0] = mean;
+    m->inverse[0] = (float)(1 / sqrt(variance + (double)st->epsilon));
+}
+
+static void finish_row(const onx_call *call, int64_t row, float mean, float inverse) {
     const onx_norm_plan *plan = call->plan;
     const onx_norm_state *st = call->state;
-    size_t n = (size_t)plan->n;
     const float *x = (const float *)call->in[0]->data + row * plan->n;
     float *y = (float *)call->out[0]->data + row * plan->n;
-    float mean = st->centred ? (float)(row_sum(x, n, 0) / (double)plan->n) : 0;
-    double variance = row_sum_deviation(x, n, mean) / (double)plan->n;
-    float inverse = (float)(1 / sqrt(variance + (double)st->epsilon));
     save(call, 1, row, st->simplified ? inverse : mean);
     save(call, 2, row, inverse);
     if (plan->divisor == 1 && plan->modulus == plan->n) {
-        scale_each(x, y, n, mean, inverse, param(call, 1), param(call, 2));
+        scale_each(x, y, (size_t)plan->n, mean, inverse, param(call, 1), param(call, 2));
         return;
     }
     for (int64_t at = 0; at < plan->n; at += plan->divisor) {
@@ -61,11 +87,26 @@ static void normalize_row(const onx_call *call, int64_t row) {
     }
 }
 
+/* Rows together that the first cache holds until they are written. */
+static int64_t rows_at_once(int64_t n) {
+    return n > ROW_BLOCK ? 1 : NEAR_FLOATS / n < VF ? NEAR_FLOATS / n : VF;
+}
+
 static onx_status row_task(void *user, onx_call *call, size_t index, void *scratch) {
     (void)user, (void)scratch;
     const onx_norm_plan *plan = call->plan;
-    int64_t grain = onx_norm_grain(plan->n), first = (int64_t)index * grain;
-    for (int64_t i = first; i < first + grain && i < plan->rows; i++) normalize_row(call, i);
+    int64_t grain = onx_norm_grain(plan->n), row = (int64_t)index * grain;
+    int64_t end = plan->rows - row < grain ? plan->rows : row + grain;
+    for (int64_t some = rows_at_once(plan->n); row < end; row += some) {
+        const float *x = (const float *)call->in[0]->data + row * plan->n;
+        moments m;
+        if (some > end - row) some = end - row;
+        if (plan->n > ROW_BLOCK)
+            long_moments(call->state, x, (size_t)plan->n, &m);
+        else
+            short_moments(call->state, x, (size_t)plan->n, (size_t)some, &m);
+        for (int64_t i = 0; i < some; i++) finish_row(call, row + i, m.mean[i], m.inverse[i]);
+    }
     return ONX_OK;
 }
 
@@ -111,6 +152,12 @@ static onx_status run_batch(onx_call *call) {
     }
 #define ROW(op, name, bind, run) ROW_OF(NULL, op, name, bind, run)
 #define INTERNAL(op, name) ROW_OF("onx.internal", op, name, onx_norm_bind_layer, run)
+#define ALONG(op_, name_)                                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F32)}, .name = name_,                               \
+        .plan_bytes = sizeof(onx_reduce_plan), .init = onx_norm_init_along,                        \
+        .bind = onx_norm_bind_along, .run = ONX_TIER(onx_along_run)                                \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_norm);
 onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
@@ -127,6 +174,8 @@ onx_kernel_rows ONX_TIER(onx_kernels_norm) = {
      .init = onx_norm_init_lrn,
      .bind = onx_norm_bind_lrn,
      .run = ONX_TIER(onx_lrn_run)},
+    ALONG("LpNormalization", "lp_norm_f32"),
+    ALONG("MeanVarianceNormalization", "mean_variance_f32"),
     INTERNAL("LayerNormalization", "layer_norm_f32"),
     INTERNAL("RMSNormalization", "rms_norm_f32"),
     {0},

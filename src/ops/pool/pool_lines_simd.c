@@ -1,23 +1,37 @@
-/* pool_lines_simd.c: MaxPool and AveragePool of float32 with three and more spatial dimensions,
- * line by line: the lines of the input that windows see are put together in vectors, then what
- * windows see of that. NaN wins every maximum; that of nothing is -inf, its average 0. */
+/* pool_lines_simd.c: MaxPool and AveragePool of float32 with any number of spatial dimensions, line
+ * by line: the lines of the input that windows see are put together in vectors, then neighbours
+ * along the line, at every place, of which each output takes its own. NaN wins every maximum; that
+ * of nothing is -inf, its average 0. */
 #include "ops/pool/pool_lines_simd.h"
 
-#include <math.h>
+#include "ops/reduce/row_simd.h"
+
+enum {
+    LINES = 16,       /* that are put together in one go */
+    FOLD_TAPS = 64,   /* of wider windows only the taps on the input are looked at */
+    FOLD_REACH = 1024 /* from its first tap to the last, or to the line */
+};
 
 typedef struct plan {
     onx_images images;
-    size_t lines, task; /* of outputs, in a task */
+    size_t lines, task;          /* of outputs, in a task */
+    size_t step[ONX_RANK_MAX];   /* of the input, in floats */
+    size_t places[ONX_RANK_MAX]; /* where those of an axis begin */
+    size_t count;                /* of all places */
+    bool folds;                  /* in vectors; else tap by tap */
+    size_t left, room;           /* floats before a line that is put together; and in all */
 } plan;
 
-/* Along a line, the taps of an output on the input, and with its padding. */
+/* Along an axis, the taps of an output on the input, and with its padding. */
 typedef struct place {
     size_t first, count, padded;
 } place;
 
 typedef struct work {
     const place *places;
+    const float *counts; /* of the last axis: taps that an average is over */
     bool max;
+    float none;
 } work;
 
 onx_status ONX_TIER(onx_pool_lines_init)(onx_call *call) {
@@ -28,106 +42,203 @@ onx_status ONX_TIER(onx_pool_lines_init)(onx_call *call) {
     return ONX_OK;
 }
 
+/* Room for a line with what windows see before and after it. */
+static void place_line(plan *p) {
+    const onx_images *m = &p->images;
+    size_t last = m->window.axes - 1, taps = (size_t)m->window.kernel[last];
+    size_t reach = (taps - 1) * (size_t)m->window.dilation[last];
+    size_t ends = (m->out[last] - 1) * (size_t)m->window.stride[last] + 1;
+    p->left = (size_t)m->span[last].before;
+    p->folds = taps <= FOLD_TAPS && reach <= FOLD_REACH && p->left <= FOLD_REACH;
+    p->left = p->folds ? p->left : 0;
+    p->room = p->left + m->in[last];
+    if (p->folds && p->room < ends)
+        p->room = ends;
+    else if (p->room < m->out[last])
+        p->room = m->out[last];
+    p->room += (p->folds ? reach : 0) + 2 * VF;
+}
+
 onx_status ONX_TIER(onx_pool_lines_bind)(onx_call *call) {
     enum { TASK = 1 << 16 };
     plan *p = call->plan;
     onx_images *m = &p->images;
+    size_t step = 1;
     ONX_TRY(onx_pooling_bind(call, m));
     size_t last = m->window.axes - 1, width = m->out[last];
-    p->lines = width ? m->batch * m->groups * (m->out_pixels / width) : 0;
+    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
+    p->lines = m->batch * m->groups * (m->out_pixels / width);
     size_t taps = m->taps < m->in_pixels ? m->taps : m->in_pixels;
     p->task = TASK / (m->in[last] * taps / (size_t)m->window.kernel[last] + width + 1) + 1;
-    if (!onx_mul_size(width, sizeof(place), &call->scratch_bytes) ||
-        !onx_mul_size(m->in[last] + VF, sizeof(float), &call->scratch_each))
+    place_line(p);
+    for (size_t i = m->window.axes; i-- > 0; step *= m->in[i]) {
+        p->step[i] = step;
+        p->places[i] = p->count;
+        p->count += m->out[i];
+    }
+    if (!onx_mul_size(p->count, sizeof(place) + sizeof(float), &call->scratch_bytes) ||
+        !onx_mul_size(p->room, 2 * sizeof(float), &call->scratch_each))
         return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
     return ONX_OK;
 }
 
-static inline vf most_of(vf a, vf b) {
-    return vf_select((b > a) | (b != b), b, a);
+/* ── Putting lines together ── */
+
+static void fill(float *to, size_t n, float value) {
+    for (size_t i = 0; i < n; i++) to[i] = value;
 }
 
-/* sum[0 … n-1]: with x, or of x alone. */
-static void add_line(bool max, bool first, const float *x, size_t n, float *sum) {
+static inline vf join(bool max, vf a, vf b) {
+    return max ? vf_max_nan(a, b) : a + b;
+}
+
+/* sum[0 … n-1]: what is there, unless this is the first, and `count` lines of x; whole vectors are
+ * written. */
+static inline void add_lines(bool max, bool first, const float *x, const size_t *lines,
+                             size_t count, size_t n, float *sum) {
+    size_t i = 0;
+    for (; i + VF <= n; i += VF) {
+        vf v = vf_load(first ? x + lines[0] + i : sum + i);
+        for (size_t k = first; k < count; k++) v = join(max, v, vf_load(x + lines[k] + i));
+        vf_store(sum + i, v);
+    }
+    if (i == n) return;
+    vf v = first ? vf_load_n(x + lines[0] + i, n - i) : vf_load(sum + i);
+    for (size_t k = first; k < count; k++) v = join(max, v, vf_load_n(x + lines[k] + i, n - i));
+    vf_store(sum + i, v);
+}
+
+/* The outer taps of output line `line` that lie on the input, and with the padding. */
+typedef struct taps {
+    size_t count, padded;
+} taps;
+
+static taps put_together(const onx_call *call, const work *j, size_t line, float *sum) {
+    const plan *p = call->plan;
+    const onx_images *m = &p->images;
+    size_t last = m->window.axes - 1, lines = m->out_pixels / m->out[last], rest = line % lines;
+    const float *x = (const float *)call->in[0]->data + line / lines * m->in_pixels;
+    size_t at[ONX_RANK_MAX] = {0}, counts[ONX_RANK_MAX];
+    taps all = {1, 1};
+    for (size_t i = last; i-- > 0; rest /= m->out[i]) {
+        const place *w = j->places + p->places[i] + rest % m->out[i];
+        x += w->first * p->step[i];
+        counts[i] = w->count;
+        all.count *= w->count;
+        all.padded *= w->padded;
+    }
+    if (!all.count) fill(sum, m->in[last], j->none);
+    for (size_t tap = 0, n, next = 0; tap < all.count; tap += n) {
+        size_t starts[LINES];
+        for (n = 0; n < LINES && tap + n < all.count; n++) {
+            starts[n] = next;
+            for (size_t i = last; i-- > 0; at[i] = 0) {
+                size_t step = (size_t)m->window.dilation[i] * p->step[i];
+                next += step;
+                if (++at[i] < counts[i]) break;
+                next -= counts[i] * step;
+            }
+        }
+        if (j->max)
+            add_lines(true, !tap, x, starts, n, m->in[last], sum);
+        else
+            add_lines(false, !tap, x, starts, n, m->in[last], sum);
+    }
+    if (p->folds)
+        vf_store(sum + m->in[last], vf_set(j->none)); /* what was written beyond the line */
+    return all;
+}
+
+/* ── Along a line ── */
+
+/* out[i], i < n: of `count` elements from line[i] on, `step` apart. */
+static inline void fold(bool max, const float *line, size_t n, size_t count, size_t step,
+                        float *out) {
     for (size_t i = 0; i < n; i += VF) {
-        size_t some = n - i < VF ? n - i : VF;
-        vf v = vf_load_n(x + i, some), s = first ? v : vf_load(sum + i);
-        vf_store(sum + i, first ? v : max ? most_of(s, v) : s + v);
+        vf v = vf_load(line + i);
+        for (size_t k = 1; k < count; k++) {
+            v = join(max, v, vf_load(line + i + k * step));
+        }
+        vf_store(out + i, v);
     }
 }
 
-/* Where outer tap `tap` of the part lies in its plane: the line that begins there. */
-static size_t line_at(const onx_images *m, const onx_pool_part *part, size_t tap) {
-    size_t last = m->window.axes - 1, at = 0, step = m->in[last];
-    for (size_t i = last; i-- > 0; tap /= part->count[i]) {
-        at += (part->first[i] + tap % part->count[i] * (size_t)m->window.dilation[i]) * step;
-        step *= m->in[i];
-    }
-    return at;
-}
-
-/* Without branches that depend on numbers. */
-static inline float across(size_t step, const place *w, const float *sum, bool max) {
+static float across(size_t step, const place *w, const float *sum, bool max) {
     const float *x = sum + w->first;
     float y = max ? -INFINITY : 0;
-    int odd = 0;
-    for (size_t k = 0; k < w->count; k++, x += step) {
-        odd |= *x != *x;
-        y = !max ? y + *x : *x > y ? *x : y;
-    }
-    return odd ? NAN : y;
+    for (size_t k = 0; k < w->count; k++, x += step)
+        y = !max ? y + *x : *x > y || *x != *x ? *x : y;
+    return y;
 }
 
-static void make_line(const onx_call *call, const work *j, size_t line, float *sum) {
+/* From sums, or extremes, to outputs: averages of `outer` times counts[i] elements each. */
+static void store_line(const work *j, const float *x, size_t n, float outer, float *y) {
+    for (size_t i = 0; i < n; i += VF) {
+        size_t some = n - i < VF ? n - i : VF;
+        vf v = vf_load_n(x + i, some), count = vf_load_n(j->counts + i, some) * outer;
+        vf_store_n(y + i, j->max ? v : vf_select(count == 0, vf_zero(), v / count), some);
+    }
+}
+
+static void make_line(const onx_call *call, const work *j, size_t line, float *scratch) {
     const plan *p = call->plan;
     const onx_images *m = &p->images;
     const onx_pooling_state *st = call->state;
-    size_t last = m->window.axes - 1, width = m->out[last], lines = m->out_pixels / width;
-    size_t step = (size_t)m->window.dilation[last];
-    const float *x = (const float *)call->in[0]->data + line / lines * m->in_pixels;
-    float *y = (float *)call->out[0]->data + line * width;
-    const onx_pool_part part = onx_pool_part_of(m, line % lines * width);
-    size_t outer = 1, padded = part.padded / j->places[0].padded;
-    for (size_t i = 0; i < last; i++) outer *= part.count[i];
-    for (size_t tap = 0; tap < outer; tap++)
-        add_line(j->max, !tap, x + line_at(m, &part, tap), m->in[last], sum);
-    for (size_t i = 0; i < width; i++) {
-        place w = j->places[i];
-        if (!outer) w.count = 0;
-        size_t n = st->count_padding ? padded * w.padded : outer * w.count;
-        float value = j->max ? across(step, &w, sum, true) : across(step, &w, sum, false);
-        if (!j->max) value = n ? value / (float)n : 0;
-        memcpy((void *)(y + i), &value, sizeof value); /* y need not be aligned */
-    }
+    size_t last = m->window.axes - 1, width = m->out[last];
+    size_t stride = (size_t)m->window.stride[last], step = (size_t)m->window.dilation[last];
+    float *sum = scratch + p->left, *folded = scratch + p->room;
+    taps outer = put_together(call, j, line, sum);
+    size_t ends = (width - 1) * stride + 1, kernel = (size_t)m->window.kernel[last];
+    if (p->folds && j->max) fold(true, scratch, ends, kernel, step, folded);
+    if (p->folds && !j->max) fold(false, scratch, ends, kernel, step, folded);
+    for (size_t i = 0; i < width && p->folds && stride > 1; i++) folded[i] = folded[i * stride];
+    for (size_t i = 0; i < width && !p->folds; i++)
+        folded[i] = across(step, j->places + p->places[last] + i, sum, j->max);
+    store_line(j, folded, width, (float)(st->count_padding ? outer.padded : outer.count),
+               (float *)call->out[0]->data + line * width);
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const plan *p = call->plan;
+    const work *j = user;
     size_t line = index * p->task, end = p->lines - line < p->task ? p->lines : line + p->task;
-    for (; line < end && !onx_call_stopped(call); line++) make_line(call, user, line, scratch);
+    fill(scratch, p->room, j->none);
+    for (; line < end && !onx_call_stopped(call); line++) make_line(call, j, line, scratch);
     return line < end ? ONX_CANCELLED : ONX_OK;
+}
+
+/* The outputs of each axis, as if it were alone. */
+static void find_places(const plan *p, place *to) {
+    const onx_images *m = &p->images;
+    onx_images one = {.window = {.axes = 1}};
+    for (size_t i = 0; i < m->window.axes; i++) {
+        one.window.kernel[0] = m->window.kernel[i];
+        one.window.stride[0] = m->window.stride[i];
+        one.window.dilation[0] = m->window.dilation[i];
+        one.span[0] = m->span[i];
+        one.in[0] = m->in[i];
+        one.out[0] = m->out[i];
+        for (size_t o = 0; o < m->out[i]; o++) {
+            onx_pool_part part = onx_pool_part_of(&one, o);
+            to[p->places[i] + o] = (place){part.first[0], part.count[0], part.padded};
+        }
+    }
 }
 
 static onx_status run(onx_call *call, bool max) {
     const plan *p = call->plan;
-    const onx_images *m = &p->images;
-    size_t last = m->window.axes - 1;
+    const onx_pooling_state *st = call->state;
+    size_t last = p->images.window.axes - 1;
     place *places = call->scratch;
+    float *counts = (float *)(places + p->count);
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    onx_images along = *m; /* the last axis alone */
-    along.window.axes = 1;
-    along.window.kernel[0] = m->window.kernel[last];
-    along.window.stride[0] = m->window.stride[last];
-    along.window.dilation[0] = m->window.dilation[last];
-    along.span[0] = m->span[last];
-    along.in[0] = m->in[last];
-    along.out[0] = m->out[last];
-    for (size_t i = 0; i < m->out[last]; i++) {
-        onx_pool_part part = onx_pool_part_of(&along, i);
-        places[i] = (place){part.first[0], part.count[0], part.padded};
+    find_places(p, places);
+    for (size_t i = 0; i < p->images.out[last]; i++) {
+        const place *w = places + p->places[last] + i;
+        counts[i] = (float)(st->count_padding ? w->padded : w->count);
     }
-    if (!places[0].padded) places[0].padded = 1; /* there is nothing at all */
-    return onx_call_parallel(call, (p->lines - 1) / p->task + 1, task, &(work){places, max});
+    work j = {places, counts, max, max ? -INFINITY : 0};
+    return onx_call_parallel(call, (p->lines - 1) / p->task + 1, task, &j);
 }
 
 onx_status ONX_TIER(onx_pool_lines_max)(onx_call *call) {

@@ -4,12 +4,9 @@
 #include "ops/pool/pool_ref.h"
 #include "ops/quant/grid_ref.h"
 
-/* How bytes stand for numbers, before and after. */
-typedef struct coding {
-    float x_scale, y_scale;
-    int x_zero, y_zero, flip; /* flip: int8 is uint8 with the highest bit turned, less 128 */
-    onx_range range;
-} coding;
+enum { WINDOW = 64 /* taps of those that are averaged for many channels at once */ };
+
+typedef onx_qpool_coding coding;
 
 static coding coding_of(const onx_call *call) {
     onx_dtype dtype = (onx_dtype)call->in[0]->dtype;
@@ -17,8 +14,12 @@ static coding coding_of(const onx_call *call) {
                     .y_scale = (float)onx_param_one(call->in[3], 1),
                     .x_zero = (int)onx_param_one(onx_call_in(call, 2), 0),
                     .y_zero = (int)onx_param_one(onx_call_in(call, 4), 0),
-                    .flip = dtype == ONX_DTYPE_I8 ? 128 : 0,
-                    .range = onx_range_of(dtype)};
+                    .flip = dtype == ONX_DTYPE_I8 ? 128 : 0};
+}
+
+static uint8_t code(const coding *c, float y, int zero) {
+    const onx_range range = {c->flip ? -128 : 0, c->flip ? 127 : 255, false};
+    return (uint8_t)(int)onx_range_round((double)y, (double)zero, &range);
 }
 
 static int number_at(const coding *c, const uint8_t *x, size_t at) {
@@ -94,6 +95,7 @@ onx_status onx_qglobal_bind(onx_call *call) {
 
 typedef struct job {
     coding coding;
+    onx_qpool_fn *average;
     const onx_images *images; /* NULL: one average of each plane */
     size_t channels, pixels, out_pixels, task;
     bool channels_last, count_padding, whole; /* whole: the window is all of the image */
@@ -106,13 +108,13 @@ static size_t plane_at(const job *j, size_t plane, size_t pixels, size_t *step) 
     return plane / j->channels * j->channels * pixels + plane % j->channels;
 }
 
-static double average_all(const job *j, const uint8_t *x, size_t plane) {
+static uint8_t average_all(const job *j, const uint8_t *x, size_t plane) {
     size_t step, first = plane_at(j, plane, j->pixels, &step);
     const coding *c = &j->coding;
     float factor = j->pixels ? c->x_scale / (c->y_scale * (float)j->pixels) : 0;
     int64_t sum = 0;
     for (size_t i = 0; i < j->pixels; i++) sum += number_at(c, x, first + i * step);
-    return onx_range_round((double)((float)sum * factor), (double)c->y_zero, &c->range);
+    return code(c, (float)sum * factor, c->y_zero);
 }
 
 /* The averages of n planes of an image whose channels are last: many sums at once. */
@@ -128,23 +130,50 @@ static void average_last(const job *j, const uint8_t *x, size_t plane, size_t n,
             for (size_t k = 0; k < few; k++) sums[k] += from[k] ^ c->flip;
         for (size_t k = 0; k < few; k++) {
             int64_t sum = sums[k] - (int64_t)j->pixels * (c->flip + c->x_zero);
-            y[at + k] = (uint8_t)(int)onx_range_round((double)((float)sum * factor),
-                                                      (double)c->y_zero, &c->range);
+            y[at + k] = code(c, (float)sum * factor, c->y_zero);
         }
     }
 }
 
-static double average_window(const job *j, const uint8_t *x, size_t plane, size_t pixel) {
+void onx_qpool_average(const coding *c, size_t count, const uint8_t *const *x, size_t n, float taps,
+                       uint8_t *y) {
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (size_t tap = 0; tap < count; tap++) sum += c->x_scale * (float)number_at(c, x[tap], i);
+        y[i] = code(c, sum / taps / c->y_scale + (float)c->y_zero, 0);
+    }
+}
+
+static float taps_of(const job *j, const onx_pool_part *p) {
+    size_t n = j->count_padding ? j->images->taps : p->taps;
+    return n ? (float)n : 1;
+}
+
+static uint8_t average_window(const job *j, const uint8_t *x, size_t plane, size_t pixel) {
     const onx_images *m = j->images;
     const coding *c = &j->coding;
     const onx_pool_part p = onx_pool_part_of(m, pixel);
     size_t step, first = plane_at(j, plane, j->pixels, &step);
-    size_t n = j->count_padding ? m->taps : p.taps;
     float sum = 0;
     for (size_t tap = 0; tap < p.taps; tap++)
         sum += c->x_scale * (float)number_at(c, x, first + onx_pool_part_at(m, &p, tap) * step);
-    float y = (n ? sum / (float)n : 0) / c->y_scale + (float)c->y_zero;
-    return onx_range_round((double)y, 0, &c->range);
+    return code(c, sum / taps_of(j, &p) / c->y_scale + (float)c->y_zero, 0);
+}
+
+/* The same for outputs first … end-1 of images whose channels are last: pixel by pixel. */
+static void average_windows(const job *j, const uint8_t *x, size_t first, size_t end, uint8_t *y) {
+    const onx_images *m = j->images;
+    const uint8_t *seen[WINDOW];
+    while (first < end) {
+        size_t at = first % j->channels, left = j->channels - at, out = first / j->channels;
+        size_t n = end - first < left ? end - first : left;
+        const onx_pool_part p = onx_pool_part_of(m, out % j->out_pixels);
+        const uint8_t *image = x + out / j->out_pixels * j->pixels * j->channels + at;
+        for (size_t tap = 0; tap < p.taps; tap++)
+            seen[tap] = image + onx_pool_part_at(m, &p, tap) * j->channels;
+        j->average(&j->coding, p.taps, seen, n, taps_of(j, &p), y + first);
+        first += n;
+    }
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -154,6 +183,10 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     size_t first = index * j->task, all = (size_t)call->out[0]->count, step;
     size_t end = all - first < j->task ? all : first + j->task;
     (void)scratch;
+    if (!j->whole && j->channels_last && j->images->taps <= WINDOW) {
+        average_windows(j, x, first, end, y);
+        return ONX_OK;
+    }
     while (j->whole && j->channels_last && j->pixels && j->pixels < (size_t)1 << 22 &&
            first < end) {
         size_t left = j->channels - first % j->channels,
@@ -164,8 +197,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     for (size_t i = first; i < end; i++) {
         size_t plane = i / j->out_pixels, pixel = i % j->out_pixels;
         size_t at = plane_at(j, plane, j->out_pixels, &step) + pixel * step;
-        y[at] = (uint8_t)(int)(j->whole ? average_all(j, x, plane)
-                                        : average_window(j, x, plane, pixel));
+        y[at] = j->whole ? average_all(j, x, plane) : average_window(j, x, plane, pixel);
     }
     return ONX_OK;
 }
@@ -192,10 +224,14 @@ static bool is_whole(const onx_images *m) {
     return true;
 }
 
-onx_status onx_qpool_run(onx_call *call) {
+onx_status onx_qpool_run_with(onx_call *call, onx_qpool_fn *average) {
     const onx_images *m = call->plan;
-    job j = {.images = m, .out_pixels = m->out_pixels, .whole = is_whole(m)};
+    job j = {.average = average, .images = m, .out_pixels = m->out_pixels, .whole = is_whole(m)};
     return run(call, &j, m->taps < m->in_pixels ? m->taps : m->in_pixels);
+}
+
+onx_status onx_qpool_run(onx_call *call) {
+    return onx_qpool_run_with(call, onx_qpool_average);
 }
 
 onx_status onx_qglobal_run(onx_call *call) {

@@ -38,6 +38,16 @@ onx_planes onx_planes_of(const onx_operand *x);
 onx_status onx_qpool_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qpool_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qpool_run(onx_call *call) ONX_MUST_CHECK;
+/* How bytes stand for numbers, before and after. */
+typedef struct onx_qpool_coding {
+    float x_scale, y_scale;
+    int x_zero, y_zero, flip; /* flip: int8 is uint8 with the highest bit turned, less 128 */
+} onx_qpool_coding;
+/* n averages: y[i] of x[0][i] … x[count-1][i], whose sum is divided by `taps`. */
+typedef void onx_qpool_fn(const onx_qpool_coding *c, size_t count, const uint8_t *const *x,
+                          size_t n, float taps, uint8_t *y);
+onx_qpool_fn onx_qpool_average;
+onx_status onx_qpool_run_with(onx_call *call, onx_qpool_fn *average) ONX_MUST_CHECK;
 onx_status onx_qglobal_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qglobal_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qglobal_run(onx_call *call) ONX_MUST_CHECK;

@@ -3,6 +3,8 @@
  * AveragePoolBlocked and GlobalAveragePoolBlocked stay in the blocked layout. */
 #include "ops/conv/blocks_simd.h"
 #include "ops/pool/pool_lines_simd.h"
+#include "ops/pool/pool_quant_simd.h"
+#include "ops/reduce/row_simd.h"
 
 #include <math.h>
 
@@ -16,11 +18,17 @@ static bool is_blocked(const onx_call *call) {
     return call->kernel->domain;
 }
 
+/* Windows that are large in both directions: lines are put together first, then the rest. */
+static bool is_large(const onx_window *w) {
+    return w->axes == 2 && w->kernel[0] > 5 && w->kernel[1] > 5;
+}
+
 static onx_status init_pool(onx_call *call) {
     ONX_TRY(onx_pooling_init(call));
     const onx_pooling_state *s = call->state;
     bool indices = call->n_out > 1 && call->out[1];
     if (s->window.axes > 2 || indices) return ONX_UNSUPPORTED;
+    if (!is_blocked(call) && is_large(&s->window)) return ONX_UNSUPPORTED;
     if (is_blocked(call) && call->out[0]) call->out[0]->layout = VF;
     return ONX_OK;
 }
@@ -126,21 +134,6 @@ static float sum_of(const float *x, size_t n) {
     return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-static float max_of(const float *x, size_t n) {
-    vf most = vf_set(-INFINITY);
-    size_t i = 0;
-    for (; i + VF <= n; i += VF) {
-        vf v = vf_load(x + i);
-        most = vf_select((v > most) | (v != v), v, most);
-    }
-    float m = vf_largest(most);
-    for (; i < n; i++) {
-        float v = load_any(x + i);
-        m = v > m || v != v ? v : m;
-    }
-    return m;
-}
-
 /* Planes in a task: of about 64K elements. */
 static size_t planes_in_task(const onx_planes *p) {
     return ((size_t)1 << 16) / (p->pixels + 1) + 1;
@@ -151,7 +144,7 @@ static onx_status global_task(onx_call *call, const onx_planes *p, size_t index,
     size_t last = p->count - first < each ? p->count : first + each;
     for (size_t i = first; i < last; i++) {
         const float *x = (const float *)call->in[0]->data + i * p->pixels;
-        float v = max ? max_of(x, p->pixels) : sum_of(x, p->pixels) / (float)p->pixels;
+        float v = max ? row_max(x, p->pixels) : sum_of(x, p->pixels) / (float)p->pixels;
         memcpy((char *)call->out[0]->data + i * sizeof v, &v, sizeof v);
     }
     return ONX_OK;
@@ -278,5 +271,15 @@ onx_kernel_rows ONX_TIER(onx_kernels_pool) = {
      .init = init_global_blocked,
      .bind = bind_global_blocked,
      .run = run_global_blocked},
+    {.op = "QLinearAveragePool",
+     .first = 1,
+     .types = {ONX_T(U8) | ONX_T(I8), ONX_T(F32), ONX_T(U8) | ONX_T(I8), ONX_T(F32),
+               ONX_T(U8) | ONX_T(I8)},
+     .name = "qlinear_average_pool_bytes",
+     .domain = "com.microsoft",
+     .plan_bytes = sizeof(onx_images),
+     .init = onx_qpool_init,
+     .bind = onx_qpool_bind,
+     .run = ONX_TIER(onx_qpool_run)},
     {0},
 };

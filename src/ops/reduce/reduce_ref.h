@@ -37,9 +37,10 @@ onx_status onx_reduce_shape(onx_call *call, onx_dtype dtype, const bool *reduced
 /* The offset of number `at` (below count) along such axes. */
 static inline int64_t onx_reduce_offset(const onx_reduce_axes *axes, int64_t at) {
     int64_t offset = 0;
-    for (size_t d = axes->n; d-- > 0; at /= axes->dims[d])
+    if (!axes->n) return 0;
+    for (size_t d = axes->n - 1; d > 0; at /= axes->dims[d--])
         offset += at % axes->dims[d] * axes->strides[d];
-    return offset;
+    return offset + at * axes->strides[0];
 }
 /* Elements number at … at+n-1 of those that go into the result at `base`: plain copies. */
 void onx_reduce_gather(const onx_operand *in, const onx_reduce_axes *axes, int64_t base, int64_t at,

@@ -6,7 +6,10 @@
 #include "ops/reduce/reduce_ref.h"
 #include "ops/reduce/row_simd.h"
 
-enum { COLUMN_BLOCK = 64 };
+enum {
+    COLUMN_BLOCK = 64,
+    WIDE = 4, /* vectors of columns side by side */
+};
 
 typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, KINDS } kind;
 static const char *const names[KINDS] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
@@ -16,17 +19,6 @@ static kind kind_of(const onx_call *call) {
     kind k = SUM;
     while (strcmp(names[k], call->op->name) != 0) k++;
     return k;
-}
-
-static double row(kind k, const float *p, size_t n) {
-    switch (k) {
-    case MAX: return (double)row_max(p, n);
-    case MIN: return (double)row_min(p, n);
-    case L1: return row_sum_abs(p, n, 0);
-    case L2:
-    case SUM_SQUARE: return row_sum_square(p, n, 0);
-    default: return row_sum(p, n, 0);
-    }
 }
 
 static double start(kind k) {
@@ -41,18 +33,31 @@ static double finish(kind k, double a, double n) {
     return k == MEAN ? a / n : k == L2 ? sqrt(a) : a;
 }
 
-/* One result whose elements are rows of the innermost reduced size. */
-static void reduce_rows(const onx_call *call, kind k, int64_t at) {
+static double row(kind k, const float *p, size_t n) {
+    switch (k) {
+    case MAX: return (double)row_max(p, n);
+    case MIN: return (double)row_min(p, n);
+    case L1: return row_sum_abs(p, n, 0);
+    case L2:
+    case SUM_SQUARE: return row_sum_square(p, n, 0);
+    default: return row_sum(p, n, 0);
+    }
+}
+
+/* Results at … end-1, whose elements are rows of the innermost reduced size. */
+static void reduce_rows(const onx_call *call, kind k, int64_t at, int64_t end) {
     const onx_reduce_plan *plan = call->plan;
     const float *in = call->in[0]->data;
     onx_reduce_axes outer = plan->reduced;
-    int64_t n = outer.n ? outer.dims[--outer.n] : 1;
-    int64_t base = onx_reduce_offset(&plan->kept, at);
-    double all = start(k);
-    for (int64_t r = 0; n && r < plan->reduced.count / n; r++)
-        all = join(k, all, row(k, in + base + onx_reduce_offset(&outer, r), (size_t)n));
-    float result = (float)finish(k, all, (double)plan->reduced.count);
-    memcpy((char *)call->out[0]->data + (size_t)at * sizeof result, &result, sizeof result);
+    int64_t n = outer.n ? outer.dims[--outer.n] : 1, count = n ? plan->reduced.count / n : 0;
+    for (; at < end; at++) {
+        const float *base = in + onx_reduce_offset(&plan->kept, at);
+        double all = start(k);
+        for (int64_t r = 0; r < count; r++)
+            all = join(k, all, row(k, base + onx_reduce_offset(&outer, r), (size_t)n));
+        float result = (float)finish(k, all, (double)plan->reduced.count);
+        memcpy((char *)call->out[0]->data + (size_t)at * sizeof result, &result, sizeof result);
+    }
 }
 
 static inline vf column_step(kind k, vf sum, vf x) {
@@ -69,38 +74,71 @@ static inline vf column_join(kind k, vf a, vf b) {
     return k == MAX ? vf_max_nan(a, b) : k == MIN ? vf_min_nan(a, b) : a + b;
 }
 
-/* `lanes` results that lie together, from `at` on; `k` is a constant where it is called. */
+static inline vf column_finish(kind k, vf all, int64_t n) {
+    return k == MEAN ? all / vf_set((float)n) : k == L2 ? vf_sqrt(all) : all;
+}
+
+/* Results that lie together, from `at` on: vectors of `lanes`; `k` and `vectors` are constants
+ * where it is called. */
 static inline __attribute__((always_inline)) void columns(const onx_call *call, kind k, int64_t at,
-                                                          size_t lanes) {
+                                                          size_t vectors, size_t lanes) {
     const onx_reduce_plan *plan = call->plan;
     onx_reduce_axes outer = plan->reduced;
     int64_t n = outer.dims[--outer.n], stride = outer.strides[outer.n];
-    int64_t base = onx_reduce_offset(&plan->kept, at);
-    vf none = vf_set((float)start(k)), all = none;
-    for (int64_t r = 0; n && r < plan->reduced.count / n; r++) {
+    int64_t base = onx_reduce_offset(&plan->kept, at), count = n ? plan->reduced.count / n : 0;
+    float *out = (float *)call->out[0]->data + at;
+    vf none = vf_set((float)start(k)), all[WIDE], some[WIDE];
+    VF_UNROLL for (size_t v = 0; v < vectors; v++) all[v] = none;
+    for (int64_t r = 0; r < count; r++) {
         const float *in = (const float *)call->in[0]->data + base + onx_reduce_offset(&outer, r);
         for (int64_t i = 0; i < n;) {
-            vf some = none;
+            VF_UNROLL for (size_t v = 0; v < vectors; v++) some[v] = none;
             for (int64_t end = n - i < COLUMN_BLOCK ? n : i + COLUMN_BLOCK; i < end; i++)
-                some = column_step(k, some, vf_load_n(in + i * stride, lanes));
-            all = column_join(k, all, some);
+                VF_UNROLL for (size_t v = 0; v < vectors; v++) some[v] =
+                    column_step(k, some[v], vf_load_n(in + i * stride + v * VF, lanes));
+            VF_UNROLL for (size_t v = 0; v < vectors; v++) all[v] = column_join(k, all[v], some[v]);
         }
     }
-    if (k == MEAN) all /= vf_set((float)plan->reduced.count);
-    if (k == L2) all = vf_sqrt(all);
-    vf_store_n((float *)call->out[0]->data + at, all, lanes);
+    VF_UNROLL for (size_t v = 0; v < vectors; v++)
+        vf_store_n(out + v * VF, column_finish(k, all[v], plan->reduced.count), lanes);
 }
 
 static void reduce_columns(const onx_call *call, kind k, int64_t at, size_t lanes) {
+#define COLUMNS(kind)                                                                              \
+    case kind:                                                                                     \
+        if (lanes == WIDE * VF)                                                                    \
+            columns(call, kind, at, WIDE, VF);                                                     \
+        else                                                                                       \
+            columns(call, kind, at, 1, lanes);                                                     \
+        break
     switch (k) {
-    case SUM: columns(call, SUM, at, lanes); break;
-    case MEAN: columns(call, MEAN, at, lanes); break;
-    case MAX: columns(call, MAX, at, lanes); break;
-    case MIN: columns(call, MIN, at, lanes); break;
-    case L1: columns(call, L1, at, lanes); break;
-    case L2: columns(call, L2, at, lanes); break;
-    default: columns(call, SUM_SQUARE, at, lanes);
+        COLUMNS(SUM);
+        COLUMNS(MEAN);
+        COLUMNS(MAX);
+        COLUMNS(MIN);
+        COLUMNS(L1);
+        COLUMNS(L2);
+        COLUMNS(SUM_SQUARE);
+    case KINDS: break;
     }
+#undef COLUMNS
+}
+
+/* Up to VF results from `at` on, of a row each that is shorter than a vector: turned, they are
+ * columns. */
+static void reduce_short(const onx_call *call, kind k, int64_t at, size_t lanes) {
+    const onx_reduce_plan *plan = call->plan;
+    size_t n = (size_t)plan->reduced.count;
+    float turned[VF][VF];
+    vf all = vf_set((float)start(k));
+    if (lanes < VF) memset(turned, 0, sizeof turned);
+    for (size_t l = 0; l < lanes; l++) {
+        const char *p = (const char *)call->in[0]->data +
+                        onx_reduce_offset(&plan->kept, at + (int64_t)l) * (int64_t)sizeof(float);
+        for (size_t i = 0; i < n; i++) memcpy(&turned[i][l], p + i * sizeof(float), sizeof(float));
+    }
+    for (size_t i = 0; i < n; i++) all = column_step(k, all, vf_load(turned[i]));
+    vf_store_n((float *)call->out[0]->data + at, column_finish(k, all, (int64_t)n), lanes);
 }
 
 /* Are elements of one result next to each other? */
@@ -115,15 +153,20 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     kind k = kind_of(call);
     int64_t grain = onx_reduce_grain(plan, VF), at = (int64_t)index * grain;
     int64_t end = at + grain < plan->kept.count ? at + grain : plan->kept.count;
+    if (by_rows(plan) && plan->reduced.n == 1 && plan->reduced.count < VF) {
+        for (; at < end; at += VF)
+            reduce_short(call, k, at, (size_t)(end - at < VF ? end - at : VF));
+        return ONX_OK;
+    }
     if (by_rows(plan)) {
-        for (; at < end; at++) reduce_rows(call, k, at);
+        reduce_rows(call, k, at, end);
         return ONX_OK;
     }
     int64_t inner = plan->kept.dims[plan->kept.n - 1];
     while (at < end) {
         int64_t lanes = inner - at % inner;
         if (lanes > end - at) lanes = end - at;
-        if (lanes > VF) lanes = VF;
+        if (lanes > VF) lanes = lanes < WIDE * VF ? VF : WIDE * VF;
         reduce_columns(call, k, at, (size_t)lanes);
         at += lanes;
     }

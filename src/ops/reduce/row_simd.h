@@ -3,7 +3,7 @@
 #ifndef ONX_ROW_SIMD_H
 #define ONX_ROW_SIMD_H
 
-#include "cpu/vec.h"
+#include "cpu/vec_transpose.h"
 
 #include <math.h>
 
@@ -47,44 +47,53 @@ static inline float row_lanes_max(vf v) { /* NaN may be passed over */
     return x > y ? x : y;
 }
 
-/* NaN wins over numbers. */
-static inline vf vf_max_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_max(a, b));
-}
-static inline vf vf_min_nan(vf a, vf b) {
-    return vf_select(a != a, a, vf_min(a, b));
+/* Lane i: the sum of the lanes of v[i]. The vectors are used up. */
+static inline vf row_lanes_sums(vf v[VF]) {
+    VF_UNROLL for (size_t n = VF / 2; n; n /= 2) VF_UNROLL for (size_t i = 0; i < n; i++) v[i] =
+        VF_FIRST(v[i], v[i + n]) + VF_SECOND(v[i], v[i + n]);
+    return v[0];
 }
 
-/* The sum of `expression` in x, and in m, which is the same everywhere, over n floats. */
+/* NaN wins over numbers: where there is one, both orders give both operands; elsewhere the same. */
+static inline vf vf_max_nan(vf a, vf b) {
+    return vi_bits(vf_bits(vf_max(a, b)) | vf_bits(vf_max(b, a)));
+}
+static inline vf vf_min_nan(vf a, vf b) {
+    return vi_bits(vf_bits(vf_min(a, b)) | vf_bits(vf_min(b, a)));
+}
+
+/* The sum of `expression` in x, and in m, which is the same everywhere, over n floats: of at most
+ * ROW_BLOCK by lanes, or of any number. */
 #define ROW_SUM(name, expression)                                                                  \
-    static inline double name(const float *p, size_t n, float m_) {                                \
-        double sum = 0;                                                                            \
-        vf m = vf_set(m_);                                                                         \
+    static inline vf name##_lanes(const float *p, size_t n, vf m) {                                \
+        size_t i = 0;                                                                              \
+        vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero();                         \
         (void)m;                                                                                   \
-        while (n) {                                                                                \
-            size_t some = n < ROW_BLOCK ? n : ROW_BLOCK, i = 0;                                    \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero();                     \
-            for (; i + 4 * VF <= some; i += 4 * VF) {                                              \
-                vf x = vf_load(p + i);                                                             \
-                s0 += (expression);                                                                \
-                x = vf_load(p + i + VF);                                                           \
-                s1 += (expression);                                                                \
-                x = vf_load(p + i + 2 * VF);                                                       \
-                s2 += (expression);                                                                \
-                x = vf_load(p + i + 3 * VF);                                                       \
-                s3 += (expression);                                                                \
-            }                                                                                      \
-            for (; i + VF <= some; i += VF) {                                                      \
-                vf x = vf_load(p + i);                                                             \
-                s0 += (expression);                                                                \
-            }                                                                                      \
-            if (i < some) {                                                                        \
-                vf x = vf_load_n(p + i, some - i);                                                 \
-                s1 += vf_select(row_first(some - i), (expression), vf_zero());                     \
-            }                                                                                      \
-            sum += (double)row_lanes_sum((s0 + s1) + (s2 + s3));                                   \
-            p += some;                                                                             \
-            n -= some;                                                                             \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                     \
+            vf x = vf_load(p + i);                                                                 \
+            s0 += (expression);                                                                    \
+            x = vf_load(p + i + VF);                                                               \
+            s1 += (expression);                                                                    \
+            x = vf_load(p + i + 2 * VF);                                                           \
+            s2 += (expression);                                                                    \
+            x = vf_load(p + i + 3 * VF);                                                           \
+            s3 += (expression);                                                                    \
+        }                                                                                          \
+        for (; i + VF <= n; i += VF) {                                                             \
+            vf x = vf_load(p + i);                                                                 \
+            s0 += (expression);                                                                    \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            vf x = vf_load_n(p + i, n - i);                                                        \
+            s1 += vf_select(row_first(n - i), (expression), vf_zero());                            \
+        }                                                                                          \
+        return (s0 + s1) + (s2 + s3);                                                              \
+    }                                                                                              \
+    static inline double name(const float *p, size_t n, float m) {                                 \
+        double sum = 0;                                                                            \
+        for (size_t some; n; p += some, n -= some) {                                               \
+            some = n < ROW_BLOCK ? n : ROW_BLOCK;                                                  \
+            sum += (double)row_lanes_sum(name##_lanes(p, some, vf_set(m)));                        \
         }                                                                                          \
         return sum;                                                                                \
     }
@@ -93,26 +102,23 @@ ROW_SUM(row_sum_abs, vf_abs(x))
 ROW_SUM(row_sum_square, x *x)
 ROW_SUM(row_sum_deviation, (x - m) * (x - m)) /* from m */
 
-/* The largest and smallest of n floats, NaN if there is one. */
-#define ROW_EXTREME(name, step, beats, start)                                                      \
+/* The largest and smallest of n floats, NaN if there is one; of none, `start`. `sign`: that of the
+ * largest lane. */
+#define ROW_EXTREME(name, step, sign, start)                                                       \
     static inline float name(const float *p, size_t n) {                                           \
-        float lanes[VF], all = (start);                                                            \
-        vf m0 = vf_set(start), m1 = m0;                                                            \
-        for (; n >= 2 * VF; n -= 2 * VF, p += 2 * VF) {                                            \
+        vf m0 = vf_set(start), m1 = m0, m2 = m0, m3 = m0;                                          \
+        for (; n >= 4 * VF; n -= 4 * VF, p += 4 * VF) {                                            \
             m0 = step(m0, vf_load(p));                                                             \
             m1 = step(m1, vf_load(p + VF));                                                        \
+            m2 = step(m2, vf_load(p + 2 * VF));                                                    \
+            m3 = step(m3, vf_load(p + 3 * VF));                                                    \
         }                                                                                          \
-        vf_store(lanes, step(m0, m1));                                                             \
-        for (int k = 0; k < VF; k++) all = all != all || all beats lanes[k] ? all : lanes[k];      \
-        for (size_t done = 0; done < n; done += VF) {                                              \
-            size_t left = n - done < VF ? n - done : VF;                                           \
-            vf_store(lanes, vf_load_n(p + done, left));                                            \
-            for (size_t k = 0; k < left; k++)                                                      \
-                all = all != all || all beats lanes[k] ? all : lanes[k];                           \
-        }                                                                                          \
-        return all;                                                                                \
+        for (; n >= VF; n -= VF, p += VF) m0 = step(m0, vf_load(p));                               \
+        if (n) m1 = step(m1, vf_select(row_first(n), vf_load_n(p, n), vf_set(start)));             \
+        m0 = step(step(m0, m1), step(m2, m3));                                                     \
+        return vf_any(m0 != m0) ? NAN : sign row_lanes_max(sign m0);                               \
     }
-ROW_EXTREME(row_max, vf_max_nan, >, -INFINITY)
-ROW_EXTREME(row_min, vf_min_nan, <, INFINITY)
+ROW_EXTREME(row_max, vf_max_nan, +, -INFINITY)
+ROW_EXTREME(row_min, vf_min_nan, -, INFINITY)
 
 #endif

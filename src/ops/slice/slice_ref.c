@@ -208,40 +208,20 @@ static onx_status pad_bind(onx_call *call) {
     return onx_move_bind(call);
 }
 
-/* Fill all of the output with one element, then copy what of the input lies inside. */
-static onx_status pad_constant(onx_call *call, const char *value, const char *from, char *to) {
-    const onx_operand *in = call->in[0], *out = call->out[0];
-    const pad_plan *plan = call->plan;
-    size_t size = onx_move_size((onx_dtype)in->dtype);
-    int64_t from_step[ONX_RANK_MAX], to_step[ONX_RANK_MAX];
-    onx_copy fill = onx_copy_begin(size), box = onx_copy_begin(size);
-    onx_copy_dim(&fill, out->count, 0, 1);
-    ONX_TRY(onx_copy_run(call, &fill, value, to));
-    onx_strides(in, from_step);
-    onx_strides(out, to_step);
-    for (size_t i = 0; i < in->rank; i++) {
-        int64_t before = plan->before[i], begin = before > 0 ? before : 0, end;
-        if (!onx_add_i64(in->dims[i], before, &end) || end > out->dims[i]) end = out->dims[i];
-        int64_t n = end > begin ? end - begin : 0;
-        if (n) box.to_at += begin * to_step[i];
-        if (n) box.from_at += (begin - before) * from_step[i];
-        onx_copy_dim(&box, n, from_step[i], to_step[i]);
-    }
-    return onx_copy_run(call, &box, from, to);
-}
-
-/* Where position `at` of the padded dimension comes from in one of `size` > 0. */
+/* Where position `at` of the padded dimension comes from in one of `size`; -1: it is the
+ * constant. */
 static int64_t source_of(pad_mode mode, int64_t at, int64_t size) {
     if (at >= 0 && at < size) return at;
+    if (mode == PAD_CONSTANT) return -1;
     if (mode == PAD_EDGE) return at < 0 ? 0 : size - 1;
     int64_t period = mode == PAD_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
-    at %= period;
-    if (at < 0) at += period;
+    if (at < -period || at >= 2 * period) at %= period;
+    at += at < 0 ? period : at >= period ? -period : 0;
     return at < size ? at : period - at;
 }
 
 typedef struct border {
-    const char *from;
+    const char *from, *value; /* value: the constant */
     char *to;
     size_t size;
     int64_t rows, per_task;
@@ -249,36 +229,81 @@ typedef struct border {
 
 enum { LOOK_EVERY = 1 << 14 }; /* elements until the deadline is looked at */
 
-/* Row `index` of the output: all dimensions but the last. */
-static void pad_row(const onx_call *call, const border *b, int64_t index) {
+/* Which of the input's places along its first `axes` dimensions place `index` of the output is made
+ * of; -1: none is. */
+static int64_t pad_source(const onx_call *call, size_t axes, int64_t index) {
     const onx_operand *in = call->in[0], *out = call->out[0];
     const pad_plan *plan = call->plan;
     pad_mode mode = ((const pad_state *)call->state)->mode;
-    size_t last = (size_t)(out->rank - 1);
-    int64_t width = out->dims[last], n = in->dims[last], row = 0, step = 1, size = (int64_t)b->size;
-    char *to = b->to + index * width * size;
-    for (size_t i = last; i-- > 0; index /= out->dims[i]) {
-        row += step * source_of(mode, index % out->dims[i] - plan->before[i], in->dims[i]);
+    int64_t source = 0, step = 1;
+    for (size_t i = axes; i-- > 0; index /= out->dims[i]) {
+        int64_t at = source_of(mode, index % out->dims[i] - plan->before[i], in->dims[i]);
+        if (at < 0) return -1;
+        source += step * at;
         step *= in->dims[i];
     }
-    const char *from = b->from + row * n * size;
-    for (int64_t i = 0; i < width && (i % LOOK_EVERY || !onx_call_stopped(call));) {
-        int64_t at = i - plan->before[last], run = 1;
-        if (at >= 0 && at < n) run = n - at < width - i ? n - at : width - i;
-        memcpy(to + i * size, from + source_of(mode, at, n) * size, (size_t)(run * size));
-        i += run;
-    }
+    return source;
 }
 
+static inline void put_one(char *to, const char *from, size_t size) {
+    if (size == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, size);
+}
+
+/* Positions i … end-1 of a row that lie beyond what is there. */
+static void pad_beyond(const onx_call *call, const border *b, const char *from, char *to, int64_t i,
+                       int64_t end) {
+    pad_mode mode = ((const pad_state *)call->state)->mode;
+    size_t last = (size_t)(call->out[0]->rank - 1);
+    int64_t size = (int64_t)b->size, n = call->in[0]->dims[last];
+    int64_t before = ((const pad_plan *)call->plan)->before[last];
+    if (mode == PAD_CONSTANT) {
+        onx_move_fill(to + i * size, b->value, b->size, end - i);
+        return;
+    }
+    for (; i < end && ((i + 1) % LOOK_EVERY || !onx_call_stopped(call)); i++)
+        put_one(to + i * size, from + source_of(mode, i - before, n) * size, b->size);
+}
+
+/* Row `row` of the input (-1: none) in its place of the output. */
+static void pad_row(const onx_call *call, const border *b, int64_t row, char *to) {
+    size_t last = (size_t)(call->out[0]->rank - 1);
+    int64_t width = call->out[0]->dims[last], n = call->in[0]->dims[last], size = (int64_t)b->size;
+    int64_t before = ((const pad_plan *)call->plan)->before[last];
+    int64_t first = before > 0 ? before : 0, end = n + before < width ? n + before : width;
+    const char *from = row > 0 ? b->from + row * n * size : b->from;
+    if (row < 0 || first >= end) {
+        pad_beyond(call, b, from, to, 0, width);
+        return;
+    }
+    pad_beyond(call, b, from, to, 0, first);
+    memcpy(to + first * size, from + (first - before) * size, (size_t)((end - first) * size));
+    pad_beyond(call, b, from, to, end, width);
+}
+
+/* Rows lie along the last dimension; those of one plane, along the last but one. */
 static onx_status pad_task(void *user, onx_call *call, size_t index, void *scratch) {
     const border *b = user;
-    int64_t first = (int64_t)index * b->per_task, end = first + b->per_task;
+    const onx_operand *in = call->in[0], *out = call->out[0];
+    size_t axes = out->rank > 2 ? (size_t)out->rank - 2 : 0;
+    bool flat = out->rank < 2;
+    int64_t bytes = out->dims[out->rank - 1] * (int64_t)b->size, plane = -1;
+    int64_t height = flat ? 1 : out->dims[axes], rows = flat ? 1 : in->dims[axes];
+    int64_t before = flat ? 0 : ((const pad_plan *)call->plan)->before[axes];
+    int64_t i = (int64_t)index * b->per_task, end = i + b->per_task, y = i % height;
     (void)scratch;
-    for (int64_t i = first; i < end && i < b->rows; i++) pad_row(call, b, i);
+    for (bool begins = true; i < end && i < b->rows; i++, begins = false) {
+        if (y == 0 || begins) plane = pad_source(call, axes, i / height);
+        int64_t row = source_of(((const pad_state *)call->state)->mode, y - before, rows);
+        pad_row(call, b, plane < 0 || row < 0 ? -1 : plane * rows + row, b->to + i * bytes);
+        if (++y == height) y = 0;
+    }
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }
 
-static onx_status pad_border(onx_call *call, const char *from, char *to) {
+static onx_status pad_border(onx_call *call, const char *value, const char *from, char *to) {
     const onx_operand *out = call->out[0];
     size_t size = onx_move_size((onx_dtype)out->dtype);
     if (!out->count) return ONX_OK;
@@ -287,7 +312,7 @@ static onx_status pad_border(onx_call *call, const char *from, char *to) {
         return ONX_OK;
     }
     int64_t width = out->dims[out->rank - 1], rows = out->count / width;
-    border b = {from, to, size, rows, 1 + 65536 / (width * (int64_t)size)};
+    border b = {from, value, to, size, rows, 1 + 65536 / (width * (int64_t)size)};
     return onx_call_parallel(call, (size_t)((rows + b.per_task - 1) / b.per_task), pad_task, &b);
 }
 
@@ -298,13 +323,9 @@ static onx_status pad_run(onx_call *call) {
     onx_mover mover = onx_move_begin(call);
     const char *from = onx_move_in(&mover, 0), *value = onx_move_in(&mover, 2);
     char *to = onx_move_out(&mover, 0), zero[16] = {0};
-    if (state->mode != PAD_CONSTANT) {
-        ONX_TRY(pad_border(call, from, to));
-        return onx_move_end(call, 0, to);
-    }
-    if (call->op->since < 11)
+    if (call->op->since < 11 && state->mode == PAD_CONSTANT)
         ONX_TRY(onx_dtype_convert(ONX_DTYPE_F32, &state->value, dtype, zero, 1, true));
-    ONX_TRY(pad_constant(call, value ? value : zero, from, to));
+    ONX_TRY(pad_border(call, value ? value : zero, from, to));
     return onx_move_end(call, 0, to);
 }
 

@@ -1,6 +1,7 @@
 /* softmax_simd.c: Softmax, LogSoftmax of floats: vectors. Rows that lie together go through three
  * passes in the cache: largest element, exponentials and their sum, scaling. Along other axes,
- * VF columns go through the same side by side. */
+ * VF columns go through the same side by side. Hardmax, without any sums, goes element by
+ * element. */
 #include "cpu/vec_math.h"
 #include "ops/reduce/row_simd.h"
 #include "ops/softmax/softmax_ref.h"
@@ -96,6 +97,18 @@ static void softmax_columns(const float *x, float *y, int64_t n, int64_t stride,
     }
 }
 
+/* 1 for the first of the largest of n elements, `stride` apart; NaN is passed over. */
+static void hardmax(const char *x, char *y, int64_t n, int64_t stride) {
+    float max = -INFINITY, v;
+    int64_t largest = 0, step = stride * (int64_t)sizeof v;
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&v, x + i * step, sizeof v);
+        if (v > max) max = v, largest = i;
+    }
+    for (int64_t i = 0; i < n; i++) memset(y + i * step, 0, sizeof v);
+    memcpy(y + largest * step, &(float){1}, sizeof v);
+}
+
 /* The work is cut into units: a row, or some columns of one outer index; a task is enough of them
  * to make 32K elements. */
 typedef struct cut {
@@ -118,11 +131,14 @@ static void unit(const onx_call *call, const onx_softmax_plan *plan, cut c, int6
     int64_t base = index / c.across * plan->n * plan->inner;
     const float *x = (const float *)call->in[0]->data + base;
     float *y = (float *)call->out[0]->data + base;
+    if (end > plan->inner) end = plan->inner;
+    for (; st->hard && column < end; column++)
+        hardmax((const char *)(x + column), (char *)(y + column), plan->n, plan->inner);
+    if (st->hard) return;
     if (plan->inner == 1) {
         softmax_row(x, y, (size_t)plan->n, st->log);
         return;
     }
-    if (end > plan->inner) end = plan->inner;
     for (; column < end; column += VF) {
         size_t lanes = (size_t)(end - column < VF ? end - column : VF);
         softmax_columns(x + column, y + column, plan->n, plan->inner, lanes, st->log);
@@ -152,6 +168,7 @@ static onx_status run(onx_call *call) {
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_softmax);
 onx_kernel_rows ONX_TIER(onx_kernels_softmax) = {
+    ROW("Hardmax", "hardmax_f32"),
     ROW("LogSoftmax", "log_softmax_f32"),
     ROW("Softmax", "softmax_f32"),
     {0},

@@ -1,21 +1,9 @@
 /* conv_transpose_ref.c: ConvTranspose: plain loops, for any number of dimensions; sums are made in
  * double, a row of the output at a time. */
 #include "ops/spread/spread_ref.h"
-#include "ops/view/move_ref.h"
-
-typedef struct transpose_state {
-    onx_window window;
-    int64_t groups;
-    onx_ints more, sizes; /* output_padding, output_shape */
-} transpose_state;
-
-typedef struct transpose_plan {
-    onx_spread spread;
-    size_t groups, ic, oc; /* channels per group */
-} transpose_plan;
 
 typedef struct job {
-    const transpose_plan *plan;
+    const onx_transpose_plan *plan;
     onx_wide x, w, b;
     size_t rows, per_task; /* of all images; in a task */
 } job;
@@ -31,9 +19,9 @@ static onx_status read_spatial(const onx_call *call, const char *name, onx_ints 
 }
 
 onx_status onx_conv_transpose_init(onx_call *call) {
-    transpose_state *state = onx_call_state(call, sizeof *state);
+    onx_transpose_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
-    call->plan_bytes = sizeof(transpose_plan);
+    call->plan_bytes = sizeof(onx_transpose_plan);
     state->groups = onx_call_int(call, "group");
     if (state->groups < 1)
         return onx_call_fail(call, ONX_INVALID, "group is %lld", (long long)state->groups);
@@ -68,7 +56,7 @@ static onx_status check_channels(const onx_call *call, int64_t groups, int64_t *
 }
 
 static onx_status check_lists(const onx_call *call, size_t axes) {
-    const transpose_state *state = call->state;
+    const onx_transpose_state *state = call->state;
     const onx_ints *lists[] = {&state->more, &state->sizes};
     for (size_t i = 0; i < ONX_COUNT(lists); i++)
         if (lists[i]->n && lists[i]->n != axes)
@@ -82,7 +70,7 @@ static onx_status check_lists(const onx_call *call, size_t axes) {
  * the size is never negative; it lies rather before, but for SAME_UPPER. */
 static onx_status place_axis(const onx_call *call, const onx_window *w, size_t axis, int64_t in,
                              int64_t *out, int64_t *before) {
-    const transpose_state *state = call->state;
+    const onx_transpose_state *state = call->state;
     int64_t stride = w->stride[axis], all, size, total = 0;
     int64_t reach = (int64_t)(w->kernel[axis] - 1) * w->dilation[axis] + 1;
     if (state->more.n) reach += state->more.v[axis];
@@ -121,12 +109,12 @@ static onx_status place(onx_call *call, onx_window *w, onx_spread *s, int64_t *d
 }
 
 onx_status onx_conv_transpose_bind(onx_call *call) {
-    const transpose_state *state = call->state;
+    const onx_transpose_state *state = call->state;
     const onx_operand *x = call->in[0], *w = call->in[1];
-    transpose_plan *plan = call->plan;
+    onx_transpose_plan *plan = call->plan;
     onx_window window = state->window;
     int64_t dims[ONX_RANK_MAX];
-    *plan = (transpose_plan){.groups = (size_t)state->groups};
+    *plan = (onx_transpose_plan){.groups = (size_t)state->groups};
     ONX_TRY(onx_window_fit(&window, x->rank, call->diag));
     ONX_TRY(check_channels(call, state->groups, &dims[1]));
     ONX_TRY(check_lists(call, window.axes));
@@ -190,7 +178,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 }
 
 onx_status onx_conv_transpose_run(onx_call *call) {
-    const transpose_plan *plan = call->plan;
+    const onx_transpose_plan *plan = call->plan;
     const onx_spread *s = &plan->spread;
     char *scratch = call->scratch;
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;

@@ -7,6 +7,7 @@
 #define ONX_SPREAD_REF_H
 
 #include "ops/conv/conv_ref.h"
+#include "ops/view/move_ref.h"
 
 typedef struct onx_spread {
     size_t axes;
@@ -27,6 +28,18 @@ typedef struct onx_spread_run {
     size_t first, n, to;
 } onx_spread_run;
 onx_spread_run onx_spread_run_of(const onx_spread *spread, size_t k);
+
+/* ConvTranspose. */
+typedef struct onx_transpose_state {
+    onx_window window;
+    int64_t groups;
+    onx_ints more, sizes; /* output_padding, output_shape */
+} onx_transpose_state;
+
+typedef struct onx_transpose_plan {
+    onx_spread spread;
+    size_t groups, ic, oc; /* channels per group */
+} onx_transpose_plan;
 
 /* Kernels. */
 onx_status onx_conv_transpose_init(onx_call *call) ONX_MUST_CHECK;

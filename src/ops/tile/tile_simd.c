@@ -20,38 +20,54 @@
         (void)b, (void)c;                                                                          \
         return expression;                                                                         \
     }                                                                                              \
-    static void run_##name(float *y, onx_tile_arg x0, onx_tile_arg x1, onx_tile_arg x2,            \
+    static void run_##name(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,           \
                            size_t n) {                                                             \
-        const float *a = x0.data, *b = x1.data, *c = x2.data;                                      \
-        for (; n >= VF; n -= VF, y += VF, a += x0.step, b += x1.step, c += x2.step)                \
-            vf_store(y, eval_##name(vf_load(a), vf_load(b), vf_load(c)));                          \
+        const float *a = x[0].data, *b = x[1].data, *c = x[2].data;                                \
+        const size_t i = x[0].step, j = x[1].step, k = x[2].step;                                  \
+        const size_t a_row = x[0].row, b_row = x[1].row, c_row = x[2].row;                         \
+        for (; rows; rows--, y += y_row, a += a_row, b += b_row, c += c_row) {                     \
+            const float *p = a, *q = b, *r = c;                                                    \
+            for (size_t at = 0; at < n; at += VF, p += i, q += j, r += k)                          \
+                vf_store(y + at, eval_##name(vf_load(p), vf_load(q), vf_load(r)));                 \
+        }                                                                                          \
     }
 ONX_TILE_OPS(FUNCTION)
 
-/* n elements, in whole vectors: the rest stays. */
-typedef void function(float *y, onx_tile_arg a, onx_tile_arg b, onx_tile_arg c, size_t n);
+/* n floats, whole vectors, of each row. */
+typedef void function(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows, size_t n);
 static function *const functions[] = {
 #define ENTRY(name, arity, is_bool, expression) run_##name,
     ONX_TILE_OPS(ENTRY)};
 
-/* What is less than a vector in the end goes through one. */
-static __attribute__((noinline)) void run_rest(function *f, float *y, const onx_tile_arg *a,
-                                               const onx_tile_arg *b, const onx_tile_arg *c,
-                                               size_t n) {
-    const onx_tile_arg *from[] = {a, b, c};
-    float x[3][VF], made[VF];
-    size_t whole = n / VF, rest = n % VF;
-    for (size_t i = 0; i < 3; i++)
-        vf_store(x[i], vf_load_n(from[i]->data + whole * from[i]->step, rest));
-    f(made, (onx_tile_arg){x[0], 0}, (onx_tile_arg){x[1], 0}, (onx_tile_arg){x[2], 0}, VF);
-    vf_store_n(y + whole * VF, vf_load(made), rest);
+/* The last floats of rows, fewer than a vector: through one. */
+static void run_rest(function *f, float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,
+                     size_t n) {
+    for (size_t r = 0; r < rows; r++, y += y_row) {
+        float from[3][VF], to[VF];
+        onx_tile_arg one[3];
+        for (size_t k = 0; k < 3; k++) {
+            vf_store(from[k], vf_load_n(x[k].data + r * x[k].row, n));
+            one[k] = (onx_tile_arg){from[k], 0, 0};
+        }
+        f(to, 0, one, 1, VF);
+        vf_store_n(y, vf_load(to), n);
+    }
+}
+static void run_step(const onx_tile_step *step, const onx_tile_arg *slots, float *y, size_t y_row,
+                     size_t rows, size_t n) {
+    onx_tile_arg x[3] = {slots[step->from[0]], slots[step->from[1]], slots[step->from[2]]};
+    size_t rest = n % VF, vectors = n / VF;
+    if (vectors) functions[step->op](y, y_row, x, rows, n - rest);
+    if (!rest) return;
+    for (size_t k = 0; k < 3; k++) x[k].data += vectors * x[k].step;
+    run_rest(functions[step->op], y + vectors * VF, y_row, x, rows, rest);
 }
 
 /* ─ Operands ─────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_tile_arg one_number(float *buffer, float value) {
     vf_store(buffer, vf_set(value));
-    return (onx_tile_arg){buffer, 0};
+    return (onx_tile_arg){buffer, 0, 0};
 }
 
 static float element(const onx_operand *operand, int64_t at) {
@@ -150,11 +166,11 @@ static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
     if ((int64_t)n <= plan->inner - index[last]) {
         if (view->strides[last] == 0) return one_number(buffer, element(operand, offset));
         if (view->dtype == ONX_DTYPE_F32)
-            return (onx_tile_arg){(const float *)operand->data + offset, VF};
+            return (onx_tile_arg){(const float *)operand->data + offset, VF, 0};
     }
     if (repeats(plan, view) && index[last] == 0 &&
         (int64_t)n <= (plan->dims[last - 1] - index[last - 1]) * VF)
-        return (onx_tile_arg){(const float *)operand->data + offset, 0};
+        return (onx_tile_arg){(const float *)operand->data + offset, 0, 0};
     for (size_t done = 0; done < n;) {
         size_t run = (size_t)(plan->inner - index[last]);
         if (run > n - done) run = n - done;
@@ -169,7 +185,7 @@ static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
             index[d] = 0;
         }
     }
-    return (onx_tile_arg){buffer, VF};
+    return (onx_tile_arg){buffer, VF, 0};
 }
 
 void ONX_TIER(onx_tile_begin)(onx_tile_work *work, const onx_tile_plan *plan,
@@ -188,7 +204,7 @@ void ONX_TIER(onx_tile_begin)(onx_tile_work *work, const onx_tile_plan *plan,
     for (size_t i = 0; i < p->n_consts; i++)
         *slot++ = one_number(constants + i * (ONX_ALIGN / sizeof(float)), p->consts[i]);
     for (size_t i = 0; i < tile->n_registers; i++)
-        *slot++ = (onx_tile_arg){registers + i * ONX_TILE_SPAN, VF};
+        *slot++ = (onx_tile_arg){registers + i * ONX_TILE_SPAN, VF, 0};
 }
 
 /* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
@@ -203,32 +219,29 @@ static void fetch_all(onx_tile_work *work, int64_t at, size_t n, const float *bl
         float *buffer = work->buffers + i * ONX_TILE_SPAN;
         if (same >> i & 1) continue;
         if (!operand) {
-            work->slots[i] = (onx_tile_arg){block, VF};
+            work->slots[i] = (onx_tile_arg){block, VF, 0};
         } else if (view->mode == ONX_TILE_SPREAD) {
             work->slots[i] = fetch(plan, view, operand, at, n, buffer);
         } else if (view->mode == ONX_TILE_FULL && view->dtype == ONX_DTYPE_F32) {
-            work->slots[i] = (onx_tile_arg){(const float *)operand->data + at, VF};
+            work->slots[i] = (onx_tile_arg){(const float *)operand->data + at, VF, 0};
         } else if (view->mode == ONX_TILE_FULL) {
             copy_run(buffer, operand, at, 1, n);
-            work->slots[i] = (onx_tile_arg){buffer, VF};
+            work->slots[i] = (onx_tile_arg){buffer, VF, 0};
         }
     }
 }
 
-static void run_stretch(onx_tile_work *work, size_t n, void *out) {
+/* A stretch, or several `row` apart, for which only float is written. */
+static void run_stretch(onx_tile_work *work, size_t rows, size_t n, void *out, size_t row) {
     const onx_tile *tile = work->plan->tile;
     const onx_tile_program *p = &tile->program;
-    const onx_tile_arg *slots = work->slots;
     float *registers = work->buffers + p->n_in * ONX_TILE_SPAN;
     bool straight = work->plan->dtype == ONX_DTYPE_F32;
     for (size_t i = 0; i < p->n_code; i++) {
         const onx_tile_step *step = &tile->steps[i];
-        float *to = registers + step->to * ONX_TILE_SPAN;
-        if (i + 1 == p->n_code && straight) to = out;
-        const onx_tile_arg *a = &slots[step->from[0]], *b = &slots[step->from[1]],
-                           *c = &slots[step->from[2]];
-        functions[step->op](to, *a, *b, *c, n);
-        if (n % VF) run_rest(functions[step->op], to, a, b, c, n);
+        bool last = i + 1 == p->n_code && straight;
+        float *to = last ? out : registers + step->to * ONX_TILE_SPAN;
+        run_step(step, work->slots, to, last ? row : n, rows, n);
     }
     if (straight) return;
     const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;
@@ -252,7 +265,7 @@ void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const fl
         size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
         if (row && (int64_t)some > row - at % row) some = (size_t)(row - at % row);
         fetch_all(work, at, some, block, 0);
-        run_stretch(work, some, out);
+        run_stretch(work, 1, some, out, 0);
         at += (int64_t)some;
         n -= some;
         block = block ? block + some : NULL;
@@ -267,16 +280,37 @@ static bool is_one_row(const onx_tile_plan *plan, const onx_tile_view *view, int
     return one;
 }
 
+/* From row to row of a block, where operands lie; false when not all can be read there. */
+static bool set_rows(onx_tile_work *work, size_t stride, int64_t width, size_t n) {
+    const onx_tile_plan *plan = work->plan;
+    const onx_tile *tile = plan->tile;
+    onx_tile_arg *registers = work->slots + tile->program.n_in + tile->program.n_consts;
+    for (size_t i = 0; i < tile->program.n_in; i++) {
+        const onx_tile_view *view = &plan->views[i];
+        bool full = view->mode == ONX_TILE_FULL, operand = work->operands[i];
+        work->slots[i].row = !operand ? stride : full ? (size_t)width : 0;
+        if (!operand || view->mode == ONX_TILE_SCALAR || view->mode == ONX_TILE_UNUSED) continue;
+        if (view->dtype != ONX_DTYPE_F32 || (!full && !is_one_row(plan, view, width))) return false;
+    }
+    for (size_t i = 0; i < tile->n_registers; i++) registers[i].row = n;
+    return true;
+}
+
+/* Rows that lie together are one stretch; others of a block are done together if they can be. */
 void ONX_TIER(onx_tile_rows)(onx_tile_work *work, float *block, size_t stride, int64_t width,
                              int64_t row0, size_t n_rows, int64_t col0, size_t n_cols) {
-    uint32_t same = 0; /* bit i: operand i is where it was for the row before */
     for (; n_cols > ONX_TILE_SPAN; n_cols -= ONX_TILE_SPAN, col0 += ONX_TILE_SPAN) {
         ONX_TIER(onx_tile_rows)(work, block, stride, width, row0, n_rows, col0, ONX_TILE_SPAN);
         block += ONX_TILE_SPAN;
     }
-    for (size_t r = 0; r < n_rows; r++, block += stride) {
-        fetch_all(work, (row0 + (int64_t)r) * width + col0, n_cols, block, same);
-        run_stretch(work, n_cols, block);
+    uint32_t same = 0; /* bit i: operand i is where it was for the row before */
+    bool whole = n_cols == stride && (int64_t)n_cols == width;
+    for (size_t r = 0, few; n_cols && r < n_rows; r += few, block += few * stride) {
+        few = n_rows - r < ONX_TILE_SPAN / n_cols ? n_rows - r : ONX_TILE_SPAN / n_cols;
+        size_t n = whole ? few * n_cols : n_cols;
+        fetch_all(work, (row0 + (int64_t)r) * width + col0, n, block, same);
+        if (!whole && !set_rows(work, stride, width, n_cols)) few = 1;
+        run_stretch(work, whole ? 1 : few, n, block, stride);
         for (size_t i = 0; r == 0 && i < work->plan->tile->program.n_in; i++)
             if (work->operands[i] && is_one_row(work->plan, &work->plan->views[i], width))
                 same |= 1u << i;

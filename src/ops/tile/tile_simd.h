@@ -9,6 +9,7 @@
 typedef struct onx_tile_arg {
     const float *data;
     size_t step; /* VF, or 0: the same vector for all */
+    size_t row;  /* to the next row of a block */
 } onx_tile_arg;
 typedef struct onx_tile_work {
     const onx_tile_plan *plan;

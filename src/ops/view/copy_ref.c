@@ -10,7 +10,7 @@
  * The box is cut into cells of about GRAIN bytes, by its shape alone. */
 #include "ops/view/move_ref.h"
 
-enum { GRAIN = 128 << 10, BLOCK = 32 };
+enum { GRAIN = 128 << 10, BLOCK = 32, FEW = 128 }; /* FEW: bytes of a short row */
 
 typedef enum mode { ROWS, TILES, STRIDED } mode;
 
@@ -42,35 +42,80 @@ void onx_copy_dim(onx_copy *copy, int64_t n, int64_t from, int64_t to) {
     copy->to[last] = to;
 }
 
-/* ── Cells ───────────────────────────────────────────────────────────────────────────────────── */
+#define FILL_LOOP(bytes)                                                                           \
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * (bytes), own, bytes)
 
-#define STRIDED_LOOP(bytes)                                                                        \
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, bytes)
-
-static void move_strided(size_t size, const char *from, int64_t from_step, char *to,
-                         int64_t to_step, int64_t n) {
+void onx_move_fill(char *to, const char *one, size_t size, int64_t n) {
+    char own[16]; /* which nothing else points at */
+    memcpy(own, one, size);
     switch (size) {
-    case 1: STRIDED_LOOP(1); break;
-    case 2: STRIDED_LOOP(2); break;
-    case 4: STRIDED_LOOP(4); break;
-    case 8: STRIDED_LOOP(8); break;
-    default: STRIDED_LOOP(16); break;
+    case 1: memset(to, own[0], (size_t)n); break;
+    case 2: FILL_LOOP(2); break;
+    case 4: FILL_LOOP(4); break;
+    case 8: FILL_LOOP(8); break;
+    default: FILL_LOOP(16); break;
     }
 }
 
-#define BLOCK_LOOP(bytes)                                                                          \
-    for (int64_t r = 0; r < rows; r++)                                                             \
-        for (int64_t c = 0; c < cols; c++)                                                         \
-    memcpy(to + (r * to_row + c) * bytes, from + (r + c * from_col) * bytes, bytes)
+/* ── Cells ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* n elements, each side with its step in bytes; `size` is a constant where it is called. */
+static inline __attribute__((always_inline)) void move_each(size_t size, const char *from,
+                                                            int64_t from_step, char *to,
+                                                            int64_t to_step, int64_t n) {
+    for (; n >= 4; n -= 4, from += 4 * from_step, to += 4 * to_step) {
+        memcpy(to, from, size);
+        memcpy(to + to_step, from + from_step, size);
+        memcpy(to + 2 * to_step, from + 2 * from_step, size);
+        memcpy(to + 3 * to_step, from + 3 * from_step, size);
+    }
+    for (; n > 0; n--, from += from_step, to += to_step) memcpy(to, from, size);
+}
+
+static void move_strided(size_t size, const char *from, int64_t from_step, char *to,
+                         int64_t to_step, int64_t n) {
+    if (!from_step && to_step == (int64_t)size) {
+        onx_move_fill(to, from, size, n);
+        return;
+    }
+    switch (size) {
+    case 1: move_each(1, from, from_step, to, to_step, n); break;
+    case 2: move_each(2, from, from_step, to, to_step, n); break;
+    case 4: move_each(4, from, from_step, to, to_step, n); break;
+    case 8: move_each(8, from, from_step, to, to_step, n); break;
+    default: move_each(16, from, from_step, to, to_step, n); break;
+    }
+}
+
+static inline __attribute__((always_inline)) void move_lines(int64_t size, const char *from,
+                                                             int64_t from_col, char *to,
+                                                             int64_t to_row, int64_t rows,
+                                                             int64_t cols) {
+    const size_t bytes = (size_t)size;
+    if (cols == 2) { /* pairs on one side */
+        for (int64_t r = 0; r < rows; r++) {
+            memcpy(to + r * to_row * size, from + r * size, bytes);
+            memcpy(to + (r * to_row + 1) * size, from + (r + from_col) * size, bytes);
+        }
+    } else if (rows == 2) {
+        for (int64_t c = 0; c < cols; c++) {
+            memcpy(to + c * size, from + c * from_col * size, bytes);
+            memcpy(to + (to_row + c) * size, from + (c * from_col + 1) * size, bytes);
+        }
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            move_each(bytes, from + r * size, from_col * size, to + r * to_row * size, size, cols);
+    }
+}
 
 static void move_block(size_t size, const char *from, int64_t from_col, char *to, int64_t to_row,
                        int64_t rows, int64_t cols) {
     switch (size) {
-    case 1: BLOCK_LOOP(1); break;
-    case 2: BLOCK_LOOP(2); break;
-    case 4: BLOCK_LOOP(4); break;
-    case 8: BLOCK_LOOP(8); break;
-    default: BLOCK_LOOP(16); break;
+    case 1: move_lines(1, from, from_col, to, to_row, rows, cols); break;
+    case 2: move_lines(2, from, from_col, to, to_row, rows, cols); break;
+    case 4: move_lines(4, from, from_col, to, to_row, rows, cols); break;
+    case 8: move_lines(8, from, from_col, to, to_row, rows, cols); break;
+    default: move_lines(16, from, from_col, to, to_row, rows, cols); break;
     }
 }
 
@@ -91,6 +136,23 @@ static void move_tiles(const onx_copy *box, const char *from, int64_t from_col, 
     }
 }
 
+/* A few bytes, without a call: the last of them may be moved twice. */
+static inline void move_few(char *to, const char *from, size_t n) {
+    size_t i = 0;
+    if (n >= 16) {
+        for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (; i < n; i++) to[i] = from[i];
+    }
+}
+
 static void move_cell(const walk *w, int64_t from_at, int64_t to_at, int64_t piece) {
     const onx_copy *box = &w->box;
     size_t d = w->outer;
@@ -104,6 +166,22 @@ static void move_cell(const walk *w, int64_t from_at, int64_t to_at, int64_t pie
         move_tiles(box, from, box->from[d + 1], to, box->to[d], n, box->dims[d + 1]);
     else
         move_strided(box->size, from, box->from[d] * size, to, box->to[d] * size, n);
+}
+
+/* Cells along the dimension around them. */
+static void move_run(const walk *w, int64_t from_at, int64_t to_at, int64_t cells) {
+    const onx_copy *box = &w->box;
+    int64_t size = (int64_t)box->size, n = box->dims[w->outer] * size;
+    int64_t from_step = box->from[w->outer - 1], to_step = box->to[w->outer - 1];
+    if (w->how != ROWS || n > FEW) {
+        for (int64_t i = 0; i < cells; i++)
+            move_cell(w, from_at + i * from_step, to_at + i * to_step, 0);
+        return;
+    }
+    const char *from = w->from + from_at * size;
+    char *to = w->to + to_at * size;
+    for (int64_t i = 0; i < cells; i++)
+        move_few(to + i * to_step * size, from + i * from_step * size, (size_t)n);
 }
 
 /* ── The walk ────────────────────────────────────────────────────────────────────────────────── */
@@ -165,14 +243,25 @@ static void move_cells(const walk *w, int64_t first, int64_t end) {
         from += at[i] * box->from[i];
         to += at[i] * box->to[i];
     }
-    for (int64_t cell = first; cell < end; cell++) {
-        move_cell(w, from, to, piece);
-        if (++piece < w->pieces) continue;
-        piece = 0;
-        for (size_t i = w->outer; i-- > 0;) {
-            from += box->from[i];
-            to += box->to[i];
-            if (++at[i] < box->dims[i]) break;
+    bool whole = w->outer && w->pieces == 1;
+    for (int64_t cell = first; cell < end;) {
+        size_t last = w->outer - 1;
+        int64_t steps = 1;
+        if (whole) {
+            steps = box->dims[last] - at[last];
+            if (steps > end - cell) steps = end - cell;
+            move_run(w, from, to, steps);
+            cell += steps;
+        } else {
+            move_cell(w, from, to, piece);
+            cell++;
+            if (++piece < w->pieces) continue;
+            piece = 0;
+        }
+        for (size_t i = w->outer; i-- > 0; steps = 1) {
+            from += steps * box->from[i];
+            to += steps * box->to[i];
+            if ((at[i] += steps) < box->dims[i]) break;
             from -= box->from[i] * box->dims[i];
             to -= box->to[i] * box->dims[i];
             at[i] = 0;

@@ -32,6 +32,9 @@ const char *onx_move_in(onx_mover *mover, size_t index);
 char *onx_move_out(onx_mover *mover, size_t index);
 onx_status onx_move_end(onx_call *call, size_t index, const char *elements) ONX_MUST_CHECK;
 
+/* n elements like `one`. */
+void onx_move_fill(char *to, const char *one, size_t size, int64_t n);
+
 /* ── Copies of boxes ─────────────────────────────────────────────────────────────────────────── */
 
 /* An n-dimensional box of elements, each side with strides of its own, in elements; 0 repeats,

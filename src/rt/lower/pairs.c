@@ -285,7 +285,7 @@ static onx_status visit_quantize(onx_pass_ctx *ctx, const onx_coded *q) {
     bool done = false;
     if (onx_coded_of(ctx, q->x, &before) && onx_coded_same(ctx, &before, q))
         return onx_pass_replace(ctx, onx_node_output(q->node, 0), before.x, &done);
-    ONX_TRY(onx_pairs_table(ctx, q, &done));
+    ONX_TRY(onx_pairs_table(ctx, q->node, &done));
     if (done) return ONX_OK;
     m.node = source_of(ctx, q, &m.over);
     m.op = m.node ? onx_pass_op(ctx, m.node) : NULL;
@@ -297,24 +297,13 @@ static onx_status visit_quantize(onx_pass_ctx *ctx, const onx_coded *q) {
 
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     onx_coded c;
+    bool done;
     if (onx_coded_by(ctx, node, &c)) return visit_quantize(ctx, &c);
+    if (onx_pairs_maps_bytes(ctx, node)) return onx_pairs_table(ctx, node, &done);
     if (!moves(ctx, node, onx_pass_op(ctx, node))) return ONX_OK;
     bool bytes = onx_coded_of(ctx, onx_node_input(node, 0), &c) && c.single &&
                  c.dtype != ONX_DTYPE_I32 && !onx_pass_constant(ctx, c.x);
     return bytes ? dequantize_after(ctx, node, &c) : ONX_OK;
-}
-
-/* Pairs that nobody needs any more. */
-static onx_status sweep(onx_pass_ctx *ctx, onx_graph *graph) {
-    for (onx_node *node = onx_graph_node_last(graph), *prev; node; node = prev) {
-        prev = onx_node_prev(node);
-        const onx_value *out = onx_node_output(node, 0);
-        bool pair = onx_pass_named(ctx, node, "DequantizeLinear") ||
-                    onx_pass_named(ctx, node, "QuantizeLinear");
-        if (pair && out && !out->n_uses && !onx_pass_held(ctx, out))
-            ONX_TRY(onx_pass_remove(ctx, node));
-    }
-    return ONX_OK;
 }
 
 static bool has_pairs(const onx_pass_ctx *ctx, const onx_graph *graph) {
@@ -332,7 +321,7 @@ onx_status onx_lower_pairs(onx_pass_ctx *ctx, onx_graph *graph) {
             next = onx_node_next(node);
             ONX_TRY(visit(ctx, node));
         }
-        ONX_TRY(sweep(ctx, graph));
+        ONX_TRY(onx_lower_sweep(ctx, graph));
         if (ctx->changes == before) return ONX_OK;
         if (onx_model_set_opset(ctx->model, MS, 1) ||
             onx_model_set_opset(ctx->model, ONX_INTERNAL, 1))

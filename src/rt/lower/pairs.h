@@ -30,7 +30,9 @@ onx_status onx_coded_zero(onx_pass_ctx *ctx, onx_coded *c) ONX_MUST_CHECK;
 onx_status onx_coded_bias(onx_pass_ctx *ctx, const onx_value *bias, const onx_coded *a,
                           const onx_coded *b, int64_t n, onx_value **out) ONX_MUST_CHECK;
 
-/* pair_table.c: a q whose bytes are a function of bytes becomes a QTable. */
-onx_status onx_pairs_table(onx_pass_ctx *ctx, const onx_coded *q, bool *done) ONX_MUST_CHECK;
+/* pair_table.c: a node whose bytes are a function of bytes becomes a QTable: a QuantizeLinear, or
+ * what maps bytes to bytes. */
+onx_status onx_pairs_table(onx_pass_ctx *ctx, onx_node *node, bool *done) ONX_MUST_CHECK;
+bool onx_pairs_maps_bytes(const onx_pass_ctx *ctx, const onx_node *node);
 
 #endif

@@ -131,7 +131,7 @@ static onx_status visit(quantized *q, onx_node *node) {
     if (onx_pass_is(op, "QLinearConv") && is_weights(q, node))
         return on_twin(q, node, ONX_INTERNAL "::QConv", NULL, 0, true);
     if (onx_pass_is(op, "MaxPool") && onx_lower_has(q->ctx, "QMaxPool"))
-        return on_twin(q, node, ONX_INTERNAL "::QMaxPool", NULL, 0, false);
+        return on_twin(q, node, ONX_INTERNAL "::QMaxPool", NULL, 0, true);
     if (onx_lower_is(node, "QTable"))
         return on_twin(q, node, ONX_INTERNAL "::QTable", NULL, 0, false);
     if (is_ms(op, "QLinearAdd")) return visit_binary(q, node, MS "::QLinearAdd");
