@@ -15,6 +15,9 @@
 
 #define ONX_VF_ULP_WIDE 0.55
 
+/* What several functions are made of stands once. */
+#define VD_SHARED __attribute__((noinline, unused))
+
 static inline __attribute__((always_inline)) vd vd_poly(vd x, const double *c, int n) {
     vd y = vd_set(c[n - 1]);
     for (int i = n - 2; i >= 0; i--) y = vd_fma(y, x, vd_set(c[i]));
@@ -45,7 +48,7 @@ static inline vd vd_exp(vd x) {
     return (vd)((vd_lanes)y + (vd_lanes)((vd_bits)shifted << 52));
 }
 /* Of what overflows float, something that does so too. */
-static inline vd vd_exp_clamped(vd x) {
+static VD_SHARED vd vd_exp_clamped(vd x) {
     vd y = vd_select(x > 150, vd_set(150), x);
     return vd_exp(vd_select(y < -150, vd_set(-150), y));
 }
@@ -65,7 +68,7 @@ static inline vd vd_cosh(vd x) {
 
 /* log(x) = e log 2 + 2 atanh((m-1) / (m+1)), m in [sqrt(1/2), sqrt(2)), for x > 0; NaN below, and
  * -infinity of 0. */
-static inline vd vd_log(vd x) {
+static VD_SHARED vd vd_log(vd x) {
     const uint64_t root_half = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
     vd_bits above = (vd_bits)x - root_half;
     vd_bits biased = (above + ((uint64_t)1024 << 52)) >> 52; /* e + 1024, at most 11 bits */
@@ -96,7 +99,7 @@ static inline vd vd_atanh(vd x) {
 #define VD_HALF_PI 1.5707963267948966
 
 /* atan(x) = pi/2 + atan(-1/x) = pi/4 + atan((x-1) / (x+1)). */
-static inline vd vd_atan(vd x) {
+static VD_SHARED vd vd_atan(vd x) {
     const double near = 0.41421356237309503, far = 2.414213562373095; /* tan(pi/8), tan(3 pi/8) */
     vd a = vd_abs(x);
     vd_lanes is_far = a > far, is_mid = (a > near) & ~is_far;
@@ -118,7 +121,7 @@ static inline vd vd_acos(vd x) {
 /* Sine (odd 0) or cosine (1) of floats up to VD_ANGLE. x = n pi/2 + r, |r| <= pi/4; the first part
  * of pi/2 has 33 bits, so that its product with n is exact. */
 #define VD_ANGLE 1e6
-static inline vd vd_turn(vd x, int64_t odd) {
+static VD_SHARED vd vd_turn(vd x, int64_t odd) {
     vd shifted = vd_fma(x, vd_set(0.6366197723675814), vd_set(VD_MAGIC)), n = shifted - VD_MAGIC;
     vd r = vd_fma(n, vd_set(-6.077100506506192e-11), vd_fma(n, vd_set(-1.5707963267341256), x));
     vd_lanes quarter = (vd_lanes)shifted + odd, even = (quarter & 1) == 0;
@@ -131,7 +134,7 @@ static inline vd vd_turn(vd x, int64_t odd) {
     return (vd)((vd_lanes)y ^ (vd_lanes)((vd_bits)(quarter & 2) << 62));
 }
 /* Beyond it, C's functions. */
-static __attribute__((noinline, unused)) vd vd_turn_far(vd x, vd y, double (*far)(double)) {
+static VD_SHARED vd vd_turn_far(vd x, vd y, double (*far)(double)) {
     for (int i = 0; i < VD; i++)
         if (fabs(x[i]) > VD_ANGLE) y[i] = far(x[i]);
     return y;
@@ -153,9 +156,9 @@ static inline vd vd_tan(vd x) {
 
 typedef float vd_floats __attribute__((vector_size(VF_BYTES / 2)));
 
-/* A vector of floats is two of doubles. Not inlined: these are long. */
+/* A vector of floats is two of doubles. */
 #define VD_FLOATS(name)                                                                            \
-    static __attribute__((noinline, unused)) vf vf_##name(vf x) {                                  \
+    static VD_SHARED vf vf_##name(vf x) {                                                          \
         vd_floats h[2];                                                                            \
         memcpy(h, &x, sizeof x);                                                                   \
         for (int i = 0; i < 2; i++) {                                                              \
@@ -178,7 +181,7 @@ VD_FLOATS(cos)
 VD_FLOATS(tan)
 
 /* x^y for 0 < x < infinity and finite y. */
-static __attribute__((noinline, unused)) vf vf_pow_near(vf x, vf y) {
+static VD_SHARED vf vf_pow_near(vf x, vf y) {
     vd_floats h[2], g[2];
     memcpy(h, &x, sizeof x);
     memcpy(g, &y, sizeof y);

@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) vl get_bools(const char *from, size
 /* a / b, rounded to zero, of integers whose quotient exists. As doubles: the exact quotient of
  * int32, if it is no integer, is at least 2^-31 of itself away from the next one, so that rounding
  * does not get there; and the same for int64, if these are at most 2^52. */
-static inline vi quotient_i32(vi a, vi b) {
+static __attribute__((noinline)) vi quotient_i32(vi a, vi b) {
     typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
     half x[2], y[2];
     memcpy(x, &a, sizeof a);
@@ -101,7 +101,7 @@ static inline vi quotient_i32(vi a, vi b) {
     memcpy(&a, x, sizeof a);
     return a;
 }
-static inline vl quotient_i64(vl a, vl b) {
+static __attribute__((noinline)) vl quotient_i64(vl a, vl b) {
     const uint64_t end = (uint64_t)1 << 52;
     if (!vf_any((vi)((((vu64)a + end) | ((vu64)b + end)) >> 53 != 0)))
         return __builtin_convertvector(
