@@ -189,8 +189,8 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_co
                         size_t task) {
     sizes s = sizes_of(c, band);
     size_t block = task % s.ic_blocks, slice = task / s.ic_blocks;
-    size_t t = share_at(s.tiles, slices_of(c), slice);
-    size_t end = share_at(s.tiles, slices_of(c), slice + 1);
+    size_t t = onx_share_at(s.tiles, slices_of(c), slice);
+    size_t end = onx_share_at(s.tiles, slices_of(c), slice + 1);
     vf sum = vf_zero(), d[POINTS], half[POINTS], v[POINTS];
     x += block * c->ih * c->iw * VF;
     for (; t < end; t++) {
