@@ -105,6 +105,47 @@ TEST(there_and_back) {
     }
 }
 
+/* Many lines of floats, on every tier as on the plain one, with lengths known and not. */
+static bool same_on_tiers(const char *node, const char *dims, int64_t length, float *window) {
+    static float values[1 << 16];
+    char w_dims[16];
+    int64_t step = 7;
+    bool stft = window, same = true;
+    kernel_fill(values, ONX_COUNT(values), 11, -1, 1);
+    (void)snprintf(w_dims, sizeof w_dims, "%d", (int)length);
+    onx_operand x = kernel_operand(ONX_DTYPE_F32, dims, values + 1);
+    onx_operand n = kernel_operand(ONX_DTYPE_I64, "", stft ? &step : &length);
+    onx_operand w = kernel_operand(ONX_DTYPE_F32, w_dims, window);
+    onx_operand *in[] = {&x, &n, &w};
+    kernel_result want = kernel_run("ref", 17, node, stft ? 3 : 2, in, 0);
+    for (const char *const *tier = kernel_tiers(); *tier && want.status == ONX_OK; tier++)
+        for (uint32_t constant = 0; constant < 4; constant += 2) {
+            kernel_result r = kernel_run(*tier, 17, node, stft ? 3 : 2, in, constant);
+            bool near = r.status == ONX_OK && kernel_distance(&r.out[0], &want.out[0]) < 4e-6;
+            if (!near) fprintf(stderr, "    %s: %s of %s, %d\n", *tier, node, dims, (int)length);
+            if (r.status == ONX_OK) kernel_free(&r);
+            same = same && near;
+        }
+    if (want.status != ONX_OK) return false;
+    kernel_free(&want);
+    return same;
+}
+
+TEST(many_lines) {
+    static const int64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 30, 64, 77, 100, 128};
+    float window[128];
+    kernel_fill(window, 128, 4, 0, 1);
+    for (size_t i = 0; i < ONX_COUNT(lengths); i++) {
+        int64_t n = lengths[i];
+        CHECK(same_on_tiers("y = DFT<axis=1>(x, n)", "3,60,7,1", n, NULL));
+        CHECK(same_on_tiers("y = DFT<axis=2, inverse=1>(x, n)", "5,4,60,2", n, NULL));
+        CHECK(same_on_tiers("y = DFT<axis=1, onesided=1>(x, n)", "37,60,1", n, NULL));
+        CHECK(same_on_tiers("y = DFT<axis=1, inverse=1, onesided=1>(x, n)", "3,60,7,2", n, NULL));
+        CHECK(same_on_tiers("y = STFT<onesided=1>(x, s, w)", "2,301,1", n, window));
+        CHECK(same_on_tiers("y = STFT<onesided=0>(x, s, w)", "2,301,2", n, window));
+    }
+}
+
 TEST(axes_and_frames) {
     static const kernel_line lines[] = {
         {20, "double[1,2,2,1] x = {1,2,3,4}, int64 a = {1}", "y = DFT(x, , a)",
@@ -195,5 +236,5 @@ TEST(backend) {
     CHECK_EQ(failed, 0);
 }
 
-TEST_MAIN(E(every_length) E(other_lengths_and_types) E(there_and_back) E(axes_and_frames)
-              E(windows_and_weights) E(refusals) E(backend))
+TEST_MAIN(E(every_length) E(other_lengths_and_types) E(there_and_back) E(many_lines)
+              E(axes_and_frames) E(windows_and_weights) E(refusals) E(backend))

@@ -8,16 +8,11 @@
  * to be widened. */
 #include "ops/signal/dft_ref.h"
 
-typedef struct dft_state {
-    int64_t axis;
-    bool inverse, onesided;
-} dft_state;
-
 onx_status onx_dft_init(onx_call *call) {
-    dft_state *state = onx_call_state(call, sizeof *state);
+    onx_dft_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
-    *state = (dft_state){onx_call_int(call, "axis"), onx_call_int(call, "inverse") != 0,
-                         onx_call_int(call, "onesided") != 0};
+    *state = (onx_dft_state){onx_call_int(call, "axis"), onx_call_int(call, "inverse") != 0,
+                             onx_call_int(call, "onesided") != 0};
     return ONX_OK;
 }
 
@@ -50,7 +45,7 @@ static onx_status bind_scratch(onx_call *call, const onx_dft_plan *plan) {
 /* ── DFT ─────────────────────────────────────────────────────────────────────────────────────── */
 
 static onx_status dft_axis(const onx_call *call, size_t rank, size_t *axis) {
-    int64_t at = call->op->since < 20 ? ((const dft_state *)call->state)->axis : -2;
+    int64_t at = call->op->since < 20 ? ((const onx_dft_state *)call->state)->axis : -2;
     if (call->op->since >= 20 && onx_call_in(call, 2))
         ONX_TRY(onx_signal_number(call, 2, "axis", &at));
     if (!onx_axis(at, rank, axis) || *axis == rank - 1)
@@ -63,7 +58,7 @@ static onx_status dft_axis(const onx_call *call, size_t rank, size_t *axis) {
 
 /* The length of the transform: as given, or that of the signal. */
 static onx_status dft_length(const onx_call *call, int64_t room, int64_t *n) {
-    const dft_state *state = call->state;
+    const onx_dft_state *state = call->state;
     *n = state->onesided && state->inverse ? 2 * (room - 1) : room;
     if (onx_call_in(call, 1)) ONX_TRY(onx_signal_number(call, 1, "dft_length", n));
     if (*n < 1 && (onx_call_in(call, 1) || *n < 0 || room))
@@ -73,7 +68,7 @@ static onx_status dft_length(const onx_call *call, int64_t room, int64_t *n) {
 }
 
 onx_status onx_dft_bind(onx_call *call) {
-    const dft_state *state = call->state;
+    const onx_dft_state *state = call->state;
     const onx_operand *x = call->in[0];
     onx_dft_plan *plan = call->plan;
     int64_t dims[ONX_RANK_MAX];
@@ -144,7 +139,7 @@ onx_status onx_stft_bind(onx_call *call) {
     ONX_TRY(stft_length(call, plan));
     plan->taken = plan->n;
     plan->frames = (plan->room - plan->n) / plan->step + 1;
-    plan->bins = ((const dft_state *)call->state)->onesided ? plan->n / 2 + 1 : plan->n;
+    plan->bins = ((const onx_dft_state *)call->state)->onesided ? plan->n / 2 + 1 : plan->n;
     int64_t dims[] = {x->dims[0], plan->frames, plan->bins, 2};
     ONX_TRY(onx_call_shape(call, 0, (onx_dtype)x->dtype, 4, dims));
     plan->lines = x->dims[0] * plan->frames;
@@ -193,7 +188,7 @@ static void write_line(const onx_dft_plan *plan, onx_operand *y, int64_t index, 
 
 static onx_status line_task(void *user, onx_call *call, size_t task, void *scratch) {
     const onx_dft_plan *plan = call->plan;
-    const dft_state *state = call->state;
+    const onx_dft_state *state = call->state;
     const job *j = user;
     int64_t first = (int64_t)task * j->per_task;
     for (int64_t i = first; i < first + j->per_task && i < plan->lines; i++) {

@@ -14,6 +14,11 @@ typedef struct onx_dft_plan {
     int64_t frames, step; /* of STFT: frames of one signal, and how far apart they begin */
 } onx_dft_plan;
 
+typedef struct onx_dft_state {
+    int64_t axis;
+    bool inverse, onesided;
+} onx_dft_state;
+
 onx_status onx_dft_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_dft_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_stft_bind(onx_call *call) ONX_MUST_CHECK;
