@@ -58,12 +58,11 @@ onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, s
     };
 }
 
-/* For few panels packing costs more than it gives, unless the rows, so many floats apart, would
- * want the same lines of the first cache. */
+/* Packing gives nothing unless rows, so many floats apart, want the same lines of the first
+ * cache. */
 bool onx_gemm_reads_a(const onx_gemm *gemm, const onx_gemm_args *g) {
     if (g->a_col != 1 || g->a_type) return false;
-    bool apart = (g->a_row & (~g->a_row + 1)) <= ROWS_APART;
-    return g->m == 1 || (gemm->reads_a && apart && onx_gemm_panels(gemm, g->n) < MANY_PANELS);
+    return g->m == 1 || (gemm->reads_a && (g->a_row & (~g->a_row + 1)) <= ROWS_APART);
 }
 
 bool onx_gemm_shares_a(const onx_gemm *gemm, const onx_gemm_tiling *t, const onx_gemm_args *g) {
