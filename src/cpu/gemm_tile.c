@@ -14,7 +14,7 @@ enum {
     MOST_WORK = 128 << 20, /* cut what has more in any case */
     STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
     MANY_PANELS = 32,      /* of a tile: packing its rows costs nothing to speak of */
-    ROWS_APART = 256,      /* floats: a power of 2 up to which rows spread over the cache */
+    ROWS_APART = 512,      /* floats: a power of 2 up to which rows spread over the cache */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
