@@ -37,6 +37,14 @@ typedef struct shape {
     int n, h, w, groups, ic, oc, kh, kw, stride, dilation, pad; /* ic, oc: of a group */
 } shape;
 
+/* The same node without scales. */
+static void try_integers(const char *tier, const char *node, onx_operand *const *in) {
+    char integers[300] = "y = onx.internal.QConvInteger";
+    (void)snprintf(integers + strlen(integers), sizeof integers - strlen(integers), "%s",
+                   strchr(node, '<'));
+    compare(tier, integers, 4, in, 0xa);
+}
+
 static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype wt, bool many,
                      bool zeros) {
     static uint8_t x[LARGE + 1], w[LARGE + 1], wz[512];
@@ -74,6 +82,9 @@ static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype w
     onx_operand *all[9];
     for (size_t i = 0; i < 9; i++) all[i] = &in[i];
     compare(tier, node, many ? 9 : 8, all, many ? 0x1fe : 0x38);
+    char *inputs = strstr(node, "(a,");
+    (void)snprintf(inputs, 30, "(a, b, c, d)");
+    try_integers(tier, node, (onx_operand *[]){all[0], all[3], all[2], all[5]});
 }
 
 TEST(convolutions) {
