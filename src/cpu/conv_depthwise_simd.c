@@ -137,20 +137,12 @@ static size_t blocks_of(const onx_conv *c) {
     return ceil_div(c->groups * c->ic, VF);
 }
 
-/* Large images are cut into pieces, rows of all blocks, so that who made a part of an image goes on
- * with it; blocks of small ones are shared out, as the weights of the layer before are. */
-typedef struct split {
-    size_t pieces, parts;
-} split;
-static split split_of(const onx_conv *c) {
-    enum { LARGE = 14 * 14 };
-    size_t blocks = blocks_of(c), pixels = c->oh * c->ow;
-    size_t tasks = tasks_worth(c->kh * c->kw * c->ic * VF * blocks * pixels, TASK_PRODUCTS);
-    if (c->ih * c->iw >= LARGE) return (split){smaller(tasks, c->oh), 1};
-    return (split){1, smaller(tasks, blocks)};
+static onx_shares shares_of(const onx_conv *c) {
+    size_t blocks = blocks_of(c), products = c->kh * c->kw * c->ic * VF * blocks * c->oh * c->ow;
+    return onx_shares_of(c->ih * c->iw, c->oh, blocks, onx_tasks_worth(products, TASK_PRODUCTS));
 }
 static size_t depthwise_tasks(const onx_conv *c) {
-    split s = split_of(c);
+    onx_shares s = shares_of(c);
     return c->n * s.pieces * s.parts;
 }
 
@@ -177,13 +169,10 @@ static void run_block(const onx_conv *c, const onx_conv_args *a, size_t block, s
 }
 
 static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
-    split s = split_of(c);
-    size_t part = task / s.pieces % s.parts, piece = task % s.pieces, blocks = blocks_of(c);
-    size_t image = task / s.pieces / s.parts * blocks;
-    size_t end = share_at(blocks, s.parts, part + 1);
-    for (size_t i = share_at(blocks, s.parts, part); i < end; i++)
-        run_block(c, a, image + i, share_at(c->oh, s.pieces, piece),
-                  share_at(c->oh, s.pieces, piece + 1));
+    onx_shares all = shares_of(c);
+    onx_share s = onx_share_of(&all, task);
+    for (size_t i = s.block; i < s.block_end; i++)
+        run_block(c, a, s.image * all.blocks + i, s.row, s.row_end);
     (void)scratch;
 }
 

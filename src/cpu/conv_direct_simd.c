@@ -152,7 +152,7 @@ static split split_of(const onx_conv *c) {
     s.parts = ceil_div(s.pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
     size_t floats = pair_floats * s.ic_blocks * s.pairs;
     size_t image = (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
-    size_t tasks = tasks_worth(floats * s.pixels, TASK_PRODUCTS);
+    size_t tasks = onx_tasks_worth(floats * s.pixels, TASK_PRODUCTS);
     if (floats > image) s.parts = larger(s.parts, smaller(tasks, s.pairs));
     s.pieces = ceil_div(tasks, s.parts) * (s.pairs % s.parts ? 2 : 1);
     s.pieces = smaller(s.pieces, s.tiles);
@@ -266,10 +266,10 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     split s = split_of(c);
     size_t part = task / s.pieces % s.parts, piece = task % s.pieces;
-    size_t first = share_at(s.tiles, s.pieces, piece);
-    size_t end = share_at(s.tiles, s.pieces, piece + 1);
-    region r = {.group = task / s.pieces / s.parts, .pair = share_at(s.pairs, s.parts, part)};
-    r.last_pair = share_at(s.pairs, s.parts, part + 1);
+    size_t first = onx_share_at(s.tiles, s.pieces, piece);
+    size_t end = onx_share_at(s.tiles, s.pieces, piece + 1);
+    region r = {.group = task / s.pieces / s.parts, .pair = onx_share_at(s.pairs, s.parts, part)};
+    r.last_pair = onx_share_at(s.pairs, s.parts, part + 1);
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
         for (size_t i = first; i < end; i++) {
             r.first = tile_at(&s, i);

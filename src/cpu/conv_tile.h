@@ -5,6 +5,7 @@
 #define ONX_CONV_TILE_H
 
 #include "cpu/conv.h"
+#include "cpu/shares.h"
 #include "cpu/vec.h"
 
 #if defined(__AVX512F__) || defined(__ARM_NEON) /* 32 registers */
@@ -66,20 +67,6 @@ static inline size_t smaller(size_t a, size_t b) {
 }
 static inline size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
-}
-
-/* How many tasks so many products are shared out to, each of at least `worth` of them: a power of
- * two, since most machines have a power of two of processors, or nearly so. */
-static inline size_t tasks_worth(size_t products, size_t worth) {
-    enum { MOST = 64 };
-    size_t n = 1;
-    while (n < MOST && products / (2 * n) >= worth) n *= 2;
-    return n;
-}
-
-/* The first of part i, where `count` are cut into n parts: any half of these is about half. */
-static inline size_t share_at(size_t count, size_t n, size_t i) {
-    return count / n * i + count % n * i / n;
 }
 
 /* A float that need not be aligned: weights and inputs may lie in a file. */

@@ -9,6 +9,7 @@
  * bound of cpu/gemm.h. */
 #include "cpu/gemm.h"
 #include "cpu/gemm_turned.h"
+#include "ops/matmul/matmul_f64_simd.h"
 #include "ops/matmul/matmul_ref.h"
 #include "ops/tile/tile_simd.h"
 
@@ -195,8 +196,7 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    onx_gemm_args args = {.m = p->m, .n = p->n, .a_row = p->a_row, .a_col = p->a_col};
-    args.a_type = plan->type;
+    onx_gemm_args args = {.m = p->m, .a_row = p->a_row, .a_col = p->a_col, .a_type = plan->type};
     bool wanted = onx_gemm_shares_a(gemm, &plan->tiling, &args) || (plan->type && p->m == 1);
     bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;
@@ -415,6 +415,12 @@ static onx_status run(onx_call *call) {
         .packs = 2, .plan_bytes = sizeof(simd_plan), .domain = domain_, .init = init_,             \
         .pack_bytes = pack_bytes, .pack = pack, .bind = bind_, .run = run                          \
     }
+#define ROW_F64(op_, name_, init_, bind_)                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F64), ONX_T(F64), ONX_T(F64)}, .name = name_,       \
+        .plan_bytes = sizeof(onx_matmul_plan), .init = init_, .bind = ONX_TIER(bind_),             \
+        .run = ONX_TIER(onx_matmul_run_f64)                                                        \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
@@ -426,5 +432,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
     ROW("Gemm", NULL, "gemm_half", SMALL, SMALL, SMALL, onx_matmul_init_gemm, bind_gemm),
     ROW("MatMulTile", INTERNAL, "matmul_tile_f32", F32, F32 | SMALL, MORE, onx_matmul_init_tile,
         bind_tile),
+    ROW_F64("MatMul", "matmul_f64", onx_matmul_init, onx_matmul_bind_f64),
+    ROW_F64("Gemm", "gemm_f64", onx_matmul_init_gemm, onx_gemm_bind_f64),
     {0},
 };

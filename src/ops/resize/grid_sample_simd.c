@@ -106,14 +106,18 @@ static void find_taps(const onx_call *call, const char *grid, size_t n, taps *t)
 /* ── Sums ── */
 
 static inline __attribute__((always_inline)) void sum_taps(const taps *t, size_t count,
-                                                           const char *plane, size_t n, char *y) {
-    for (size_t i = 0; i < n; i++) {
-        float sum = 0, x;
+                                                           const char *plane, size_t n, float *y) {
+    for (size_t i = 0; i < n; i += VF) {
+        float x[TAPS][VF];
+        vf sum = vf_zero();
+        for (size_t k = 0; k < count; k++)
+            for (size_t l = 0; l < VF; l++)
+                memcpy(&x[k][l], plane + (size_t)t->at[k][i + l] * sizeof **x, sizeof **x);
         for (size_t k = 0; k < count; k++) {
-            memcpy(&x, plane + (size_t)t->at[k][i] * sizeof x, sizeof x);
-            sum += t->weight[k][i] != 0 ? t->weight[k][i] * x : 0;
+            vf w = vf_load(&t->weight[k][i]);
+            sum += vf_select(w != 0, vf_load(x[k]) * w, vf_zero());
         }
-        memcpy(y + i * sizeof sum, &sum, sizeof sum);
+        vf_store_n(y + i, sum, n - i < VF ? n - i : VF);
     }
 }
 
@@ -129,7 +133,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
               n, &t);
     for (size_t c = image * p->channels; c < (image + 1) * p->channels; c++) {
         const char *plane = (const char *)call->in[0]->data + c * p->pixels * sizeof(float);
-        char *y = (char *)call->out[0]->data + (c * p->points + first) * sizeof(float);
+        float *y = (float *)call->out[0]->data + c * p->points + first;
         if (t.n == 4)
             sum_taps(&t, 4, plane, n, y);
         else if (t.n == 8)

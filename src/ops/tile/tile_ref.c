@@ -39,6 +39,17 @@ static double ref_gelu(double x) {
 #define ref_log log
 #define ref_erf erf
 #define ref_tanh tanh
+#define ref_sin sin
+#define ref_cos cos
+#define ref_tan tan
+#define ref_sinh sinh
+#define ref_cosh cosh
+#define ref_asin asin
+#define ref_acos acos
+#define ref_atan atan
+#define ref_asinh asinh
+#define ref_acosh acosh
+#define ref_atanh atanh
 #define ref_pow pow
 
 #define F(name) ref_##name
@@ -253,8 +264,8 @@ onx_status onx_tile_init_float(onx_call *call) {
 }
 
 static onx_dtype result_type(const onx_call *call, const onx_tile *tile) {
-    onx_dtype dtype = onx_tile_dtype(&tile->program);
     if (tile->to) return (onx_dtype)tile->to;
+    onx_dtype dtype = onx_tile_dtype(&tile->program);
     for (size_t i = 0; i < call->n_in && dtype == ONX_DTYPE_F32; i++)
         if (call->in[i] && call->in[i]->dtype != ONX_DTYPE_BOOL)
             return (onx_dtype)call->in[i]->dtype;
