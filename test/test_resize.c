@@ -171,6 +171,48 @@ TEST(written_out) {
     }
 }
 
+/* Which axes are resized, on all tiers as on the plain one: lines, images, volumes, channels last,
+ * and axes with others between them. */
+TEST(axes) {
+    static const struct {
+        const char *dims;
+        size_t rank;
+        float scales[5];
+    } cases[] = {
+        {"2,3,37", 3, {1, 1, 2.25f}},
+        {"19", 1, {1.75f}},
+        {"2,3,4,5,18", 5, {1, 1, 2, 1.5f, 0.75f}},
+        {"1,2,3,4,21", 5, {1, 1, 1, 2.5f, 1}},
+        {"2,5,6,19", 4, {1, 2, 1.5f, 1}},
+        {"2,7,33", 3, {1, 0.5f, 1}},
+        {"3,4,5,6", 4, {2, 1, 1, 2}},
+        {"2,3,4,5", 4, {2, 1.5f, 1, 1}},
+        {"2,2,2,2,9", 5, {1.5f, 2, 1, 2, 2}},
+    };
+    static const char *const modes[] = {"nearest", "linear", "cubic"};
+    static float values[LARGE];
+    kernel_fill(values, LARGE, 3, -1, 1);
+    for (size_t i = 0; i < 3 * ONX_COUNT(cases); i++) {
+        char node[64], n[8];
+        float scales[5];
+        memcpy(scales, cases[i / 3].scales, sizeof scales);
+        (void)snprintf(n, sizeof n, "%zu", cases[i / 3].rank);
+        (void)snprintf(node, sizeof node, "y = Resize<mode=\"%s\">(x, , s)", modes[i % 3]);
+        onx_operand x = kernel_operand(ONX_DTYPE_F32, cases[i / 3].dims, values);
+        onx_operand s = kernel_operand(ONX_DTYPE_F32, n, scales);
+        onx_operand *in[] = {&x, NULL, &s};
+        kernel_result want = kernel_run("ref", 19, node, 3, in, 0);
+        REQUIRE(want.status == ONX_OK);
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result r = kernel_run(*tier, 19, node, 3, in, 0);
+            if (!CHECK(r.status == ONX_OK && kernel_distance(&r.out[0], &want.out[0]) < 2e-6))
+                fprintf(stderr, "    %s: %s of %s\n", *tier, modes[i % 3], cases[i / 3].dims);
+            if (r.status == ONX_OK) kernel_free(&r);
+        }
+        kernel_free(&want);
+    }
+}
+
 TEST(types) {
     static const struct {
         onx_dtype dtype;
@@ -383,5 +425,5 @@ TEST(backend) {
     CHECK(ran >= 40);
 }
 
-TEST_MAIN(E(written_out) E(types) E(odd_types) E(old_versions) E(thirds) E(sizes) E(scales_refused)
-              E(refusals) E(odd_regions) E(backend))
+TEST_MAIN(E(written_out) E(axes) E(types) E(odd_types) E(old_versions) E(thirds) E(sizes)
+              E(scales_refused) E(refusals) E(odd_regions) E(backend))

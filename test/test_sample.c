@@ -61,7 +61,7 @@ static double value_at(const example *e, const float *volume, const float *g) {
     return sum;
 }
 
-static bool matches(const example *e, float reach) {
+static bool matches(const char *tier, const example *e, float reach) {
     static float x[LARGE], grid[LARGE];
     char node[200], x_dims[64], g_dims[64];
     int points = e->out[0] * e->out[1] * e->out[2], pixels = e->in[0] * e->in[1] * e->in[2];
@@ -74,7 +74,7 @@ static bool matches(const example *e, float reach) {
     kernel_fill(grid, (size_t)(6 * points), 2, -reach, reach);
     onx_operand in = kernel_operand(ONX_DTYPE_F32, x_dims, x);
     onx_operand g = kernel_operand(ONX_DTYPE_F32, g_dims, grid);
-    kernel_result r = kernel_run("ref", 22, node, 2, (onx_operand *[]){&in, &g}, 0);
+    kernel_result r = kernel_run(tier, 22, node, 2, (onx_operand *[]){&in, &g}, 0);
     bool same = r.status == ONX_OK && r.out[0].count == 4 * points;
     if (r.status != ONX_OK) fprintf(stderr, "    %s\n", r.diag.message);
     for (int i = 0; same && i < 4 * points; i++) {
@@ -95,25 +95,35 @@ TEST(written_out) {
             for (int k = 0; k < 8; k++) {
                 example e = {modes[m], paddings[p], k & 1, {3, 4, 5}, {2, 3, 11}};
                 if (k & 2) e.in[1] = 1, e.in[0] = 2;
-                if (!CHECK(matches(&e, k & 4 ? 7 : 1.1f)))
-                    fprintf(stderr, "    %s, %s, %d\n", modes[m], paddings[p], k);
+                for (const char *const *tier = kernel_tiers(); *tier; tier++)
+                    if (!CHECK(matches(*tier, &e, k & 4 ? 7 : 1.1f)))
+                        fprintf(stderr, "    %s: %s, %s, %d\n", *tier, modes[m], paddings[p], k);
             }
 }
 
 /* ── Odd positions and types ── */
 
-static bool samples(const char *attrs, onx_dtype dtype, void *data, const char *dims, float *grid,
-                    const char *grid_dims, size_t bytes, const void *want) {
+static bool samples_on(const char *tier, const char *attrs, onx_dtype dtype, void *data,
+                       const char *dims, float *grid, const char *grid_dims, size_t bytes,
+                       const void *want) {
     char node[200];
     (void)snprintf(node, sizeof node, "y = GridSample<%s>(x, g)", attrs);
     onx_operand x = kernel_operand(dtype, dims, data);
     onx_operand g = kernel_operand(ONX_DTYPE_F32, grid_dims, grid);
-    kernel_result r = kernel_run("ref", 22, node, 2, (onx_operand *[]){&x, &g}, 0);
+    kernel_result r = kernel_run(tier, 22, node, 2, (onx_operand *[]){&x, &g}, 0);
     bool same = r.status == ONX_OK && r.out[0].bytes == bytes &&
                 (!bytes || memcmp(r.out[0].data, want, bytes) == 0);
     if (r.status != ONX_OK) fprintf(stderr, "    %s\n", r.diag.message);
     if (r.status == ONX_OK) kernel_free(&r);
     return same;
+}
+
+static bool samples(const char *attrs, onx_dtype dtype, void *data, const char *dims, float *grid,
+                    const char *grid_dims, size_t bytes, const void *want) {
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        if (!samples_on(*tier, attrs, dtype, data, dims, grid, grid_dims, bytes, want))
+            return fprintf(stderr, "    %s\n", *tier), false;
+    return true;
 }
 
 TEST(odd_positions) {

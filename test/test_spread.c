@@ -335,6 +335,38 @@ TEST(deform_conv) {
 }
 
 /* Between elements; and where there are none. */
+/* Offsets anywhere, on every tier as on the plain one. */
+TEST(deform_tiers) {
+    static float x[2 * 8 * 9 * 11], w[6 * 4 * 6], offset[2 * 48 * 80], mask[2 * 24 * 80], b[6];
+    onx_operand in[] = {
+        kernel_operand(ONX_DTYPE_F32, "2,8,9,11", x), kernel_operand(ONX_DTYPE_F32, "6,4,3,2", w),
+        kernel_operand(ONX_DTYPE_F32, "2,48,8,10", offset), kernel_operand(ONX_DTYPE_F32, "6", b),
+        kernel_operand(ONX_DTYPE_F32, "2,24,8,10", mask)};
+    onx_operand *const all[] = {&in[0], &in[1], &in[2], &in[3], &in[4]};
+    for (size_t i = 0; i < ONX_COUNT(in); i++)
+        kernel_fill(in[i].data, (size_t)in[i].count, i, i == 2 ? -4 : -1, i == 2 ? 4 : 1);
+    offset[7] = NAN, offset[100] = INFINITY, offset[1000] = -1e30f, x[50] = INFINITY;
+    const char *node = "y = DeformConv<group=2, offset_group=4, dilations=[1,2], pads=[0,1,1,0]>"
+                       "(x, w, o, b, m)";
+    for (size_t n = 3; n <= 5; n++) {
+        kernel_result want = kernel_run("ref", 22, node, n, all, 0);
+        if (want.status != ONX_OK) fprintf(stderr, "    %s\n", want.diag.message);
+        REQUIRE(want.status == ONX_OK);
+        for (const char *const *tier = kernel_tiers(); *tier; tier++)
+            for (uint32_t constant = 0; constant < 4; constant += 2) {
+                kernel_result r = kernel_run(*tier, 22, node, n, all, constant);
+                REQUIRE(r.status == ONX_OK && r.out[0].count == want.out[0].count);
+                const float *y = r.out[0].data, *z = want.out[0].data;
+                bool same = true;
+                for (int64_t i = 0; i < want.out[0].count; i++)
+                    same = same && (isfinite(z[i]) ? fabsf(y[i] - z[i]) < 1e-5f : !isfinite(y[i]));
+                if (!CHECK(same)) fprintf(stderr, "    %s, %zu inputs\n", *tier, n);
+                kernel_free(&r);
+            }
+        kernel_free(&want);
+    }
+}
+
 TEST(deform_places) {
     float x[] = {1, 3, 7}, one[] = {1}, mask[] = {1, 2, 1, 1, 1, 1};
     static const struct {
@@ -494,5 +526,5 @@ TEST(backend) {
     CHECK(ran >= 22);
 }
 
-TEST_MAIN(E(conv_transpose) E(col2im) E(col2im_sums) E(deform_conv) E(deform_places) E(max_unpool)
-              E(refusals) E(col2im_refusals) E(empty) E(backend))
+TEST_MAIN(E(conv_transpose) E(col2im) E(col2im_sums) E(deform_conv) E(deform_tiers) E(deform_places)
+              E(max_unpool) E(refusals) E(col2im_refusals) E(empty) E(backend))

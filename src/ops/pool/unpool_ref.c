@@ -53,10 +53,15 @@ onx_status onx_unpool_bind(onx_call *call) {
                           sizes.given ? sizes.v : plan->pooled);
 }
 
-/* Where an index lies in the output; -1: it does not. */
-static int64_t place_of(const unpool_plan *plan, const onx_operand *y, int64_t index) {
+static bool is_pooled(const unpool_plan *plan, const onx_operand *y) {
+    return memcmp(plan->pooled, y->dims, plan->rank * sizeof *y->dims) == 0;
+}
+
+/* Where an index lies in the output, which `same` says is what was pooled; -1: it does not. */
+static int64_t place_of(const unpool_plan *plan, const onx_operand *y, int64_t index, bool same) {
     int64_t at = 0, step = 1;
     if (index < 0 || index >= plan->count) return -1;
+    if (same) return index;
     for (size_t i = plan->rank; i-- > 0; index /= plan->pooled[i]) {
         int64_t coordinate = index % plan->pooled[i];
         if (coordinate >= y->dims[i]) return -1;
@@ -72,8 +77,9 @@ onx_status onx_unpool_run(onx_call *call) {
     size_t size = onx_dtype_bits((onx_dtype)x->dtype) / 8;
     if (!y) return ONX_OK;
     if (y->bytes) memset(y->data, 0, y->bytes);
+    bool same = is_pooled(call->plan, y);
     for (int64_t i = 0; i < x->count; i++) {
-        int64_t index = onx_operand_int(call->in[1], i), at = place_of(call->plan, y, index);
+        int64_t index = onx_operand_int(call->in[1], i), at = place_of(call->plan, y, index, same);
         if (i % 65536 == 0) ONX_TRY(onx_call_check(call));
         if (at < 0)
             return onx_call_fail(call, ONX_INVALID, "I has the element %lld, outside the output",

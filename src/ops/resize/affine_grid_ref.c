@@ -20,7 +20,7 @@ typedef struct job {
     size_t points; /* of all grids */
 } job;
 
-enum { TASK = 4096 }; /* positions */
+enum { TASK = 4096, SPAN = 256 }; /* positions: of a task, and at a time */
 
 onx_status onx_affine_grid_init(onx_call *call) {
     affine_state *state = onx_call_state(call, sizeof *state);
@@ -60,17 +60,24 @@ static double along(size_t at, size_t size, bool corners) {
     return size > 1 ? 2 * (double)at / (double)(size - 1) - 1 : -1;
 }
 
-/* The coordinates of one position: innermost axis first. */
-static void apply(const job *j, size_t point, double *out) {
-    size_t axes = j->plan->axes, rest = point % j->plan->points;
-    size_t theta = point / j->plan->points * axes * (axes + 1);
-    double at[3];
-    for (size_t i = axes; i-- > 0; rest /= j->plan->dims[i])
-        at[axes - 1 - i] = along(rest % j->plan->dims[i], j->plan->dims[i], j->corners);
+/* n positions that follow one another in a line: their coordinates, innermost axis first. */
+static void apply(const job *j, size_t point, size_t n, double *out) {
+    size_t axes = j->plan->axes, rest = point % j->plan->points, width = j->plan->dims[axes - 1];
+    size_t theta = point / j->plan->points * axes * (axes + 1), x = rest % width;
+    double start[3], step[3], at;
     for (size_t r = 0; r < axes; r++) {
-        out[r] = onx_wide_at(j->theta, theta + r * (axes + 1) + axes);
-        for (size_t i = 0; i < axes; i++)
-            out[r] += onx_wide_at(j->theta, theta + r * (axes + 1) + i) * at[i];
+        start[r] = onx_wide_at(j->theta, theta + r * (axes + 1) + axes);
+        step[r] = onx_wide_at(j->theta, theta + r * (axes + 1));
+    }
+    rest /= width;
+    for (size_t i = axes - 1; i-- > 0; rest /= j->plan->dims[i]) {
+        at = along(rest % j->plan->dims[i], j->plan->dims[i], j->corners);
+        for (size_t r = 0; r < axes; r++)
+            start[r] += onx_wide_at(j->theta, theta + r * (axes + 1) + axes - 1 - i) * at;
+    }
+    for (size_t i = 0; i < n; i++) {
+        at = along(x + i, width, j->corners);
+        for (size_t r = 0; r < axes; r++) *out++ = start[r] + step[r] * at;
     }
 }
 
@@ -79,11 +86,14 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     onx_operand *y = call->out[0];
     size_t axes = j->plan->axes, first = index * TASK;
     size_t last = j->points - first < TASK ? j->points : first + TASK;
-    double at[3];
+    size_t width = j->plan->dims[axes - 1];
+    double at[3 * SPAN];
     (void)scratch;
-    for (size_t i = first; i < last; i++) {
-        apply(j, i, at);
-        onx_operand_put(y, i * axes, axes, at);
+    for (size_t i = first, n; i < last; i += n) {
+        n = width - i % width < last - i ? width - i % width : last - i;
+        if (n > SPAN) n = SPAN;
+        apply(j, i, n, at);
+        onx_operand_put(y, i * axes, n * axes, at);
     }
     return ONX_OK;
 }

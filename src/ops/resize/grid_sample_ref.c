@@ -8,35 +8,19 @@
 
 #include <math.h>
 
-typedef enum sampling { LINEAR, NEAREST, CUBIC } sampling;
-typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
-
-typedef struct sample_state {
-    sampling mode;
-    padding padding;
-    bool corners; /* -1 and 1 are the centers of the first and last elements */
-} sample_state;
-
 enum { BLOCK = 64 }; /* positions, and channels, of a task */
-
-typedef struct sample_plan {
-    size_t axes;
-    int64_t dims[ONX_RANK_MAX];
-    size_t pixels, points;  /* of a channel: in the image, in the output */
-    size_t channels, parts; /* parts: 2 for complex numbers that are computed with */
-} sample_plan;
 
 onx_status onx_grid_sample_init(onx_call *call) {
     bool old = call->op->since < 20;
-    sample_state *state = onx_call_state(call, sizeof *state);
+    onx_sample_state *state = onx_call_state(call, sizeof *state);
     int mode, pad;
     if (!state) return onx_fail_nomem(call->diag);
-    call->plan_bytes = sizeof(sample_plan);
+    call->plan_bytes = sizeof(onx_sample_plan);
     ONX_TRY(onx_call_choice(call, "mode",
                             old ? "bilinear, nearest, bicubic" : "linear, nearest, cubic", &mode));
     ONX_TRY(onx_call_choice(call, "padding_mode", "zeros, border, reflection", &pad));
-    state->mode = (sampling)mode;
-    state->padding = (padding)pad;
+    state->mode = (onx_sampling)mode;
+    state->padding = (onx_sample_padding)pad;
     state->corners = onx_call_int(call, "align_corners") != 0;
     return ONX_OK;
 }
@@ -60,8 +44,8 @@ static onx_status check_shapes(const onx_call *call) {
 }
 
 static onx_status bind_scratch(onx_call *call) {
-    const sample_state *state = call->state;
-    if (state->mode == NEAREST) return onx_move_bind(call);
+    const onx_sample_state *state = call->state;
+    if (state->mode == ONX_SAMPLE_NEAREST) return onx_move_bind(call);
     if (call->in[0]->dtype == ONX_DTYPE_STRING)
         return onx_call_fail(call, ONX_INVALID, "strings cannot be interpolated");
     if (onx_wide_bytes(call->in[0], &call->scratch_bytes)) return ONX_OK;
@@ -69,12 +53,12 @@ static onx_status bind_scratch(onx_call *call) {
 }
 
 onx_status onx_grid_sample_bind(onx_call *call) {
-    const sample_state *state = call->state;
+    const onx_sample_state *state = call->state;
     const onx_operand *x = call->in[0], *grid = call->in[1];
-    sample_plan *plan = call->plan;
+    onx_sample_plan *plan = call->plan;
     int64_t dims[ONX_RANK_MAX];
     ONX_TRY(check_shapes(call));
-    *plan = (sample_plan){.axes = (size_t)x->rank - 2, .parts = 1};
+    *plan = (onx_sample_plan){.axes = (size_t)x->rank - 2, .parts = 1};
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
     for (size_t i = 0; i < plan->axes; i++) {
@@ -84,13 +68,13 @@ onx_status onx_grid_sample_bind(onx_call *call) {
     ONX_TRY(onx_call_shape(call, 0, (onx_dtype)x->dtype, x->rank, dims));
     ONX_TRY(bind_scratch(call));
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    if (!x->count && state->padding != ZEROS)
+    if (!x->count && state->padding != ONX_SAMPLE_ZEROS)
         return onx_call_fail(call, ONX_INVALID, "there is nothing to sample in an empty image");
     plan->channels = (size_t)x->dims[1];
     plan->points = (size_t)(call->out[0]->count / (x->dims[0] * x->dims[1]));
     plan->pixels = (size_t)(x->count / (x->dims[0] * x->dims[1]));
     bool complex = x->dtype == ONX_DTYPE_C64 || x->dtype == ONX_DTYPE_C128;
-    if (complex && state->mode != NEAREST) plan->parts = 2;
+    if (complex && state->mode != ONX_SAMPLE_NEAREST) plan->parts = 2;
     return ONX_OK;
 }
 
@@ -124,11 +108,11 @@ static double reflect(double x, int64_t size, bool corners) {
 }
 
 /* Element x of an axis, or one that stands for it; -1: none does. */
-static int64_t element_of(const sample_state *state, double x, int64_t size) {
-    if (state->padding == REFLECTION && (x < 0 || x >= (double)size))
+static int64_t element_of(const onx_sample_state *state, double x, int64_t size) {
+    if (state->padding == ONX_SAMPLE_REFLECTION && (x < 0 || x >= (double)size))
         x = trunc(reflect(x, size, state->corners));
     if (x >= 0 && x < (double)size) return (int64_t)x;
-    return state->padding == ZEROS ? -1 : x < 0 ? 0 : size - 1;
+    return state->padding == ONX_SAMPLE_ZEROS ? -1 : x < 0 ? 0 : size - 1;
 }
 
 static void add_tap(taps *t, int64_t at, double weight) {
@@ -148,20 +132,20 @@ static double cubic_at(double t) {
     return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
 }
 
-static taps taps_of(const sample_state *state, double x, int64_t size) {
+static taps taps_of(const onx_sample_state *state, double x, int64_t size) {
     taps t = {0};
     double low = state->corners ? 0 : -0.5, high = (double)size - (state->corners ? 1 : 0.5);
-    if (state->mode == NEAREST) x = rint(x);
+    if (state->mode == ONX_SAMPLE_NEAREST) x = rint(x);
     if (x < low || x > high) {
-        if (state->padding == BORDER) x = x < 0 ? 0 : (double)(size - 1);
-        if (state->padding == REFLECTION) x = reflect(x, size, state->corners);
+        if (state->padding == ONX_SAMPLE_BORDER) x = x < 0 ? 0 : (double)(size - 1);
+        if (state->padding == ONX_SAMPLE_REFLECTION) x = reflect(x, size, state->corners);
     }
     double first = floor(x);
-    if (state->mode == NEAREST) add_tap(&t, element_of(state, x, size), 1);
-    if (state->mode == LINEAR)
+    if (state->mode == ONX_SAMPLE_NEAREST) add_tap(&t, element_of(state, x, size), 1);
+    if (state->mode == ONX_SAMPLE_LINEAR)
         for (int i = 0; i < 2; i++)
             add_tap(&t, element_of(state, first + i, size), i ? x - first : 1 - (x - first));
-    if (state->mode == CUBIC)
+    if (state->mode == ONX_SAMPLE_CUBIC)
         for (int i = -1; i < 3; i++)
             add_tap(&t, element_of(state, first + i, size), cubic_at(x - first - i));
     return t;
@@ -170,8 +154,8 @@ static taps taps_of(const sample_state *state, double x, int64_t size) {
 /* ── Positions ── */
 
 typedef struct job {
-    const sample_plan *plan;
-    const sample_state *state;
+    const onx_sample_plan *plan;
+    const onx_sample_state *state;
     onx_wide x;              /* linear and cubic */
     const char *from;        /* nearest */
     char *to;                /* the output */
@@ -219,7 +203,7 @@ typedef struct part {
 } part;
 
 static part part_of(const job *j, size_t index) {
-    const sample_plan *p = j->plan;
+    const onx_sample_plan *p = j->plan;
     part a = {.channel = index % j->c_blocks * BLOCK};
     index /= j->c_blocks;
     a.point = index % j->blocks * BLOCK;
@@ -231,7 +215,7 @@ static part part_of(const job *j, size_t index) {
 
 static onx_status move_task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
-    const sample_plan *p = j->plan;
+    const onx_sample_plan *p = j->plan;
     const part a = part_of(j, index);
     size_t at[BLOCK];
     taps t[ONX_RANK_MAX];
@@ -256,7 +240,7 @@ static onx_status move_task(void *user, onx_call *call, size_t index, void *scra
 /* One part of the elements (real or imaginary) of all positions. */
 static onx_status sum_task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
-    const sample_plan *p = j->plan;
+    const onx_sample_plan *p = j->plan;
     const part a = part_of(j, index);
     double sum[BLOCK][2 * BLOCK] = {{0}};
     taps t[ONX_RANK_MAX];
@@ -291,7 +275,7 @@ static onx_status run_tasks(onx_call *call, job *j, onx_task *task) {
 onx_status onx_grid_sample_run(onx_call *call) {
     const onx_operand *x = call->in[0];
     job j = {.plan = call->plan, .state = call->state, .dtype = (onx_dtype)x->dtype};
-    if (j.state->mode == NEAREST) {
+    if (j.state->mode == ONX_SAMPLE_NEAREST) {
         onx_mover mover = onx_move_begin(call);
         j.from = onx_move_in(&mover, 0);
         j.to = onx_move_out(&mover, 0);

@@ -1,11 +1,12 @@
-/* resize_simd.c: Resize of float32 images along height and width: a row of the output is a sum of
- * rows of the input, and then each of its elements a sum of elements of that. ResizeBlocked does it
- * in the blocked layout. Where a roi chooses what is seen, or other axes change, Resize is left to
- * the plain kernel. */
-#include "cpu/vec.h"
+/* resize_simd.c: Resize of float32 along up to three axes that follow one another: a row of the
+ * output is a sum of rows of the input, and then each of its elements a sum of elements of that;
+ * elements are numbers, or, where other axes follow, as with channels last, so many of them.
+ * ResizeBlocked does it in the blocked layout. Where a roi chooses what is seen, or other axes
+ * change, Resize is left to the plain kernel. */
+#include "ops/resize/grid_sample_simd.h"
 #include "ops/resize/resize_ref.h"
 
-enum { TASK_FLOATS = 1 << 16 };
+enum { TASK_FLOATS = 1 << 16, AXES = 3, MANY = 16 };
 
 /* Element o of the output is the sum of the elements from first[o] on, the k-th times
  * weight[k*room + o]. */
@@ -21,13 +22,14 @@ typedef struct axis {
 typedef struct plan {
     onx_resize_plan sizes; /* first: it is that of the plain kernel */
     bool other;            /* … which runs */
-    size_t planes, lanes;  /* [planes][height][width][lanes] */
-    size_t rows;           /* of the output, in a task */
-    size_t table;          /* bytes of the largest table, as the plain kernel makes it */
+    onx_resize_axis axes[AXES];
+    size_t planes, lanes; /* [planes][depth][height][width][lanes] */
+    size_t rows;          /* of the output, in a task */
+    size_t table;         /* bytes of the largest table, as the plain kernel makes it */
 } plan;
 
 typedef struct job {
-    axis y, x;
+    axis z, y, x;
     bool nearest;
     const float *from;
     float *to;
@@ -37,10 +39,10 @@ static onx_status init(onx_call *call) {
     ONX_TRY(onx_resize_init(call));
     const onx_resize_state *s = call->state;
     const onx_operand *x = call->in[0];
-    if (s->crops || x->rank != 4) return ONX_UNSUPPORTED;
+    if (s->crops) return ONX_UNSUPPORTED;
     if (!call->op->domain) return ONX_OK;
     if (call->out[0]) call->out[0]->layout = VF;
-    return x->layout == VF ? ONX_OK : ONX_UNSUPPORTED;
+    return x->layout == VF && x->rank == 4 ? ONX_OK : ONX_UNSUPPORTED;
 }
 
 static size_t room_of(const onx_resize_axis *a) {
@@ -58,25 +60,48 @@ static bool axis_bytes(const onx_resize_state *s, onx_resize_axis *a, size_t *ta
            onx_mul_size(room_of(a), each, &bytes) && onx_add_size(*all, bytes, all);
 }
 
+/* Which axes are resized: up to three that end with the last one that changes (of blocks, with the
+ * width); those of them that stay are planes, unless one before them changes. False: there are
+ * more. */
+static bool choose_axes(const onx_call *call, plan *p) {
+    const onx_resize_plan *r = &p->sizes;
+    const onx_operand *x = call->in[0];
+    size_t last = x->layout ? 3 : r->last, first = 0;
+    if (last >= r->rank) return false;
+    while (first < last && r->axes[first].same) first++;
+    if (x->layout && first > 2) first = 2;
+    if (last - first >= AXES) return false;
+    p->planes = p->lanes = 1;
+    for (size_t i = 0; i < AXES; i++) {
+        size_t at = first + i + last - first - (AXES - 1); /* the last one is the last */
+        bool there = i + last - first >= AXES - 1;
+        p->axes[i] = there ? r->axes[at] : (onx_resize_axis){1, 1, 1, 0, 1, SIZE_MAX, true, 1};
+    }
+    for (size_t i = 0; i < first; i++) p->planes *= (size_t)x->dims[i];
+    for (size_t i = last + 1; i < r->rank; i++) p->lanes *= (size_t)x->dims[i];
+    if (x->layout) p->planes = (size_t)x->dims[0] * (((size_t)x->dims[1] + VF - 1) / VF);
+    if (x->layout) p->lanes = VF;
+    return !x->layout || (r->axes[0].same && r->axes[1].same);
+}
+
 static onx_status bind(onx_call *call) {
     const onx_operand *x = call->in[0];
     plan *p = call->plan;
-    onx_resize_axis *axes = p->sizes.axes;
-    size_t bytes = 0;
+    size_t bytes = 0, row;
     ONX_TRY(onx_resize_bind(call, &p->sizes));
-    p->other = x->rank != 4 || !axes[0].same || !axes[1].same;
-    if (p->other && x->layout)
+    p->other = !x->count || !choose_axes(call, p);
+    if (p->other && x->layout && x->count)
         return onx_call_fail(call, ONX_UNSUPPORTED, "blocks are resized in height and width alone");
-    if (p->other || !x->count) return onx_resize_place(call);
+    if (p->other) return onx_resize_place(call);
     ONX_TRY(onx_call_layout(call, 0, x->layout));
-    p->lanes = x->layout ? VF : 1;
-    p->planes = (size_t)x->dims[0] * (((size_t)x->dims[1] + p->lanes - 1) / p->lanes);
-    p->rows = TASK_FLOATS / ((size_t)axes[3].out * p->lanes + 1) + 1;
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    if (!axis_bytes(call->state, &axes[2], &p->table, &bytes) ||
-        !axis_bytes(call->state, &axes[3], &p->table, &bytes) ||
-        !onx_add_size(bytes, p->table, &call->scratch_bytes) ||
-        !onx_mul_size((size_t)axes[3].in * p->lanes + VF, sizeof(float), &call->scratch_each))
+    p->rows = TASK_FLOATS / ((size_t)p->axes[2].out * p->lanes + 1) + 1;
+    for (size_t i = 0; i < AXES; i++)
+        if (!axis_bytes(call->state, &p->axes[i], &p->table, &bytes))
+            return onx_fail_nomem(call->diag);
+    if (!onx_add_size(bytes, p->table, &call->scratch_bytes) ||
+        !onx_mul_size((size_t)p->axes[2].in, p->lanes, &row) || !onx_add_size(row, VF, &row) ||
+        !onx_mul_size(row, sizeof(float), &call->scratch_each))
         return onx_fail_nomem(call->diag);
     return ONX_OK;
 }
@@ -105,18 +130,46 @@ static axis axis_make(const onx_resize_state *s, const onx_resize_axis *a, char 
     return made;
 }
 
-/* out[0 … n-1]: the weighted sum of rows of n floats. */
-static void add_rows(const axis *y, size_t o, const float *from, size_t n, float *out) {
-    const float *rows = from + (size_t)y->first[o] * n;
+/* Rows of n floats, with weights; what out[0 … n-1] has of others. */
+typedef struct rows {
+    size_t count;
+    bool more; /* out is a sum already */
+    const float *row[MANY];
+    float weight[MANY];
+} rows;
+
+static void add_some(rows *r, size_t n, float *out) {
     for (size_t i = 0; i < n; i += VF) {
         size_t lanes = n - i < VF ? n - i : VF;
-        vf sum = vf_zero();
-        for (size_t k = 0; k < y->width; k++)
-            if (y->weight[k * y->room + o] != 0)
-                sum = vf_fma(vf_load_n(rows + k * n + i, lanes), vf_set(y->weight[k * y->room + o]),
-                             sum);
+        vf sum = r->more ? vf_load_n(out + i, lanes) : vf_zero();
+        if (lanes == VF)
+            for (size_t k = 0; k < r->count; k++)
+                sum = vf_fma(vf_load(r->row[k] + i), vf_set(r->weight[k]), sum);
+        else
+            for (size_t k = 0; k < r->count; k++)
+                sum = vf_fma(vf_load_n(r->row[k] + i, lanes), vf_set(r->weight[k]), sum);
         vf_store_n(out + i, sum, lanes);
     }
+    r->more = true;
+    r->count = 0;
+}
+
+/* The weighted sum of rows of n floats that row (oz, oy) of the output is made of. */
+static void add_rows(const job *j, size_t oz, size_t oy, const float *from, size_t n, float *out) {
+    const axis *z = &j->z, *y = &j->y;
+    rows r;
+    r.count = 0;
+    r.more = false;
+    for (size_t kz = 0; kz < z->width; kz++)
+        for (size_t ky = 0; ky < y->width; ky++) {
+            float weight = z->weight[kz * z->room + oz] * y->weight[ky * y->room + oy];
+            if (weight == 0) continue;
+            r.row[r.count] =
+                from + (((size_t)z->first[oz] + kz) * y->in + (size_t)y->first[oy] + ky) * n;
+            r.weight[r.count] = weight;
+            if (++r.count == MANY) add_some(&r, n, out);
+        }
+    if (r.count || !r.more) add_some(&r, n, out);
 }
 
 static void add_columns(const axis *x, const float *row, float *out) {
@@ -138,13 +191,16 @@ static void add_neighbours(const axis *x, const float *row, float *out) {
         vf_store_n(out + o, sum, x->out - o < VF ? x->out - o : VF);
     }
 }
-static void add_columns_of_blocks(const axis *x, const float *row, float *out) {
-    for (size_t o = 0; o < x->out; o++) {
-        const float *from = row + (size_t)x->first[o] * VF, *w = x->weight + o;
-        vf sum = vf_load(from) * w[0];
-        for (size_t k = 1; k < x->width; k++)
-            sum = vf_fma(vf_load(from + k * VF), vf_set(w[k * x->room]), sum);
-        vf_store(out + o * VF, sum);
+/* Of elements that are `lanes` numbers; a vector more than the row can be read. */
+static void add_columns_of_lanes(const axis *x, const float *row, size_t lanes, float *out) {
+    for (size_t o = 0; o < x->out; o++, out += lanes) {
+        const float *from = row + (size_t)x->first[o] * lanes, *w = x->weight + o;
+        for (size_t i = 0; i < lanes; i += VF) {
+            vf sum = vf_load(from + i) * w[0];
+            for (size_t k = 1; k < x->width; k++)
+                sum = vf_fma(vf_load(from + k * lanes + i), vf_set(w[k * x->room]), sum);
+            vf_store_n(out + i, sum, lanes - i < VF ? lanes - i : VF);
+        }
     }
 }
 
@@ -158,22 +214,23 @@ static void choose_columns(const axis *x, const float *row, float *out) {
         vf_store_n(out + o, vf_permute(in, lane), x->out - o < VF ? x->out - o : VF);
     }
 }
-static void choose_blocks(const axis *x, const float *row, float *out) {
-    for (size_t o = 0; o < x->out; o++)
-        vf_store(out + o * VF, vf_load(row + (size_t)x->first[o] * VF));
+static void choose_lanes(const axis *x, const float *row, size_t lanes, float *out) {
+    for (size_t o = 0; o < x->out; o++, out += lanes)
+        memcpy(out, row + (size_t)x->first[o] * lanes, lanes * sizeof *out);
 }
 
-static void make_row(const job *j, size_t lanes, size_t o, const float *from, float *row,
-                     float *to) {
+/* Row (oz, oy) of a plane that begins at `from`. */
+static void make_row(const job *j, size_t lanes, size_t oz, size_t oy, const float *from,
+                     float *row, float *to) {
     size_t n = j->x.in * lanes;
     if (j->nearest) {
-        const float *near = from + (size_t)j->y.first[o] * n;
-        lanes > 1 ? choose_blocks(&j->x, near, to) : choose_columns(&j->x, near, to);
+        const float *near = from + ((size_t)j->z.first[oz] * j->y.in + (size_t)j->y.first[oy]) * n;
+        lanes > 1 ? choose_lanes(&j->x, near, lanes, to) : choose_columns(&j->x, near, to);
         return;
     }
-    add_rows(&j->y, o, from, n, row);
+    add_rows(j, oz, oy, from, n, row);
     if (lanes > 1)
-        add_columns_of_blocks(&j->x, row, to);
+        add_columns_of_lanes(&j->x, row, lanes, to);
     else if (j->x.width == 2 && j->x.near)
         add_neighbours(&j->x, row, to);
     else
@@ -183,17 +240,16 @@ static void make_row(const job *j, size_t lanes, size_t o, const float *from, fl
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
     const plan *p = call->plan;
-    size_t all = p->planes * j->y.out, first = index * p->rows;
+    size_t each = j->z.out * j->y.out, all = p->planes * each, first = index * p->rows;
     size_t last = all - first < p->rows ? all : first + p->rows;
-    size_t n = j->x.out * p->lanes;
+    size_t n = j->x.out * p->lanes, plane = j->z.in * j->y.in * j->x.in * p->lanes;
     for (size_t i = first; i < last; i++) {
-        size_t o = i % j->y.out;
+        size_t oy = i % j->y.out;
         float *to = j->to + i * n;
-        if (j->nearest && i > first && o && j->y.first[o] == j->y.first[o - 1])
+        if (j->nearest && i > first && oy && j->y.first[oy] == j->y.first[oy - 1])
             memcpy(to, to - n, n * sizeof *to);
         else
-            make_row(j, p->lanes, o, j->from + i / j->y.out * j->y.in * j->x.in * p->lanes, scratch,
-                     to);
+            make_row(j, p->lanes, i % each / j->y.out, oy, j->from + i / each * plane, scratch, to);
     }
     return ONX_OK;
 }
@@ -205,11 +261,12 @@ static onx_status run(onx_call *call) {
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     char *table = call->scratch, *memory = table + p->table;
     job j = {.nearest = s->mode == ONX_RESIZE_NEAREST};
-    j.y = axis_make(s, &p->sizes.axes[2], table, &memory);
-    j.x = axis_make(s, &p->sizes.axes[3], table, &memory);
+    j.z = axis_make(s, &p->axes[0], table, &memory);
+    j.y = axis_make(s, &p->axes[1], table, &memory);
+    j.x = axis_make(s, &p->axes[2], table, &memory);
     j.from = call->in[0]->data;
     j.to = call->out[0]->data;
-    size_t all = p->planes * j.y.out;
+    size_t all = p->planes * j.z.out * j.y.out;
     return onx_call_parallel(call, all / p->rows + (all % p->rows != 0), task, &j);
 }
 
@@ -225,5 +282,12 @@ onx_kernel_rows ONX_TIER(onx_kernels_resize) = {
      .name = "resize_blocked_f32",
      .domain = "onx.internal",
      ROW},
+    {.op = "GridSample",
+     .first = 16,
+     .types = {ONX_T(F32), ONX_T(F32)},
+     .name = "grid_sample_f32",
+     .init = ONX_TIER(onx_grid_sample_init),
+     .bind = ONX_TIER(onx_grid_sample_bind),
+     .run = ONX_TIER(onx_grid_sample_run)},
     {0},
 };

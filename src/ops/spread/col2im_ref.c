@@ -114,6 +114,19 @@ static void add_run(bool is_float, const void *x, size_t n, size_t parts, void *
                 to_bits[i * stride * parts + p] += bits[i * parts + p];
 }
 
+/* The same from floats as they lie. */
+static void add_floats(const char *x, size_t n, double *sum, size_t stride) {
+    float v;
+    for (size_t i = 0; i < n && stride == 1; i++) {
+        memcpy(&v, x + i * sizeof v, sizeof v);
+        sum[i] += (double)v;
+    }
+    for (size_t i = 0; i < n && stride > 1; i++) {
+        memcpy(&v, x + i * sizeof v, sizeof v);
+        sum[i * stride] += (double)v;
+    }
+}
+
 /* The first element that tap k brings to a row, after `tap` of the axes before the last has named
  * row `at` of the elements. */
 static size_t first_element(const onx_spread *s, size_t plane, size_t tap, size_t k, size_t at) {
@@ -131,10 +144,13 @@ static void make_row(const onx_call *call, const job *j, size_t plane, size_t ro
         for (size_t k = 0; k < s->kernel[last]; k++) {
             const onx_spread_run run = onx_spread_run_of(s, k);
             size_t from = first_element(s, plane, tap, k, at) + run.first;
+            const char *x = (const char *)call->in[0]->data + from * parts * j->size;
             if (!run.n) continue;
-            (void)onx_dtype_convert(j->dtype,
-                                    (const char *)call->in[0]->data + from * parts * j->size,
-                                    j->wide, run_of, run.n * parts, false);
+            if (j->dtype == ONX_DTYPE_F32 && parts == 1) {
+                add_floats(x, run.n, (double *)(void *)sum + run.to, s->stride[last]);
+                continue;
+            }
+            (void)onx_dtype_convert(j->dtype, x, j->wide, run_of, run.n * parts, false);
             add_run(j->wide == ONX_DTYPE_F64, run_of, run.n, parts, sum + run.to * parts * 8,
                     s->stride[last]);
         }

@@ -8,31 +8,20 @@
 
 enum { BLOCK = 16 }; /* output pixels */
 
-typedef struct deform_state {
-    onx_conv_state conv;
-    int64_t offset_groups;
-} deform_state;
-
-typedef struct deform_plan {
-    onx_images images;
-    size_t offset_groups;
-    size_t products; /* taps of all channels */
-} deform_plan;
-
 typedef struct job {
-    const deform_plan *plan;
+    const onx_deform_plan *plan;
     onx_wide x, w, offset, b, mask;
     size_t blocks; /* of an image */
 } job;
 
 onx_status onx_deform_conv_init(onx_call *call) {
     ONX_TRY(onx_conv_init(call));
-    deform_state *state = onx_call_state(call, sizeof *state);
+    onx_deform_state *state = onx_call_state(call, sizeof *state);
     if (!state) return onx_fail_nomem(call->diag);
     state->conv = *(const onx_conv_state *)call->state;
     state->conv.bias = 3;
     call->state = state;
-    call->plan_bytes = sizeof(deform_plan);
+    call->plan_bytes = sizeof(onx_deform_plan);
     state->offset_groups = onx_call_int(call, "offset_group");
     if (state->offset_groups >= 1) return ONX_OK;
     return onx_call_fail(call, ONX_INVALID, "offset_group is %lld",
@@ -43,7 +32,7 @@ onx_status onx_deform_conv_init(onx_call *call) {
 
 /* offset or mask: [batch, offset_group * (elements of the kernel) * each, sizes of the output…]. */
 static onx_status check_offsets(const onx_call *call, size_t index, size_t each) {
-    const deform_plan *plan = call->plan;
+    const onx_deform_plan *plan = call->plan;
     const onx_operand *o = onx_call_in(call, index);
     const char *name = index == 2 ? "offset" : "mask";
     size_t channels;
@@ -62,8 +51,8 @@ static onx_status check_offsets(const onx_call *call, size_t index, size_t each)
 }
 
 onx_status onx_deform_conv_bind(onx_call *call) {
-    const deform_state *state = call->state;
-    deform_plan *plan = call->plan;
+    const onx_deform_state *state = call->state;
+    onx_deform_plan *plan = call->plan;
     bool counted = true;
     ONX_TRY(onx_conv_bind(call, &plan->images));
     plan->offset_groups = (size_t)state->offset_groups;
@@ -174,7 +163,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 }
 
 onx_status onx_deform_conv_run(onx_call *call) {
-    const deform_plan *plan = call->plan;
+    const onx_deform_plan *plan = call->plan;
     char *scratch = call->scratch;
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     job j = {.plan = plan, .blocks = (plan->images.out_pixels + BLOCK - 1) / BLOCK};

@@ -41,6 +41,18 @@ typedef struct onx_transpose_plan {
     size_t groups, ic, oc; /* channels per group */
 } onx_transpose_plan;
 
+/* DeformConv. */
+typedef struct onx_deform_state {
+    onx_conv_state conv;
+    int64_t offset_groups;
+} onx_deform_state;
+
+typedef struct onx_deform_plan {
+    onx_images images;
+    size_t offset_groups;
+    size_t products; /* taps of all channels */
+} onx_deform_plan;
+
 /* Kernels. */
 onx_status onx_conv_transpose_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_conv_transpose_bind(onx_call *call) ONX_MUST_CHECK;

@@ -7,8 +7,7 @@
  * whole planes of the output. Numerics: the bound of cpu/gemm.h for the channels of a group, and
  * one addition for each tap that meets an element. */
 #include "cpu/gemm.h"
-#include "cpu/vec.h"
-#include "ops/spread/spread_ref.h"
+#include "ops/spread/deform_simd.h"
 
 #define GEMM ONX_TIER(onx_gemm)
 
@@ -284,5 +283,15 @@ onx_kernel_rows ONX_TIER(onx_kernels_spread) = {
      .pack = pack,
      .bind = bind,
      .run = run},
+    {.op = "DeformConv",
+     .first = 19,
+     .types = {F32, F32, F32, F32, F32},
+     .name = "deform_conv_f32",
+     .packs = 1 << 1,
+     .init = ONX_TIER(onx_deform_init),
+     .pack_bytes = ONX_TIER(onx_deform_pack_bytes),
+     .pack = ONX_TIER(onx_deform_pack),
+     .bind = ONX_TIER(onx_deform_bind),
+     .run = ONX_TIER(onx_deform_run)},
     {0},
 };

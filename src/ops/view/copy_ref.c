@@ -59,8 +59,18 @@ void onx_move_fill(char *to, const char *one, size_t size, int64_t n) {
 
 /* ── Cells ───────────────────────────────────────────────────────────────────────────────────── */
 
-#define STRIDED_LOOP(bytes)                                                                        \
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, bytes)
+/* n elements, each side with its step in bytes; `size` is a constant where it is called. */
+static inline __attribute__((always_inline)) void move_each(size_t size, const char *from,
+                                                            int64_t from_step, char *to,
+                                                            int64_t to_step, int64_t n) {
+    for (; n >= 4; n -= 4, from += 4 * from_step, to += 4 * to_step) {
+        memcpy(to, from, size);
+        memcpy(to + to_step, from + from_step, size);
+        memcpy(to + 2 * to_step, from + 2 * from_step, size);
+        memcpy(to + 3 * to_step, from + 3 * from_step, size);
+    }
+    for (; n > 0; n--, from += from_step, to += to_step) memcpy(to, from, size);
+}
 
 static void move_strided(size_t size, const char *from, int64_t from_step, char *to,
                          int64_t to_step, int64_t n) {
@@ -69,27 +79,43 @@ static void move_strided(size_t size, const char *from, int64_t from_step, char 
         return;
     }
     switch (size) {
-    case 1: STRIDED_LOOP(1); break;
-    case 2: STRIDED_LOOP(2); break;
-    case 4: STRIDED_LOOP(4); break;
-    case 8: STRIDED_LOOP(8); break;
-    default: STRIDED_LOOP(16); break;
+    case 1: move_each(1, from, from_step, to, to_step, n); break;
+    case 2: move_each(2, from, from_step, to, to_step, n); break;
+    case 4: move_each(4, from, from_step, to, to_step, n); break;
+    case 8: move_each(8, from, from_step, to, to_step, n); break;
+    default: move_each(16, from, from_step, to, to_step, n); break;
     }
 }
 
-#define BLOCK_LOOP(bytes)                                                                          \
-    for (int64_t r = 0; r < rows; r++)                                                             \
-        for (int64_t c = 0; c < cols; c++)                                                         \
-    memcpy(to + (r * to_row + c) * bytes, from + (r + c * from_col) * bytes, bytes)
+static inline __attribute__((always_inline)) void move_lines(int64_t size, const char *from,
+                                                             int64_t from_col, char *to,
+                                                             int64_t to_row, int64_t rows,
+                                                             int64_t cols) {
+    const size_t bytes = (size_t)size;
+    if (cols == 2) { /* pairs on one side */
+        for (int64_t r = 0; r < rows; r++) {
+            memcpy(to + r * to_row * size, from + r * size, bytes);
+            memcpy(to + (r * to_row + 1) * size, from + (r + from_col) * size, bytes);
+        }
+    } else if (rows == 2) {
+        for (int64_t c = 0; c < cols; c++) {
+            memcpy(to + c * size, from + c * from_col * size, bytes);
+            memcpy(to + (to_row + c) * size, from + (c * from_col + 1) * size, bytes);
+        }
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            move_each(bytes, from + r * size, from_col * size, to + r * to_row * size, size, cols);
+    }
+}
 
 static void move_block(size_t size, const char *from, int64_t from_col, char *to, int64_t to_row,
                        int64_t rows, int64_t cols) {
     switch (size) {
-    case 1: BLOCK_LOOP(1); break;
-    case 2: BLOCK_LOOP(2); break;
-    case 4: BLOCK_LOOP(4); break;
-    case 8: BLOCK_LOOP(8); break;
-    default: BLOCK_LOOP(16); break;
+    case 1: move_lines(1, from, from_col, to, to_row, rows, cols); break;
+    case 2: move_lines(2, from, from_col, to, to_row, rows, cols); break;
+    case 4: move_lines(4, from, from_col, to, to_row, rows, cols); break;
+    case 8: move_lines(8, from, from_col, to, to_row, rows, cols); break;
+    default: move_lines(16, from, from_col, to, to_row, rows, cols); break;
     }
 }
 
