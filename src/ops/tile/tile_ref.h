@@ -13,7 +13,7 @@
 #include "rt/kernel.h"
 
 enum {
-    ONX_TILE_SPAN = 512,   /* elements of a register */
+    ONX_TILE_SPAN = 1024,  /* elements of a register */
     ONX_TILE_TASK = 65536, /* elements of a task */
 };
 

@@ -20,11 +20,11 @@
         (void)b, (void)c;                                                                          \
         return expression;                                                                         \
     }                                                                                              \
-    static void run_##name(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,           \
-                           size_t n) {                                                             \
-        const float *a = x[0].data, *b = x[1].data, *c = x[2].data;                                \
-        const size_t i = x[0].step, j = x[1].step, k = x[2].step;                                  \
-        const size_t a_row = x[0].row, b_row = x[1].row, c_row = x[2].row;                         \
+    static void run_##name(float *y, size_t y_row, const onx_tile_arg *x0, const onx_tile_arg *x1, \
+                           const onx_tile_arg *x2, size_t rows, size_t n) {                        \
+        const float *a = x0->data, *b = x1->data, *c = x2->data;                                   \
+        const size_t i = x0->step, j = x1->step, k = x2->step;                                     \
+        const size_t a_row = x0->row, b_row = x1->row, c_row = x2->row;                            \
         for (; rows; rows--, y += y_row, a += a_row, b += b_row, c += c_row) {                     \
             const float *p = a, *q = b, *r = c;                                                    \
             for (size_t at = 0; at < n; at += VF, p += i, q += j, r += k)                          \
@@ -34,33 +34,35 @@
 ONX_TILE_OPS(FUNCTION)
 
 /* n floats, whole vectors, of each row. */
-typedef void function(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows, size_t n);
+typedef void function(float *y, size_t y_row, const onx_tile_arg *a, const onx_tile_arg *b,
+                      const onx_tile_arg *c, size_t rows, size_t n);
 static function *const functions[] = {
 #define ENTRY(name, arity, is_bool, expression) run_##name,
     ONX_TILE_OPS(ENTRY)};
 
-/* The last floats of rows, fewer than a vector: through one. */
-static void run_rest(function *f, float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,
-                     size_t n) {
+/* The last n floats of rows, fewer than a vector: through one. */
+static void run_rest(function *f, float *y, size_t y_row, const onx_tile_arg *const x[3],
+                     size_t vectors, size_t rows, size_t n) {
     for (size_t r = 0; r < rows; r++, y += y_row) {
         float from[3][VF], to[VF];
         onx_tile_arg one[3];
         for (size_t k = 0; k < 3; k++) {
-            vf_store(from[k], vf_load_n(x[k].data + r * x[k].row, n));
+            const float *data = x[k]->data + r * x[k]->row + vectors * x[k]->step;
+            vf_store(from[k], vf_load_n(data, n));
             one[k] = (onx_tile_arg){from[k], 0, 0};
         }
-        f(to, 0, one, 1, VF);
+        f(to, 0, &one[0], &one[1], &one[2], 1, VF);
         vf_store_n(y, vf_load(to), n);
     }
 }
 static void run_step(const onx_tile_step *step, const onx_tile_arg *slots, float *y, size_t y_row,
                      size_t rows, size_t n) {
-    onx_tile_arg x[3] = {slots[step->from[0]], slots[step->from[1]], slots[step->from[2]]};
-    size_t rest = n % VF, vectors = n / VF;
-    if (vectors) functions[step->op](y, y_row, x, rows, n - rest);
-    if (!rest) return;
-    for (size_t k = 0; k < 3; k++) x[k].data += vectors * x[k].step;
-    run_rest(functions[step->op], y + vectors * VF, y_row, x, rows, rest);
+    const onx_tile_arg *x[3] = {slots + step->from[0], slots + step->from[1],
+                                slots + step->from[2]};
+    function *f = functions[step->op];
+    size_t vectors = n / VF, rest = n % VF;
+    if (vectors) f(y, y_row, x[0], x[1], x[2], rows, n - rest);
+    if (rest) run_rest(f, y + vectors * VF, y_row, x, vectors, rows, rest);
 }
 
 /* ─ Operands ─────────────────────────────────────────────────────────────────────────────────── */
@@ -256,14 +258,27 @@ static int64_t row_of(const onx_tile_plan *plan) {
     return row >= ONX_TILE_SPAN / 4 ? row : 0;
 }
 
+/* A single instruction over operands that lie like the result needs no cuts: no buffer is used. */
+static size_t longest_of(const onx_tile_plan *plan) {
+    bool plain = plan->tile->program.n_code == 1 && plan->dtype == ONX_DTYPE_F32;
+    for (size_t i = 0; i < plan->tile->program.n_in; i++) {
+        const onx_tile_view *view = &plan->views[i];
+        if (view->mode == ONX_TILE_FULL) plain = plain && view->dtype == ONX_DTYPE_F32;
+        if (view->mode == ONX_TILE_SPREAD) plain = false;
+    }
+    return plain ? SIZE_MAX : ONX_TILE_SPAN;
+}
+
 void ONX_TIER(onx_tile_span)(onx_tile_work *work, int64_t at, size_t n, const float *block,
                              void *out) {
     const onx_tile_plan *plan = work->plan;
     int64_t row = row_of(plan);
+    size_t longest = longest_of(plan);
     size_t size = onx_dtype_bits((onx_dtype)plan->dtype) / 8;
     while (n) {
-        size_t some = n < ONX_TILE_SPAN ? n : ONX_TILE_SPAN;
-        if (row && (int64_t)some > row - at % row) some = (size_t)(row - at % row);
+        size_t some = n < longest ? n : longest;
+        if (row && longest == ONX_TILE_SPAN && (int64_t)some > row - at % row)
+            some = (size_t)(row - at % row);
         fetch_all(work, at, some, block, 0);
         run_stretch(work, 1, some, out, 0);
         at += (int64_t)some;
