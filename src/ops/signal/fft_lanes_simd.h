@@ -83,7 +83,7 @@ static LANED(cplx) *
         else if (p == 4 && FFT_FOURS)
             LANED(pass)(4, m, roots, after, rest, a, b);
         else
-            LANED(pass)(p, m, roots, after, rest, a, b);
+            LANED(pass)(p | 1, m, roots, after, rest, a, b); /* as it is: for the compiler */
         LANED(cplx) *t = a;
         a = b;
         b = t;
