@@ -1,5 +1,6 @@
 /* test_conv_half.c: convolution with weights of float16, or all rounded to bfloat16, on tiles
- * (cpu/conv_half_amx.c): those of the processor, if it has them, and plain ones. */
+ * (cpu/conv_half_amx.c): those of the processor, if it has them, and plain ones; and in integers
+ * (cpu/conv_half_vnni.c). */
 #include "cpu/conv.h"
 #include "cpu/cpu.h"
 #include "cpu/gemm_bf16.h"
@@ -41,6 +42,8 @@ static size_t at(size_t c, size_t pixel, size_t pixels) {
     return (c / B * pixels + pixel) * B + c % B;
 }
 
+enum { TILES = 4, INTEGERS = TILES };
+
 #if defined(__x86_64__)
 extern const onx_conv_staged onx_conv_half_plain, onx_conv_rounded_plain;
 
@@ -49,6 +52,8 @@ static const onx_conv_staged *algorithm(size_t i) {
                   strcmp(onx_cpu_best(), "amx") == 0};
     const onx_conv_staged *all[] = {&onx_conv_half_plain, &onx_conv_half_amx,
                                     &onx_conv_rounded_plain, &onx_conv_rounded_amx};
+    if (i == INTEGERS)
+        return has[0] && __builtin_cpu_supports("avx512vnni") ? &onx_conv_half_vnni : NULL;
     return has[i % 2] ? all[i] : NULL;
 }
 static bool is_rounded(const onx_conv_staged *t) {
@@ -65,7 +70,7 @@ static const onx_conv_staged *algorithm(size_t i) {
 }
 #endif
 #define EACH_ALGORITHM(t)                                                                          \
-    for (size_t i_ = 0; i_ < 4; i_++)                                                              \
+    for (size_t i_ = 0; i_ < TILES; i_++)                                                          \
         for (const onx_conv_staged *t = algorithm(i_); t; t = NULL)
 
 static bool pack(const onx_conv_staged *t, const onx_conv *c, const float *w, float *packed) {
@@ -88,18 +93,23 @@ static bool run(const onx_conv_staged *t, const onx_conv *c, const onx_conv_args
 
 typedef struct sum {
     double value, magnitude;
+    double roots; /* of 1x1: products of roots of sums of squares, for each 32 channels */
 } sum;
 static sum exact(const onx_conv *c, const float *x, const float *w, size_t oc, size_t pixel) {
     sum s = {0};
+    double squares[2] = {0};
     for (size_t ic = 0; ic < c->ic; ic++)
         for (size_t tap = 0; tap < c->kh * c->kw; tap++) {
             size_t iy = pixel / c->ow * c->sh + tap / c->kw * c->dh - c->top;
             size_t ix = pixel % c->ow * c->sw + tap % c->kw * c->dw - c->left;
             if (iy >= c->ih || ix >= c->iw) continue;
-            double p = (double)x[at(ic, iy * c->iw + ix, c->ih * c->iw)] *
-                       (double)w[(oc * c->ic + ic) * c->kh * c->kw + tap];
-            s.value += p;
-            s.magnitude += fabs(p);
+            double f = (double)x[at(ic, iy * c->iw + ix, c->ih * c->iw)];
+            double g = (double)w[(oc * c->ic + ic) * c->kh * c->kw + tap];
+            if (ic % 32 == 0) squares[0] = squares[1] = 0;
+            squares[0] += f * f, squares[1] += g * g;
+            if (ic % 32 == 31 || ic + 1 == c->ic) s.roots += sqrt(squares[0] * squares[1]);
+            s.value += f * g;
+            s.magnitude += fabs(f * g);
         }
     return s;
 }
@@ -132,6 +142,8 @@ static void check_conv(const onx_conv_staged *t, const onx_conv *c, bool half) {
         double want = s.value + (double)bias[oc] + (double)r[to];
         double bound = (half ? 0x1p9 : 0x1p10) + 3 * (double)(c->ic * taps) + 2;
         if (is_rounded(t)) bound = onx_bf16_bound(c->ic * taps);
+        if (t == algorithm(INTEGERS))
+            bound = 0x1.7p11 + (double)c->ic / 32 + 3, s.magnitude = s.roots;
         bound *= 0x1p-24 * (s.magnitude + fabs((double)bias[oc]) + fabs((double)r[to]));
         wrong += !(fabs((double)y1[to] - 1 - fmin(4, fmax(-3, want))) <= bound + 0x1p-22);
         wrong += y1[to] != y2[to];
@@ -180,6 +192,36 @@ TEST(large) {
         onx_conv wide = square(512, 16, 60, 1, 1);
         CHECK(t->bands(&wide) > 1 && t->out_tasks(&wide, (onx_conv_band){0, 1}) > 1);
     }
+}
+
+/* Windows of 1x1 with any stride, in integers. */
+TEST(integers) {
+    static const float hostile[] = {NAN, INFINITY, -INFINITY, 3e38f};
+    const onx_conv_staged *t = algorithm(INTEGERS);
+    if (!t) SKIP("the processor has no VNNI");
+    for (int i = 0; i < 30; i++) {
+        onx_conv c = square(32 + pick(90), 64 + pick(90), 1 + pick(20), 1, 1 + pick(3));
+        check_conv(t, &c, i % 2);
+    }
+    onx_conv large = square(512, 64, 40, 1, 1), other = square(32, 64, 5, 3, 1);
+    CHECK(t->bands(&large) > 1 && t->out_tasks(&large, (onx_conv_band){0, 1}) > 1);
+    CHECK(!t->fits(&other));
+    other = square(32, 64, 5, 1, 1);
+    float *x = numbers(32 * 25), *w = numbers(64 * 32), *packed = room(t->weights(&other));
+    float *y = room((size_t)64 * 25);
+    onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY, .y = y};
+    for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
+        size_t where = pick(32 * 25), weight = pick(64 * 32);
+        float kept = x[where], kept_weight = w[weight];
+        CHECK(pack(t, &other, w, packed) && run(t, &other, &a, 1, false));
+        x[where] = hostile[i];
+        CHECK(!run(t, &other, &a, 1, false));
+        x[where] = kept;
+        w[weight] = hostile[i];
+        CHECK(!pack(t, &other, w, packed));
+        w[weight] = kept_weight;
+    }
+    free(x), free(w), free(packed), free(y);
 }
 
 TEST(refuses) {
@@ -252,4 +294,4 @@ TEST(row) {
     free(x.data), free(w.data), free(b.data), free(wide.data);
 }
 
-TEST_MAIN(E(sums) E(large) E(refuses) E(row))
+TEST_MAIN(E(sums) E(large) E(integers) E(refuses) E(row))

@@ -63,6 +63,7 @@ static const struct {
     {"onx.internal", "RMSNormalization", "test_softmax_norm_reduce"},
     {"onx.internal", "Rotate", "test_attend"},
     {"onx.internal", "QConv", "test_qbytes"},
+    {"onx.internal", "QConvInteger", "test_qbytes"},
     {"onx.internal", "QMaxPool", "test_qbytes"},
     {"onx.internal", "QTable", "test_qbytes"},
     {"onx.internal", "Tile", "test_tile"},
@@ -429,13 +430,20 @@ static bool near(const onx_operand *a, const onx_operand *b) {
     return same(a, b) || kernel_distance(a, b) <= tolerance((onx_dtype)b->dtype);
 }
 
-/* Rows for numerics FAST: relative to the largest element. */
-static bool near_fast(const onx_operand *a, const onx_operand *b) {
+static bool near_most(const onx_operand *a, const onx_operand *b, double part) {
     double most = 1;
     const float *x = b->data;
     if (b->dtype != ONX_DTYPE_F32) return near(a, b);
     for (int64_t i = 0; i < b->count; i++) most = fmax(most, fabs((double)x[i]));
-    return same(a, b) || kernel_distance(a, b) <= 2e-2 * most;
+    return same(a, b) || kernel_distance(a, b) <= part * most;
+}
+/* Rows for numerics FAST: relative to the largest element. */
+static bool near_fast(const onx_operand *a, const onx_operand *b) {
+    return near_most(a, b, 2e-2);
+}
+/* Rows that round factors to 15 bits, as MatMulNBits allows. */
+static bool near_half(const onx_operand *a, const onx_operand *b) {
+    return near_most(a, b, 1e-3);
 }
 
 typedef bool compare_fn(const onx_operand *a, const onx_operand *b);
@@ -660,7 +668,7 @@ static size_t walk_row(const char *tier, const onx_kernel *row, const onx_provid
     walker w = {.tier = tier, .row = row, .ref = ref, .crew = crew};
     w.provider =
         (onx_provider){.name = "cpu", .host = true, .fast = fast, .tables = tables, .tiers = &tier};
-    w.near = fast ? near_fast : near;
+    w.near = fast ? near_fast : strcmp(row->op, "MatMulNBits") == 0 ? near_half : near;
     w.timed = getenv("ONX_TIME") != NULL;
     for (w.now = first_case; w.now && !(w.timed && w.reached); w.now = w.now->next)
         if (onx_str_is(w.now->c.node->op_type, row->op)) walk_case(&w, !fast);

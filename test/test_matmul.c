@@ -344,7 +344,8 @@ TEST(by_half) {
             in[1] = &narrow;
             EACH_TIER(t) {
                 kernel_result got = kernel_run(*t, 13, nodes[i / 2].by_half, 2 + more, in, k & 2);
-                if (!CHECK(!got.status && kernel_distance(&got.out[0], &want.out[0]) < 2e-4))
+                double bound = dtype == ONX_DTYPE_F16 ? 5e-3 : 2e-4; /* integers: gemm_half.h */
+                if (!CHECK(!got.status && kernel_distance(&got.out[0], &want.out[0]) < bound))
                     fprintf(stderr, "    %s: %s\n", *t, nodes[i / 2].by_half);
                 kernel_free(&got);
             }

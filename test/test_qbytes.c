@@ -37,6 +37,14 @@ typedef struct shape {
     int n, h, w, groups, ic, oc, kh, kw, stride, dilation, pad; /* ic, oc: of a group */
 } shape;
 
+/* The same node without scales. */
+static void try_integers(const char *tier, const char *node, onx_operand *const *in) {
+    char integers[300] = "y = onx.internal.QConvInteger";
+    (void)snprintf(integers + strlen(integers), sizeof integers - strlen(integers), "%s",
+                   strchr(node, '<'));
+    compare(tier, integers, 4, in, 0xa);
+}
+
 static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype wt, bool many,
                      bool zeros) {
     static uint8_t x[LARGE + 1], w[LARGE + 1], wz[512];
@@ -74,6 +82,9 @@ static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype w
     onx_operand *all[9];
     for (size_t i = 0; i < 9; i++) all[i] = &in[i];
     compare(tier, node, many ? 9 : 8, all, many ? 0x1fe : 0x38);
+    char *inputs = strstr(node, "(a,");
+    (void)snprintf(inputs, 30, "(a, b, c, d)");
+    try_integers(tier, node, (onx_operand *[]){all[0], all[3], all[2], all[5]});
 }
 
 TEST(convolutions) {
@@ -273,7 +284,7 @@ TEST(tables) {
 /* ─ MatMulNBits ──────────────────────────────────────────────────────────────────────────────── */
 
 static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t block, unsigned bits,
-                     bool zeros, bool bias) {
+                     bool zeros, bool bias, int level) {
     static float a[LARGE], scales[LARGE], more[512];
     static uint8_t b[LARGE], z[LARGE];
     size_t blocks = (k + block - 1) / block;
@@ -290,9 +301,9 @@ static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t bloc
     (void)snprintf(dims[3], sizeof dims[3], "%zu,%zu", n, (blocks * bits + 7) / 8);
     (void)snprintf(dims[4], sizeof dims[4], "%zu", n);
     (void)snprintf(node, sizeof node,
-                   "y = com.microsoft.MatMulNBits<K=%zu, N=%zu, bits=%u, block_size=%zu>(a, b, s, "
-                   "%s, , %s)",
-                   k, n, bits, block, zeros ? "z" : "", bias ? "c" : "");
+                   "y = com.microsoft.MatMulNBits<K=%zu, N=%zu, bits=%u, block_size=%zu, "
+                   "accuracy_level=%d>(a, b, s, %s, , %s)",
+                   k, n, bits, block, level, zeros ? "z" : "", bias ? "c" : "");
     onx_operand in[] = {
         kernel_operand(ONX_DTYPE_F32, dims[0], a), kernel_operand(ONX_DTYPE_U8, dims[1], b),
         kernel_operand(ONX_DTYPE_F32, dims[2], scales), kernel_operand(ONX_DTYPE_U8, dims[3], z),
@@ -302,7 +313,8 @@ static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t bloc
     kernel_result want = kernel_run("ref", 21, node, 6, all, 0);
     kernel_result got = kernel_run(tier, 21, node, 6, all, 0);
     REQUIRE(want.status == ONX_OK && got.status == ONX_OK);
-    if (!CHECK(kernel_distance(&got.out[0], &want.out[0]) < 1e-4))
+    /* Else A may be rounded to 15 bits, and sums are up to a thousand times as large as a. */
+    if (!CHECK(kernel_distance(&got.out[0], &want.out[0]) < (level == 1 ? 1e-4 : 2e-2)))
         fprintf(stderr, "    %s on %s\n", node, tier);
     kernel_free(&want);
     kernel_free(&got);
@@ -310,12 +322,13 @@ static void try_bits(const char *tier, size_t m, size_t k, size_t n, size_t bloc
 
 TEST(few_bits) {
     static const size_t sizes[][4] = {{1, 64, 5, 32},    {1, 300, 33, 64}, {3, 70, 20, 16},
-                                      {7, 256, 17, 128}, {1, 33, 1, 256},  {5, 96, 40, 32}};
+                                      {7, 256, 17, 128}, {1, 33, 1, 256},  {5, 96, 40, 32},
+                                      {19, 80, 45, 16},  {6, 100, 3, 16},  {40, 64, 70, 32}};
     for (const char *const *tier = kernel_tiers(); *tier; tier++)
         for (size_t i = 0; i < ONX_COUNT(sizes); i++)
-            for (unsigned how = 0; how < 8; how++)
+            for (unsigned how = 0; how < 16; how++)
                 try_bits(*tier, sizes[i][0], sizes[i][1], sizes[i][2], sizes[i][3], how & 1 ? 8 : 4,
-                         how & 2, how & 4);
+                         how & 2, how & 4, how & 8 ? 1 : 0);
 }
 
 TEST_MAIN(E(convolutions) E(max_pools) E(average_pools) E(products) E(batches) E(dynamic_ranges)

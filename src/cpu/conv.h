@@ -104,6 +104,12 @@ ONX_ISAS(ONX_CONV_TIER)
  *
  * is certain; with half of the 2^10 where x is float16, too. */
 extern const onx_conv_staged onx_conv_half_amx;
+/* The same for windows of 1x1, in 16-bit integers: with |.| the root of the sum of squares over 32
+ * neighbouring channels,
+ *
+ *     |y - exact| <= 2^-12.5 sum |x||w|  + (ic/32 + 3) * eps * (|bias| + |residual| + sum |x||w|)
+ */
+extern const onx_conv_staged onx_conv_half_vnni;
 
 /* For numerics FAST, as that: all factors are rounded to bfloat16 (cpu/gemm_bf16.h). */
 extern const onx_conv_staged onx_conv_rounded_amx;

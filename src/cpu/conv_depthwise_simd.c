@@ -22,7 +22,7 @@ enum { SPAN = 8 };
 #else
 #define UNROLL_ALL _Pragma("GCC unroll 64")
 #endif
-#define TASK_PRODUCTS ((size_t)1 << 18)
+#define TASK_PRODUCTS ((size_t)1 << 16)
 
 static const float zeros[VF];
 
@@ -133,16 +133,17 @@ static const struct {
 #define KIND_ENTRY(kw, sw) {kw, sw, rows_##kw##_##sw},
     EACH_KIND(KIND_ENTRY)};
 
-/* A task makes so many rows of the output, counted through all blocks of all images. */
-static size_t rows_of(const onx_conv *c) {
-    size_t worth = TASK_PRODUCTS / (c->kh * c->kw * c->ic) / VF / c->ow;
-    return larger(worth, 1);
-}
 static size_t blocks_of(const onx_conv *c) {
     return ceil_div(c->groups * c->ic, VF);
 }
+
+static onx_shares shares_of(const onx_conv *c) {
+    size_t blocks = blocks_of(c), products = c->kh * c->kw * c->ic * VF * blocks * c->oh * c->ow;
+    return onx_shares_of(c->ih * c->iw, c->oh, blocks, onx_tasks_worth(products, TASK_PRODUCTS));
+}
 static size_t depthwise_tasks(const onx_conv *c) {
-    return ceil_div(c->n * blocks_of(c) * c->oh, rows_of(c));
+    onx_shares s = shares_of(c);
+    return c->n * s.pieces * s.parts;
 }
 
 static size_t kind_of(const onx_conv *c) {
@@ -168,12 +169,10 @@ static void run_block(const onx_conv *c, const onx_conv_args *a, size_t block, s
 }
 
 static void depthwise_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
-    size_t rows = rows_of(c), row = task * rows;
-    size_t end = smaller(row + rows, c->n * blocks_of(c) * c->oh);
-    for (size_t next; row < end; row = next) {
-        next = smaller((row / c->oh + 1) * c->oh, end);
-        run_block(c, a, row / c->oh, row % c->oh, row % c->oh + (next - row));
-    }
+    onx_shares all = shares_of(c);
+    onx_share s = onx_share_of(&all, task);
+    for (size_t i = s.block; i < s.block_end; i++)
+        run_block(c, a, s.image * all.blocks + i, s.row, s.row_end);
     (void)scratch;
 }
 

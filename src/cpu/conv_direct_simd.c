@@ -21,7 +21,7 @@
 enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
-#define TASK_PRODUCTS ((size_t)1 << 20)  /* work worth a task */
+#define TASK_PRODUCTS ((size_t)1 << 19)  /* work worth a task */
 
 #if defined(__clang__)
 #define AS_LOOP
@@ -129,27 +129,39 @@ EACH_SIZE(TILE_RUN)
 static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
 
 /* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
- * weights stay in the cache, times pieces of its pixels. */
+ * weights stay in the cache, times pieces of its tiles. Where there are more weights than pixels,
+ * threads rather have their own weights, elsewhere their own part of the image, which they made
+ * themselves of the layer before. */
 typedef struct split {
     size_t taps, ic_blocks, oc_blocks, pixels;
-    size_t chunk; /* input blocks that are summed in one go */
-    size_t pairs, part_pairs, parts;
-    size_t piece_pixels, pieces;
+    size_t tiles, each, longer; /* pixels of each; how many have one more */
+    size_t chunk;               /* input blocks that are summed in one go */
+    size_t pairs, parts, pieces;
 } split;
 
 static split split_of(const onx_conv *c) {
     split s = {.taps = c->kh * c->kw, .pixels = c->oh * c->ow};
+    s.tiles = ceil_div(s.pixels, PIXELS);
+    s.each = s.pixels / s.tiles;
+    s.longer = s.pixels % s.tiles;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_blocks = ceil_div(c->oc, VF);
     s.pairs = ceil_div(s.oc_blocks, WIDE);
     size_t pair_floats = s.taps * VF * WIDE * VF; /* weights of a pair and one input block */
     s.chunk = smaller(larger(1, CACHE_FLOATS / pair_floats), s.ic_blocks);
-    s.part_pairs = smaller(larger(1, CACHE_FLOATS / (pair_floats * s.chunk)), s.pairs);
-    s.parts = ceil_div(s.pairs, s.part_pairs);
-    size_t worth = larger(1, TASK_PRODUCTS / (pair_floats * s.ic_blocks * s.part_pairs));
-    s.pieces = ceil_div(s.pixels, ceil_div(worth, PIXELS) * PIXELS);
-    s.piece_pixels = ceil_div(s.pixels, s.pieces);
+    s.parts = ceil_div(s.pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
+    size_t floats = pair_floats * s.ic_blocks * s.pairs;
+    size_t image = (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
+    size_t tasks = onx_tasks_worth(floats * s.pixels, TASK_PRODUCTS);
+    if (floats > image) s.parts = larger(s.parts, smaller(tasks, s.pairs));
+    s.pieces = ceil_div(tasks, s.parts) * (s.pairs % s.parts ? 2 : 1);
+    s.pieces = smaller(s.pieces, s.tiles);
     return s;
+}
+
+/* The first pixel of a tile: they are of about equal size. */
+static size_t tile_at(const split *s, size_t i) {
+    return i * s->each + smaller(i, s->longer);
 }
 
 static size_t direct_tasks(const onx_conv *c) {
@@ -211,8 +223,9 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
                        size_t pair, tile *t) {
     enum { FEW = 16 };
     size_t all = c->groups * s->oc_blocks * s->ic_blocks * s->taps * VF * VF;
-    size_t each = t->blocks * t->w_step, next = (size_t)(t->w - a->w) + s->part_pairs * each;
+    size_t each = t->blocks * t->w_step, next;
     size_t count = r->last - r->first, pairs = r->last_pair - r->pair, share = 0;
+    next = (size_t)(t->w - a->w) + pairs * each;
     t->ahead = (const char *)t->w, t->ahead_step = 0;
     if (s->pixels <= PIXELS) return;
     if (next + each > all && a->ahead_bytes) {
@@ -252,21 +265,19 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     split s = split_of(c);
-    size_t part = task / s.pieces % s.parts, pair = part * s.part_pairs;
-    size_t first = task % s.pieces * s.piece_pixels;
-    size_t last = smaller(first + s.piece_pixels, s.pixels);
-    if (first >= last) return;
-    region r = {.group = task / s.pieces / s.parts, .pair = pair};
-    r.last_pair = smaller(pair + s.part_pairs, s.pairs);
-    size_t n = ceil_div(last - first, PIXELS); /* tiles of about equal size */
+    size_t part = task / s.pieces % s.parts, piece = task % s.pieces;
+    size_t first = onx_share_at(s.tiles, s.pieces, piece);
+    size_t end = onx_share_at(s.tiles, s.pieces, piece + 1);
+    region r = {.group = task / s.pieces / s.parts, .pair = onx_share_at(s.pairs, s.parts, part)};
+    r.last_pair = onx_share_at(s.pairs, s.parts, part + 1);
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
-        for (size_t i = 0; i < n; i++) {
-            r.first = first + i * (last - first) / n;
-            r.last = first + (i + 1) * (last - first) / n;
+        for (size_t i = first; i < end; i++) {
+            r.first = tile_at(&s, i);
+            r.last = tile_at(&s, i + 1);
             run_region(c, a, &s, &r, k, scratch);
         }
-    finish_blocks(c, a, r.group, pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks), first,
-                  last);
+    finish_blocks(c, a, r.group, r.pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks),
+                  tile_at(&s, first), tile_at(&s, end));
 }
 
 static size_t direct_weights(const onx_conv *c) {

@@ -5,6 +5,7 @@
 #define ONX_CONV_TILE_H
 
 #include "cpu/conv.h"
+#include "cpu/shares.h"
 #include "cpu/vec.h"
 
 #if defined(__AVX512F__) || defined(__ARM_NEON) /* 32 registers */

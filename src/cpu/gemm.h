@@ -1,8 +1,8 @@
 /* gemm.h: products of float matrices, C[m,n] = alpha A[m,k] B[k,n] + D, in cache-sized blocks.
  *
- * B is packed first, into panels of `nr` columns, and A, if many panels share it, into groups of at
- * most `mr` rows; then any number of tiles (groups × panels) of C are computed, by any thread and
- * in any order:
+ * B is packed first, into panels of `nr` columns, and A, unless it is read where it lies, into
+ * groups of at most `mr` rows; then any number of tiles (groups × panels) of C are computed, by any
+ * thread and in any order:
  *
  *     B[k,n] ──pack_b──▶ panel 0: [k][nr] | panel 1: [k][nr] | …   the last one padded with zeros
  *     A[m,k] ──pack_a──▶ group 0: [k][rows] | group 1: …           as even as can be
@@ -109,7 +109,7 @@ typedef struct onx_gemm_tiling {
 } onx_gemm_tiling;
 /* Of each of `count` products alike. */
 onx_gemm_tiling onx_gemm_tile(const onx_gemm *gemm, size_t m, size_t n, size_t k, size_t count);
-/* Is A read where it lies? args only for m, n, a_row, a_col and a_type. */
+/* Is A read where it lies? args only for m, a_row, a_col and a_type. */
 bool onx_gemm_reads_a(const onx_gemm *gemm, const onx_gemm_args *args);
 /* Else: should A be packed before, rather than by every tile for itself? */
 bool onx_gemm_shares_a(const onx_gemm *gemm, const onx_gemm_tiling *tiling,

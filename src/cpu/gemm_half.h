@@ -1,13 +1,15 @@
 /* gemm_half.h: products of a matrix of floats by one of float16, with sums in float:
- * C[m,n] = alpha A[m,k] B[k,n] + beta D, in tier amx (cpu/half_amx.h).
+ * C[m,n] = alpha A[m,k] B[k,n] + beta D, in tiers amx (cpu/half_amx.h) and vnni (cpu/half_vnni.h).
  *
- *     A ──pack_a──▶ blocks of 16 rows: [steps of 32 products][16] rows of two halves
- *     B ──pack_b──▶ panels of 32 columns, still float16
+ *     A ──pack_a──▶ steps of 32 products: two halves, or integers
+ *     B ──pack_b──▶ panels of 32 columns: still float16, or integers
  *
  * Any number of parts of C are then computed, by any thread and in any order; the bits do not
  * depend on how C is cut. With eps = 2^-24,
- *     |C - exact| <= (2^10 + 3 k + 4) eps (|alpha| |A||B| + |beta D|)
- * and half of the 2^10 where A, too, is float16 in floats. Rows of A with numbers that are not
+ *     amx   |C - exact| <= (2^10 + 3 k + 4) eps (|alpha| |A||B| + |beta D|)
+ *     vnni  |C - exact| <= (2^11.5 + k/32 + 4) eps (|alpha| |A||B| + |beta D|)
+ * where |A||B| of vnni is, for each step, the product of the roots of the sums of squares; and half
+ * of the 2^10 where A, too, is float16 in floats. Rows of A with numbers that are not
  * finite, or 2^127 and more, are multiplied one by one, and so are all if they are few or B is not
  * finite. Nothing is allocated; A and B need no alignment. */
 #ifndef ONX_GEMM_HALF_H
@@ -28,7 +30,7 @@ typedef struct onx_half_args {
     size_t a_row;
     char *packed_a;     /* packed: an even number of blocks, */
     unsigned char *odd; /* and for each row: is it to be multiplied alone? */
-    const uint16_t *b;  /* packed */
+    const char *b;      /* packed */
     bool b_odd;         /* not finite */
     float *c;           /* [m,n], rows ldc >= n apart */
     size_t ldc;
@@ -39,16 +41,20 @@ typedef struct onx_half_args {
     void *user;
 } onx_half_args;
 
-/* Bytes of a block of A, and elements of a panel of B. */
-size_t onx_half_block_bytes(size_t k);
-size_t onx_half_panel_size(size_t k);
-/* Panel `index` of B[k,n], where B[l,j] is b[l * b_row + j * b_col], to its place; is it finite? */
-bool onx_half_pack_b(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col,
-                     size_t index, uint16_t *packed);
-/* Block `index` of A to its place. */
-void onx_half_pack_a(const onx_half_args *args, size_t index);
-/* Rows and panels of C; scratch: onx_half_scratch(rows) bytes, aligned to 64. */
-size_t onx_half_scratch(size_t rows);
-void onx_half_run_amx(const onx_half_args *args, onx_gemm_part part, void *scratch);
+typedef struct onx_half_gemm {
+    bool finite;                     /* B must be */
+    size_t (*block_bytes)(size_t k); /* of A */
+    size_t (*panel_bytes)(size_t k); /* of B */
+    /* Panel `index` of B[k,n], where B[l,j] is b[l * b_row + j * b_col], to its place; is it
+     * finite? */
+    bool (*pack_b)(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col, size_t index,
+                   char *packed);
+    void (*pack_a)(const onx_half_args *args, size_t index); /* block `index` to its place */
+    /* Rows and panels of C; scratch: so many bytes for so many rows, aligned to 64. */
+    size_t (*scratch)(size_t rows);
+    void (*run)(const onx_half_args *args, onx_gemm_part part, void *scratch);
+} onx_half_gemm;
+
+extern const onx_half_gemm onx_half_gemm_amx, onx_half_gemm_vnni;
 
 #endif

@@ -4,35 +4,25 @@
  *       for each panel
  *         for each STRIP of steps             its part of B is split, and stays in the first cache
  *           for each 32 rows of A             sums in scratch; after the last strip, C */
-#include "cpu/gemm_half.h"
+#include "cpu/gemm_half_end.h"
 #include "cpu/half_amx.h"
 
 #define LARGEST 0x1p127f /* what is below stays finite */
 
 enum {
-    GROUP = 8, /* panels between epilogues, which go along rows */
-    FEW = 4,   /* rows for which tiles do not pay: B is read once, and that takes the time */
+    FEW = 4, /* rows for which tiles do not pay: B is read once, and that takes the time */
 };
 
 static size_t steps_of(size_t k) {
     return k / ONX_HALF_DEPTH + (k % ONX_HALF_DEPTH != 0);
 }
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-static vf load_one(const float *p) {
-    float x;
-    memcpy(&x, (const void *)p, sizeof x);
-    return vf_set(x);
-}
-
-size_t onx_half_block_bytes(size_t k) {
+static size_t block_bytes(size_t k) {
     return steps_of(k) * SIDE * PIXEL;
 }
-size_t onx_half_panel_size(size_t k) {
-    return steps_of(k) * PACKED;
+static size_t panel_bytes(size_t k) {
+    return steps_of(k) * PACKED * sizeof(uint16_t);
 }
-size_t onx_half_scratch(size_t rows) {
+static size_t scratch_bytes(size_t rows) {
     return STRIP * STEP + (rows + ROWS) * COLS * sizeof(float);
 }
 
@@ -49,10 +39,10 @@ static __m256i fetch_row(size_t k, size_t n, const uint16_t *b, size_t b_row, si
     return _mm256_loadu_si256((const __m256i *)all);
 }
 
-bool onx_half_pack_b(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col,
-                     size_t index, uint16_t *packed) {
+static bool pack_b(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t b_col, size_t index,
+                   char *packed) {
     const __m256i exponent = _mm256_set1_epi16(0x7c00);
-    uint16_t *to = packed + index * onx_half_panel_size(k);
+    uint16_t *to = (uint16_t *)(void *)(packed + index * panel_bytes(k));
     __mmask16 odd = 0;
     for (size_t step = 0; step < steps_of(k); step++)
         for (size_t i = 0; i < 4 * SIDE; i++, to += VF) {
@@ -65,8 +55,8 @@ bool onx_half_pack_b(size_t k, size_t n, const uint16_t *b, size_t b_row, size_t
     return !odd;
 }
 
-void onx_half_pack_a(const onx_half_args *g, size_t index) {
-    char *block = g->packed_a + index * onx_half_block_bytes(g->k);
+static void pack_a(const onx_half_args *g, size_t index) {
+    char *block = g->packed_a + index * block_bytes(g->k);
     for (size_t i = 0; i < SIDE && index * SIDE + i < g->m; i++) {
         const float *from = g->a + (index * SIDE + i) * g->a_row;
         char *to = block + i * PIXEL;
@@ -83,6 +73,10 @@ void onx_half_pack_a(const onx_half_args *g, size_t index) {
 }
 
 /* ─ Products ─────────────────────────────────────────────────────────────────────────────────── */
+
+static const uint16_t *panel_of(const onx_half_args *g, size_t panel) {
+    return (const uint16_t *)(const void *)(g->b + panel * panel_bytes(g->k));
+}
 
 /* Is it one row after the other? */
 static bool is_alone(const onx_half_args *g) {
@@ -102,32 +96,22 @@ static void multiply_alone(const onx_half_args *g, size_t row, const uint16_t *p
     for (size_t j = 0; j < 2; j++) vf_store(sums[j], sum[j]);
 }
 
-/* n <= 16 elements of a row of C. */
-static void finish(const onx_half_args *g, size_t row, size_t col, size_t n, const float *sums) {
-    vf c = vf_set(g->alpha) * vf_load(sums), d = vf_zero();
-    const float *from = g->d ? g->d + row * g->ldd + col * g->d_col : NULL;
-    if (from) d = g->d_col ? vf_load_n(from, n) : load_one(from);
-    if (from) c = vf_fma(vf_set(g->beta), d, c);
-    vf_store_n(g->c + row * g->ldc + col, c, n);
-}
-
 /* Rows row … row + rows - 1 of a panel of C are summed up. */
 static void finish_rows(const onx_half_args *g, size_t row, size_t rows, size_t panel,
                         float *const sums[2]) {
     size_t col = panel * COLS, n = least(COLS, g->n - col);
     for (size_t i = 0; i < rows; i++) {
         float *own[2] = {sums[0] + i * VF, sums[1] + i * VF};
-        if (is_alone(g) || g->odd[row + i])
-            multiply_alone(g, row + i, g->b + panel * onx_half_panel_size(g->k), own);
+        if (is_alone(g) || g->odd[row + i]) multiply_alone(g, row + i, panel_of(g, panel), own);
         for (size_t j = 0; j < n; j += VF)
-            finish(g, row + i, col + j, least(VF, n - j), own[j / VF]);
+            half_finish(g, row + i, col + j, least(VF, n - j), own[j / VF]);
     }
 }
 
 static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, char *scratch) {
-    const size_t steps = steps_of(g->k), block = onx_half_block_bytes(g->k);
+    const size_t steps = steps_of(g->k), block = block_bytes(g->k);
     const size_t all = (part.row_end - part.row + ROWS - 1) / ROWS;
-    const uint16_t *w = g->b + panel * onx_half_panel_size(g->k);
+    const uint16_t *w = panel_of(g, panel);
     bool last = panel + 1 == (g->n + COLS - 1) / COLS;
     float *sums = (float *)(void *)(scratch + STRIP * STEP);
     strip t = {.b = scratch, .a_next = block};
@@ -153,21 +137,18 @@ static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, 
         finish_rows(g, row, 1, panel, (float *[2]){sums, sums + VF});
 }
 
-static void end_rows(const onx_half_args *g, onx_gemm_part part) {
-    size_t col = part.panel * COLS, n = least(part.panel_end * COLS, g->n) - col;
-    for (size_t row = part.row; row < part.row_end; row += ROWS)
-        g->epilogue(g->user, g->c + row * g->ldc + col, row, least(ROWS, part.row_end - row), col,
-                    n, g->ldc);
-}
-
-void onx_half_run_amx(const onx_half_args *g, onx_gemm_part part, void *scratch) {
+static void run(const onx_half_args *g, onx_gemm_part part, void *scratch) {
     onx_gemm_part some = part;
     onx_amx_begin();
     for (; some.panel < part.panel_end; some.panel = some.panel_end) {
-        some.panel_end = least(some.panel + GROUP, part.panel_end);
+        some.panel_end = least(some.panel + HALF_GROUP, part.panel_end);
         for (size_t panel = some.panel; panel < some.panel_end; panel++)
             run_panel(g, part, panel, scratch);
-        if (g->epilogue) end_rows(g, some);
+        half_end_rows(g, some);
     }
     onx_amx_end();
 }
+
+const onx_half_gemm onx_half_gemm_amx = {
+    false, block_bytes, panel_bytes, pack_b, pack_a, scratch_bytes, run,
+};

@@ -14,7 +14,7 @@ enum {
     MOST_WORK = 128 << 20, /* cut what has more in any case */
     STREAM_ROWS = 8,       /* reading B costs as much as computing so many rows */
     MANY_PANELS = 32,      /* of a tile: packing its rows costs nothing to speak of */
-    ROWS_APART = 256,      /* floats: a power of 2 up to which rows spread over the cache */
+    ROWS_APART = 512,      /* floats: a power of 2 up to which rows spread over the cache */
 };
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -58,12 +58,11 @@ onx_gemm_part onx_gemm_tile_at(const onx_gemm *gemm, const onx_gemm_tiling *t, s
     };
 }
 
-/* For few panels packing costs more than it gives, unless the rows, so many floats apart, would
- * want the same lines of the first cache. */
+/* Packing gives nothing unless rows, so many floats apart, want the same lines of the first
+ * cache. */
 bool onx_gemm_reads_a(const onx_gemm *gemm, const onx_gemm_args *g) {
     if (g->a_col != 1 || g->a_type) return false;
-    bool apart = (g->a_row & (~g->a_row + 1)) <= ROWS_APART;
-    return g->m == 1 || (gemm->reads_a && apart && onx_gemm_panels(gemm, g->n) < MANY_PANELS);
+    return g->m == 1 || (gemm->reads_a && (g->a_row & (~g->a_row + 1)) <= ROWS_APART);
 }
 
 bool onx_gemm_shares_a(const onx_gemm *gemm, const onx_gemm_tiling *t, const onx_gemm_args *g) {

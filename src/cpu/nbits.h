@@ -1,4 +1,5 @@
-/* nbits.h: the kernels of MatMulNBits for each instruction set (ops/msquant/nbits_simd.c). */
+/* nbits.h: the kernels of MatMulNBits for each instruction set (ops/msquant/nbits_simd.c,
+ * nbits_vnni.c). */
 #ifndef ONX_NBITS_H
 #define ONX_NBITS_H
 
@@ -10,5 +11,8 @@
     onx_status onx_nbits_run_##isa(onx_call *call) ONX_MUST_CHECK;
 #include "cpu/isa.def"
 ONX_ISAS(ONX_NBITS_TIER)
+#if defined(__x86_64__)
+ONX_NBITS_TIER(vnni)
+#endif
 
 #endif

@@ -95,16 +95,13 @@ TILE_INLINE void run_row(const plane *f, size_t oy, kind op) {
     for (; ox < c->ow; ox++) run_pixel(f, oy, ox, ky, op);
 }
 
-/* Rows of the output in a task, and tasks in a plane. */
-static size_t rows_of(const onx_conv *c) {
-    size_t worth = TASK_PRODUCTS / (c->kh * c->kw) / VF / c->ow;
-    return smaller(worth ? worth : 1, c->oh);
-}
-static size_t pieces_of(const onx_conv *c) {
-    return ceil_div(c->oh, rows_of(c));
+static onx_shares shares_of(const onx_conv *c) {
+    size_t blocks = ceil_div(c->groups, VF), work = c->kh * c->kw * VF * blocks * c->oh * c->ow;
+    return onx_shares_of(c->ih * c->iw, c->oh, blocks, onx_tasks_worth(work, TASK_PRODUCTS));
 }
 static size_t window_tasks(const onx_conv *c) {
-    return c->n * ceil_div(c->groups, VF) * pieces_of(c);
+    onx_shares s = shares_of(c);
+    return c->n * s.pieces * s.parts;
 }
 
 static void run_max(const plane *f, size_t oy) {
@@ -114,13 +111,16 @@ static void run_average(const plane *f, size_t oy) {
     run_row(f, oy, AVERAGE);
 }
 
-static void run_task(const onx_conv *c, plane *f, size_t task,
+static void run_task(const onx_conv *c, const plane *from, size_t task,
                      void (*run)(const plane *f, size_t oy)) {
-    size_t rows = rows_of(c), pieces = pieces_of(c), block = task / pieces;
-    size_t first = task % pieces * rows;
-    f->x += block * c->ih * c->iw * VF;
-    f->y += block * c->oh * c->ow * VF;
-    for (size_t oy = first; oy < smaller(first + rows, c->oh); oy++) run(f, oy);
+    onx_shares all = shares_of(c);
+    onx_share s = onx_share_of(&all, task);
+    for (size_t i = s.block; i < s.block_end; i++) {
+        plane f = *from;
+        f.x += (s.image * all.blocks + i) * c->ih * c->iw * VF;
+        f.y += (s.image * all.blocks + i) * c->oh * c->ow * VF;
+        for (size_t oy = s.row; oy < s.row_end; oy++) run(&f, oy);
+    }
 }
 
 static void max_run(const onx_conv *c, const onx_pool_args *a, size_t task) {

@@ -31,7 +31,8 @@ enum {
 #define A4 (A2 * A2)
 #define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
 #define LARGEST_W 0x1p20
-#define BAND_FLOATS ((size_t)1 << 20) /* of V */
+#define BAND_FLOATS ((size_t)1 << 20)    /* of V */
+#define CACHE_FLOATS ((size_t)160 << 10) /* of U, to stay in the second-level cache */
 
 /* Outputs of a tile along an axis. */
 static size_t out_of(const onx_conv *c) {
@@ -161,8 +162,19 @@ static inline vf load_pixels(const onx_conv *c, const float *x, size_t y, size_t
     return sum;
 }
 
+/* Are tasks in the order of tiles, and so threads have their own part of the image? Else they have
+ * their own weights, where these are more, or too many for each to have them all. */
+static bool goes_by_tiles(const onx_conv *c) {
+    return all_tiles(c) > c->oc && winograd_weights(c) <= CACHE_FLOATS;
+}
+
+/* Of the tiles, for tasks of `in`. */
+static size_t slices_of(const onx_conv *c) {
+    enum { SLICES = 8 };
+    return goes_by_tiles(c) ? SLICES : 1;
+}
 static size_t winograd_in_tasks(const onx_conv *c) {
-    return ceil_div(c->ic, VF);
+    return slices_of(c) * ceil_div(c->ic, VF);
 }
 
 /* Is each sum of magnitudes small enough, of the first `lanes`? */
@@ -172,23 +184,26 @@ static bool sums_fit(vf sum, size_t lanes) {
     return !vf_any(~(vf_load_n(all, lanes) <= vf_set(LARGEST_X)));
 }
 
-/* One block of input channels. */
+/* A slice of one block of input channels. */
 static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
                         size_t task) {
     sizes s = sizes_of(c, band);
+    size_t block = task % s.ic_blocks, slice = task / s.ic_blocks;
+    size_t t = onx_share_at(s.tiles, slices_of(c), slice);
+    size_t end = onx_share_at(s.tiles, slices_of(c), slice + 1);
     vf sum = vf_zero(), d[POINTS], half[POINTS], v[POINTS];
-    x += task * c->ih * c->iw * VF;
-    for (size_t t = 0; t < s.tiles; t++) {
+    x += block * c->ih * c->iw * VF;
+    for (; t < end; t++) {
         size_t row = (s.first + t) / s.across, col = (s.first + t) % s.across;
         sum += load_pixels(c, x, row * out_of(c) - c->top, col * out_of(c) - c->left, d);
         VF_UNROLL for (size_t i = 0; i < IN; i++) transform_input(d + i, IN, half + i, IN);
         VF_UNROLL for (size_t i = 0; i < IN; i++) {
             transform_input(half + i * IN, 1, v + i * IN, 1);
         }
-        float *out = shared + (task * s.tiles + t) * VF;
+        float *out = shared + (block * s.tiles + t) * VF;
         for (size_t i = 0; i < POINTS; i++) vf_store(out + i * s.point, v[i]);
     }
-    return sums_fit(sum, smaller(VF, c->ic - task * VF));
+    return sums_fit(sum, smaller(VF, c->ic - block * VF));
 }
 
 /* ── Products ── */
@@ -322,8 +337,11 @@ static void multiply(const onx_conv *c, const sizes *s, const float *shared, con
 static void winograd_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
                          onx_conv_band band, size_t task, void *scratch) {
     sizes s = sizes_of(c, band);
-    size_t block = task / s.chunks * WIDE, first = task % s.chunks * s.tiles / s.chunks;
-    size_t n = (task % s.chunks + 1) * s.tiles / s.chunks - first, plane = c->oh * c->ow * VF;
+    bool by_tiles = goes_by_tiles(c);
+    size_t chunk = by_tiles ? task / s.oc_pairs : task % s.chunks;
+    size_t block = (by_tiles ? task % s.oc_pairs : task / s.chunks) * WIDE;
+    size_t first = chunk * s.tiles / s.chunks, n = (chunk + 1) * s.tiles / s.chunks - first;
+    size_t plane = c->oh * c->ow * VF;
     size_t wide = smaller(WIDE, ceil_div(c->oc, VF) - block);
     multiply(c, &s, shared, a->w + block * VF * s.ic_blocks * VF * POINTS, a->fetches, wide, first,
              n, scratch);

@@ -2,8 +2,8 @@
  *
  * A free block is handed out again when it is large enough and not more than twice too large; what
  * a steady sequence of runs needs is found without allocating. Sizes are rounded up by an eighth at
- * most, so that a value that grows finds what it needs, too, now and then; and what is free is
- * never more than what is used: more is given back before there is more. */
+ * most, so that a value that grows finds what it needs, too, now and then; and what is held is
+ * never more than twice what was used at once: more is given back before there is more. */
 #include "rt/engine.h"
 
 /* Host memory is over-allocated to be aligned; the pointer to free lies before it. */
@@ -77,7 +77,7 @@ onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_
     if (!wanted) return onx_fail_nomem(diag);
     onx_block *block = find(pool, wanted);
     if (!block) {
-        if (pool->held / 2 > pool->used) onx_blocks_trim(pool);
+        if (pool->held / 2 > pool->most) onx_blocks_trim(pool);
         block = onx_mem_alloc(pool->ctx, sizeof *block);
         if (!block) return onx_fail_nomem(diag);
         *block = (onx_block){.bytes = wanted, .pool = pool};
@@ -93,6 +93,7 @@ onx_status onx_blocks_take(onx_blocks *pool, size_t bytes, onx_block **out, onx_
     block->refs = 1;
     block->next = NULL;
     pool->used += block->bytes;
+    if (pool->used > pool->most) pool->most = pool->used;
     *out = block;
     return ONX_OK;
 }

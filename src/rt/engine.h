@@ -185,6 +185,7 @@ struct onx_blocks {
     const onx_provider *provider;
     onx_block *free;
     size_t used, held; /* bytes in blocks handed out, and in all */
+    size_t most;       /* that were ever used at once */
 };
 void onx_blocks_init(onx_blocks *pool, onx_context *ctx, const onx_provider *provider);
 void onx_blocks_fini(onx_blocks *pool); /* all blocks have come back */

@@ -8,6 +8,7 @@
  *
  * A block of the output is cut into pieces: what comes from one block of an input, by a permutation
  * of lanes. One piece that stays as it is is copied. */
+#include "cpu/shares.h"
 #include "ops/tile/tile_simd.h"
 
 typedef struct piece {
@@ -26,14 +27,14 @@ typedef struct state {
 } state;
 
 typedef struct plan {
-    size_t images, pixels;
-    size_t each; /* blocks in a task */
+    size_t images, pixels, width;
+    onx_shares shares;
     onx_tile_plan program;
 } plan;
 
 enum {
-    TASK_PIXELS = 4096,
-    SPAN_PIXELS = 128, /* copied before the program runs on them: few enough for the first cache */
+    TASK_PIXELS = 4096, /* of a block */
+    SPAN_PIXELS = 128,  /* copied before the program runs on them: few enough for the first cache */
 };
 
 static size_t blocks_of(size_t channels) {
@@ -141,7 +142,10 @@ static onx_status bind(onx_call *call) {
     ONX_TRY(onx_call_shape(call, 0, ONX_DTYPE_F32, 4, dims));
     p->images = (size_t)dims[0];
     p->pixels = (size_t)(dims[2] * dims[3]);
-    p->each = TASK_PIXELS / (p->pixels + 1) + 1;
+    p->width = (size_t)dims[3];
+    size_t blocks = blocks_of(s->channels);
+    p->shares = onx_shares_of(p->pixels, (size_t)dims[2], blocks,
+                              onx_tasks_worth(p->pixels * blocks, TASK_PIXELS));
     ONX_TRY(onx_call_layout(call, 0, VF));
     if (!s->tile || !call->out[0]) return ONX_OK;
     call->scratch_each = s->tile->scratch;
@@ -200,20 +204,20 @@ static float *copy_pixels(const onx_call *call, size_t image, size_t block, size
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const plan *p = call->plan;
     const state *s = call->state;
-    size_t blocks = blocks_of(s->channels), all = p->images * blocks, plane = p->pixels * VF;
-    size_t first = index * p->each, last = all - first < p->each ? all : first + p->each;
+    onx_share share = onx_share_of(&p->shares, index);
+    size_t end = share.row_end * p->width, image = share.image * p->shares.blocks;
     onx_operand *operands[ONX_TILE_INPUTS];
     onx_tile_work work;
     if (s->tile) {
         ONX_TRY(operands_of(call, operands));
         ONX_TIER(onx_tile_begin)(&work, &p->program, operands, scratch);
     }
-    for (size_t i = first; i < last; i++)
-        for (size_t k = 0, n; k < p->pixels; k += n) {
-            n = s->tile && p->pixels - k > SPAN_PIXELS ? SPAN_PIXELS : p->pixels - k;
-            float *to = copy_pixels(call, i / blocks, i % blocks, k, n);
-            if (s->tile)
-                ONX_TIER(onx_tile_span)(&work, (int64_t)(i * plane + k * VF), n * VF, to, to);
+    for (size_t i = share.block; i < share.block_end; i++)
+        for (size_t k = share.row * p->width, n; k < end; k += n) {
+            n = s->tile && end - k > SPAN_PIXELS ? SPAN_PIXELS : end - k;
+            float *to = copy_pixels(call, share.image, i, k, n);
+            if (s->tile) ONX_TIER(onx_tile_span)
+            (&work, (int64_t)(((image + i) * p->pixels + k) * VF), n * VF, to, to);
         }
     (void)user;
     return ONX_OK;
@@ -221,9 +225,8 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 
 static onx_status run(onx_call *call) {
     const plan *p = call->plan;
-    size_t all = p->images * blocks_of(((const state *)call->state)->channels);
     if (!call->out[0] || !call->out[0]->count) return ONX_OK;
-    return onx_call_parallel(call, (all + p->each - 1) / p->each, task, NULL);
+    return onx_call_parallel(call, p->images * p->shares.pieces * p->shares.parts, task, NULL);
 }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_concat);

@@ -195,8 +195,7 @@ static b_form choose_form(const onx_call *call, const simd_plan *plan, size_t ti
 static void share_a(const onx_call *call, simd_plan *plan) {
     const onx_matmul_plan *p = &plan->shape;
     size_t floats = (size_t)call->in[0]->count, matrix = p->m * p->k;
-    onx_gemm_args args = {.m = p->m, .n = p->n, .a_row = p->a_row, .a_col = p->a_col};
-    args.a_type = plan->type;
+    onx_gemm_args args = {.m = p->m, .a_row = p->a_row, .a_col = p->a_col, .a_type = plan->type};
     bool wanted = onx_gemm_shares_a(gemm, &plan->tiling, &args) || (plan->type && p->m == 1);
     bool shared = matrix && wanted && plan->b != B_TURNED && floats <= SHARED_FLOATS_MAX;
     plan->a_count = shared ? floats / matrix : 0;

@@ -16,6 +16,10 @@ static onx_status init(onx_call *call) {
     .op = op_, .first = 1, .name = name_ "_" ONX_TIER_TEXT, .domain = "com.microsoft",             \
     ONX_BYTES_MATMUL(init, b_)
 
+#ifndef MORE_ROWS
+#define MORE_ROWS
+#endif
+
 extern onx_kernel_rows ONX_TIER(onx_kernels_msquant);
 onx_kernel_rows ONX_TIER(onx_kernels_msquant) = {
     {ROW("DynamicQuantizeMatMul", "dynamic_quantize_matmul", 1),
@@ -23,7 +27,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_msquant) = {
     {ROW("MatMulIntegerToFloat", "matmul_integer_to_float", 1),
      .types = {BYTES, BYTES, F32, F32, BYTES}},
     {ROW("QGemm", "q_gemm", 3), .types = {BYTES, F32, BYTES, BYTES, F32}},
-    {0},
+    MORE_ROWS{0},
 };
 
 #endif

@@ -1,7 +1,7 @@
-/* bytes_conv_ref.c: QConv with constant weights over packed panels (bytes_ref.h): convolutions in
- * two dimensions of images that have their channels last. A task makes some tiles of rows, which
- * are found by bytes_rows_ref.c, with some panels; one channel to each group is another loop
- * (bytes_depth_ref.c). */
+/* bytes_conv_ref.c: QConv and QConvInteger with constant weights over packed panels (bytes_ref.h):
+ * convolutions in two dimensions of images that have their channels last. A task makes some tiles
+ * of rows, which are found by bytes_rows_ref.c, with some panels; one channel to each group is
+ * another loop (bytes_depth_ref.c). */
 #include "ops/quant/bytes_conv_ref.h"
 
 typedef struct plan {
@@ -70,9 +70,9 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     const onx_operand *w = in.b;
     size_t bytes = sizeof(plan);
     if (!w->constant || !w->data || w->rank != 4 || in.a->rank != 4 || !w->count ||
-        w->dims[0] % st->conv->groups || !in.b_scale || !in.y_zero ||
-        (in.b_zero && !in.b_zero->constant))
+        w->dims[0] % st->conv->groups || (in.b_zero && !in.b_zero->constant))
         return ONX_UNSUPPORTED;
+    if (!in.y_zero && is_depthwise(st, w)) return ONX_UNSUPPORTED;
     st->tier = tier;
     ONX_TRY(onx_bytes_fit(call, w->dims[0]));
     if (is_depthwise(st, w) ? !onx_qdepth_fits(&in, tier->depth) : !is_worth(st, w))
@@ -200,9 +200,9 @@ static void run_panel(const onx_qconv *j, size_t panel, const onx_qtile *tiles, 
         t.n = width;
         t.sums = (int32_t *)(void *)sums;
         end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
-        onx_qgemm_results(tier, &t, &end, panel * tier->columns,
-                          (char *)j->y + onx_qconv_start(j, first + i) * channels + channel,
-                          channels);
+        size_t at = onx_qconv_start(j, first + i) * channels + channel;
+        onx_qgemm_results(tier, &t, &end, panel * tier->columns, (char *)j->y + at * j->y_size,
+                          channels * j->y_size);
     }
 }
 
@@ -255,6 +255,7 @@ onx_status onx_bytes_conv_run(onx_call *call) {
     onx_qconv j = {
         .st = st, .m = &p->images, .end = &end, .x = in.a->data, .y = call->out[0]->data};
     if (!call->out[0]->count) return ONX_OK;
+    j.y_size = onx_dtype_bits((onx_dtype)call->out[0]->dtype) / 8;
     j.is_signed = in.a->dtype == ONX_DTYPE_I8 && st->tier->native && !is_depthwise(st, in.b);
     j.flip = in.a->dtype == ONX_DTYPE_I8 && !j.is_signed ? 128 : 0;
     j.packed = (const char *)call->packed + sums_bytes(st, in.b);

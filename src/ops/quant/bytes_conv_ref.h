@@ -23,6 +23,7 @@ typedef struct onx_qconv {
     const onx_qend *end;
     const uint8_t *x, *pad;
     uint8_t *y;
+    size_t y_size;      /* of an element */
     const char *packed; /* behind the sums */
     onx_qweights w;     /* of any group */
     onx_qform form;

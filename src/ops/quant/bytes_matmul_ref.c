@@ -229,10 +229,7 @@ static void copy_row(const job *j, const uint8_t *from, uint8_t *to) {
 }
 
 static int32_t sum_row(const job *j, const uint8_t *row) {
-    uint32_t sum = 0;
-    for (size_t k = 0; k < j->m->k; k++)
-        sum += j->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ j->flip);
-    return (int32_t)sum;
+    return (int32_t)onx_bytes_sum(row, j->m->k, j->flip, j->is_signed);
 }
 
 /* Tile `number` of the task; `a`: the matrix. */

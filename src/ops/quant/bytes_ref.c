@@ -93,6 +93,32 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
     onx_qgemm_leave(gemm);
 }
 
+/* Eight at a time: pairs of them are added in 16 bits, 1024 bytes fit. */
+static uint32_t sum_some(const uint8_t *bytes, size_t n, uint64_t flip) {
+    const uint64_t even = 0x00ff00ff00ff00ff;
+    uint64_t sums = 0, eight;
+    for (size_t i = 0; i < n; i += 8) {
+        memcpy(&eight, bytes + i, sizeof eight);
+        eight ^= flip;
+        sums += (eight & even) + (eight >> 8 & even);
+    }
+    sums = (sums & 0x0000ffff0000ffff) + (sums >> 16 & 0x0000ffff0000ffff);
+    return (uint32_t)(sums + (sums >> 32));
+}
+
+uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed) {
+    enum { MOST = 1024 };
+    const uint8_t turned = is_signed ? 128 : flip;
+    uint32_t sum = is_signed ? 0u - 128u * (uint32_t)n : 0;
+    size_t i = 0;
+    for (size_t some; n - i >= 8; i += some) {
+        some = n - i < MOST ? (n - i) / 8 * 8 : MOST;
+        sum += sum_some(bytes + i, some, turned * UINT64_C(0x0101010101010101));
+    }
+    for (; i < n; i++) sum += (uint8_t)(bytes[i] ^ turned);
+    return sum;
+}
+
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
 static bool is_single(const onx_operand *x) {

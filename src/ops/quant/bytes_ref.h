@@ -154,6 +154,9 @@ size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* byte
 void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col, int8_t *panel,
                        int32_t *sums);
 
+/* The sum of n bytes with these bits turned; `is_signed`: of int8. */
+uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed);
+
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
 /* init: can these drivers do it? Weights and their parameters are constant and have the types and
@@ -189,9 +192,11 @@ onx_status onx_bytes_conv_pack(onx_call *call, void *out) ONX_MUST_CHECK;
 onx_status onx_bytes_conv_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_bytes_conv_run(onx_call *call) ONX_MUST_CHECK;
 /* The row's functions: zero points of depthwise weights are packed with them. */
-#define ONX_BYTES_CONV(init_)                                                                      \
-    .packs = 1 << 3 | 1 << 5, .init = init_, .pack_bytes = onx_bytes_conv_pack_bytes,              \
-    .pack = onx_bytes_conv_pack, .bind = onx_bytes_conv_bind, .run = onx_bytes_conv_run
+#define ONX_BYTES_CONV(init_) .packs = 1 << 3 | 1 << 5, ONX_BYTES_CONV_FNS(init_)
+#define ONX_BYTES_CONV_INTEGER(init_) .packs = 1 << 1 | 1 << 3, ONX_BYTES_CONV_FNS(init_)
+#define ONX_BYTES_CONV_FNS(init_)                                                                  \
+    .init = init_, .pack_bytes = onx_bytes_conv_pack_bytes, .pack = onx_bytes_conv_pack,           \
+    .bind = onx_bytes_conv_bind, .run = onx_bytes_conv_run
 
 onx_status onx_bytes_matmul_init(onx_call *call, const onx_qgemm *tier) ONX_MUST_CHECK;
 size_t onx_bytes_matmul_pack_bytes(const onx_call *call);

@@ -131,11 +131,8 @@ static void copy_window(const onx_qconv *j, const window *w, uint8_t *to) {
 
 int32_t onx_qrows_sum(const onx_qconv *j, const onx_qtile *t, size_t i) {
     uint32_t sum = 0;
-    for (size_t tap = 0; tap < t->taps; tap++) {
-        const uint8_t *row = t->rows[tap * t->m + i];
-        for (size_t k = 0; k < j->w.joined * j->w.k; k++)
-            sum += t->is_signed ? (uint32_t)(int8_t)row[k] : (uint32_t)(row[k] ^ j->flip);
-    }
+    for (size_t tap = 0; tap < t->taps; tap++)
+        sum += onx_bytes_sum(t->rows[tap * t->m + i], j->w.joined * j->w.k, j->flip, t->is_signed);
     return (int32_t)sum;
 }
 

@@ -8,6 +8,7 @@ static const onx_qroles roles[] = {
     {"QLinearMatMul", 0, 1, 2, 3, 4, 5, -1, 6, 7},
     {"QLinearConv", 0, 1, 2, 3, 4, 5, 8, 6, 7},
     {"QConv", 0, 1, 2, 3, 4, 5, 8, 6, 7},
+    {"QConvInteger", 0, -1, 2, 1, -1, 3, -1, -1, -1},
     {"QGemm", 0, 1, 2, 3, 4, 5, 6, 7, 8},
     {"MatMulIntegerToFloat", 0, 2, 4, 1, 3, 5, 6, -1, -1},
     {"DynamicQuantizeMatMul", 0, -1, -1, 1, 2, 3, 4, -1, -1},

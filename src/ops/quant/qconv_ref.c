@@ -1,5 +1,5 @@
-/* qconv_ref.c: convolutions of quantized tensors: ConvInteger, QLinearConv, and QConv, whose images
- * have their channels last: plain kernels, for any number of dimensions.
+/* qconv_ref.c: convolutions of quantized tensors: ConvInteger and QLinearConv, and QConvInteger and
+ * QConv, whose images have their channels last: plain kernels, for any number of dimensions.
  *
  * Terms of the weights are made first, channel after channel. Then each task takes some pixels of
  * one image: what their windows see becomes rows of terms, zero in the padding, and each output is
@@ -15,7 +15,7 @@ onx_status onx_qconv_init(onx_call *call) {
     onx_qstate *st = onx_qstate_new(call);
     onx_qview view;
     if (!st) return onx_fail_nomem(call->diag);
-    st->channels_last = strcmp(call->op->name, "QConv") == 0;
+    st->channels_last = strncmp(call->op->name, "QConv", 5) == 0;
     onx_qview_of(call, &view);
     view.call.state = NULL;
     ONX_TRY(onx_conv_init(&view.call));
@@ -90,7 +90,7 @@ typedef struct job {
     size_t tiles;              /* of one image */
     size_t each;               /* channels of weights in a task */
     size_t x_channel, x_pixel; /* from one to the next */
-    bool last;                 /* channels are last; the result is of bytes */
+    bool last;                 /* channels are last */
     double *factors;           /* of the channels */
     int16_t *weights;
 } job;
@@ -166,10 +166,12 @@ static onx_status task_pixels(void *user, onx_call *call, size_t index, void *sc
                   rows);
         for (size_t c = g * m->oc; c < (g + 1) * m->oc; c++) {
             if (onx_call_stopped(call)) return ONX_CANCELLED;
-            char *to = y + ((image * j->channels + c) * m->out_pixels + first) * bytes, few[PIXELS];
+            char *to = y + ((image * j->channels + c) * m->out_pixels + first) * bytes;
+            char few[PIXELS * sizeof(int32_t)];
             make_channel(j, c, n, rows, j->last ? few : to);
             for (size_t i = 0; j->last && i < n; i++)
-                y[(image * m->out_pixels + first + i) * j->channels + c] = few[i];
+                memcpy(y + ((image * m->out_pixels + first + i) * j->channels + c) * bytes,
+                       few + i * bytes, bytes);
         }
     }
     return ONX_OK;

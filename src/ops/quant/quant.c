@@ -195,6 +195,11 @@ static onx_status infer_q_conv(onx_infer *in) {
     return infer_last(in, w, w->ranked && w->rank ? w->dims[0] : NULL, onx_infer_in(in, 7)->dtype);
 }
 
+static onx_status infer_q_conv_integer(onx_infer *in) {
+    const onx_fact *w = onx_infer_in(in, 1);
+    return infer_last(in, w, w->ranked && w->rank ? w->dims[0] : NULL, ONX_DTYPE_I32);
+}
+
 static onx_status infer_q_table(onx_infer *in) {
     return onx_infer_like(in, 0, onx_infer_in(in, 1)->dtype, onx_infer_in(in, 0));
 }
@@ -292,6 +297,7 @@ onx_op_rows onx_ops_quant = {
      .infer = infer_qlinear_matmul},
     {"QLinearConv", 10, QLINEAR_CONV, .infer = infer_qlinear_conv},
     {"QConv", 1, QLINEAR_CONV, .infer = infer_q_conv, .domain = "onx.internal"},
+    {"QConvInteger", 1, CONV_INTEGER, .infer = infer_q_conv_integer, .domain = "onx.internal"},
     {"QTable", 1, "(x:T1, table:T2) -> (y:T2) [T1:" INT8 ", T2:" INT8 "]", .infer = infer_q_table,
      .domain = "onx.internal"},
     {"QMaxPool", 1, POOL, .infer = infer_q_max_pool, .domain = "onx.internal"},

@@ -378,7 +378,7 @@ static onx_status bind(onx_call *call) {
     const matrix *w = &p->matrices[MATRIX_W];
     bool fits = lay_out(call, p) && onx_mul_size((size_t)p->rnn.time, batch, &rows);
     if (fits) p->tiles = onx_gemm_tile(&GEMM, rows, columns(p, w), w->k, 1);
-    onx_gemm_args args = {.m = rows, .n = columns(p, w), .a_row = w->k, .a_col = 1};
+    onx_gemm_args args = {.m = rows, .a_row = w->k, .a_col = 1};
     p->shares_x = fits && onx_gemm_shares_a(&GEMM, &p->tiles, &args);
     if (!fits || !place(call, p, rows))
         return onx_call_fail(call, ONX_LIMIT, "the sequences are too large for this machine");

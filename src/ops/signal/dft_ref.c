@@ -24,13 +24,13 @@ onx_status onx_signal_number(const onx_call *call, size_t index, const char *nam
     return ONX_OK;
 }
 
-static const onx_operand *window_of(const onx_call *call) {
+const onx_operand *onx_dft_window(const onx_call *call) {
     return strcmp(call->op->name, "STFT") == 0 ? onx_call_in(call, 2) : NULL;
 }
 
 /* Scratch for lines of plan->n, and for inputs that are widened. */
 static onx_status bind_scratch(onx_call *call, const onx_dft_plan *plan) {
-    const onx_operand *window = window_of(call);
+    const onx_operand *window = onx_dft_window(call);
     size_t shared = 0, each = 0;
     bool fits = plan->n == 0 || onx_fft_bytes((size_t)plan->n, &shared, &each);
     fits = fits && onx_add_size(shared, each, &shared) && onx_wide_bytes(call->in[0], &shared);
@@ -204,7 +204,7 @@ static onx_status line_task(void *user, onx_call *call, size_t task, void *scrat
 /* A transform of nothing has sums without terms. */
 onx_status onx_dft_run(onx_call *call) {
     const onx_dft_plan *plan = call->plan;
-    const onx_operand *window = window_of(call);
+    const onx_operand *window = onx_dft_window(call);
     size_t shared = 0, each = 0;
     job j = {.windowed = window != NULL, .per_task = 1 + 4096 / (plan->n + 1)};
     if (!call->out[0]->count) return ONX_OK;

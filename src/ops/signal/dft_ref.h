@@ -23,6 +23,8 @@ onx_status onx_dft_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_dft_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_stft_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_dft_run(onx_call *call) ONX_MUST_CHECK;
+/* NULL: there is none. */
+const onx_operand *onx_dft_window(const onx_call *call);
 
 onx_status onx_window_init(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_window_bind(onx_call *call) ONX_MUST_CHECK;

@@ -26,9 +26,9 @@ static onx_cplx scaled(bool s, onx_cplx a, double by) {
     return (onx_cplx){fit(s, a.re * by), fit(s, a.im * by)};
 }
 
-/* The angle is brought into an eighth of the circle first, where sine and cosine are exact at the
- * ends. */
-onx_cplx onx_fft_root(uint64_t k, uint64_t n) {
+/* exp(-2 pi i k / n), k < n: the angle is brought into an eighth of the circle first, where sine
+ * and cosine are exact at the ends. */
+static onx_cplx root(uint64_t k, uint64_t n) {
     const double circle = 6.283185307179586476925286766559;
     uint64_t eighth = 8 * k / n, rest = 8 * k % n; /* k / n = (eighth + rest / n) / 8 */
     bool odd = eighth & 1;
@@ -42,7 +42,8 @@ onx_cplx onx_fft_root(uint64_t k, uint64_t n) {
     }
 }
 
-size_t onx_fft_factor(size_t n) {
+/* The smallest prime factor, if it is small; else 0. */
+static size_t factor_of(size_t n) {
     size_t p = 2;
     while (p <= LARGEST && n % p) p++;
     return p <= LARGEST ? p : 0;
@@ -51,7 +52,7 @@ size_t onx_fft_factor(size_t n) {
 /* The length of the transforms that are taken apart: the convolution takes 2n - 1. */
 static size_t length_of(size_t n) {
     size_t rest = n, p, m = 1;
-    while (rest > 1 && (p = onx_fft_factor(rest)) != 0) rest /= p;
+    while (rest > 1 && (p = factor_of(rest)) != 0) rest /= p;
     if (rest == 1) return n;
     while (m < 2 * n - 1) m *= 2;
     return m;
@@ -118,7 +119,7 @@ static void pass(const onx_fft *fft, size_t p, size_t after, size_t rest, const 
 static void transform(const onx_fft *fft, onx_cplx *line) {
     onx_cplx *a = line, *b = line + fft->m;
     for (size_t rest = fft->m, after = 1, p; rest > 1; after *= p) {
-        p = onx_fft_factor(rest);
+        p = factor_of(rest);
         rest /= p;
         pass(fft, p, after, rest, a, b);
         onx_cplx *t = a;
@@ -135,7 +136,7 @@ onx_fft onx_fft_init(const onx_call *call, size_t n, bool single, void *memory, 
     fft.single = single && fft.m == n;
     for (size_t k = 0; k < fft.m; k++) {
         if (k % CHECK_EVERY == 0 && onx_call_stopped(call)) return fft;
-        onx_cplx w = onx_fft_root(k, fft.m);
+        onx_cplx w = root(k, fft.m);
         fft.roots[k] = (onx_cplx){fit(fft.single, w.re), fit(fft.single, w.im)};
     }
     if (fft.m == n) return fft;
@@ -143,7 +144,7 @@ onx_fft onx_fft_init(const onx_call *call, size_t n, bool single, void *memory, 
     fft.filter = fft.chirp + n;
     memset(work, 0, fft.m * sizeof *work);
     for (size_t k = 0, square = 0; k < n; k++) { /* square: k^2 modulo 2n */
-        fft.chirp[k] = onx_fft_root(square, 2 * n);
+        fft.chirp[k] = root(square, 2 * n);
         onx_cplx conjugate = {fft.chirp[k].re, -fft.chirp[k].im};
         work[k] = work[(fft.m - k) & (fft.m - 1)] = conjugate;
         square = (square + 2 * k + 1) % (2 * n);

@@ -24,11 +24,6 @@ typedef struct onx_fft {
     const onx_call *call; /* when that is stopped, transforms are left as they are */
 } onx_fft;
 
-/* exp(-2 pi i k / n), k < n. */
-onx_cplx onx_fft_root(uint64_t k, uint64_t n);
-/* The smallest prime factor, if it is small; else 0. */
-size_t onx_fft_factor(size_t n);
-
 /* Memory for onx_fft_init, and for each line that is transformed at a time. False: too much. */
 bool onx_fft_bytes(size_t n, size_t *shared, size_t *each) ONX_MUST_CHECK;
 /* n > 0. `memory` and `work` are of `shared` and `each` bytes, aligned for doubles. */

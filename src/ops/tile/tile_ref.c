@@ -253,8 +253,8 @@ onx_status onx_tile_init_float(onx_call *call) {
 }
 
 static onx_dtype result_type(const onx_call *call, const onx_tile *tile) {
-    onx_dtype dtype = onx_tile_dtype(&tile->program);
     if (tile->to) return (onx_dtype)tile->to;
+    onx_dtype dtype = onx_tile_dtype(&tile->program);
     for (size_t i = 0; i < call->n_in && dtype == ONX_DTYPE_F32; i++)
         if (call->in[i] && call->in[i]->dtype != ONX_DTYPE_BOOL)
             return (onx_dtype)call->in[i]->dtype;

@@ -20,26 +20,48 @@
         (void)b, (void)c;                                                                          \
         return expression;                                                                         \
     }                                                                                              \
-    static void run_##name(float *y, size_t y_row, const onx_tile_arg *const x[3], size_t rows,    \
+    static void run_##name(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,           \
                            size_t n) {                                                             \
-        const float *a = x[0]->data, *b = x[1]->data, *c = x[2]->data;                             \
-        const size_t m = n % VF, i = x[0]->step, j = x[1]->step, k = x[2]->step;                   \
-        const size_t end = n - m, a_row = x[0]->row, b_row = x[1]->row, c_row = x[2]->row;         \
+        const float *a = x[0].data, *b = x[1].data, *c = x[2].data;                                \
+        const size_t i = x[0].step, j = x[1].step, k = x[2].step;                                  \
+        const size_t a_row = x[0].row, b_row = x[1].row, c_row = x[2].row;                         \
         for (; rows; rows--, y += y_row, a += a_row, b += b_row, c += c_row) {                     \
             const float *p = a, *q = b, *r = c;                                                    \
-            for (size_t at = 0; at < end; at += VF, p += i, q += j, r += k)                        \
+            for (size_t at = 0; at < n; at += VF, p += i, q += j, r += k)                          \
                 vf_store(y + at, eval_##name(vf_load(p), vf_load(q), vf_load(r)));                 \
-            if (m)                                                                                 \
-                vf_store_n(y + end,                                                                \
-                           eval_##name(vf_load_n(p, m), vf_load_n(q, m), vf_load_n(r, m)), m);     \
         }                                                                                          \
     }
 ONX_TILE_OPS(FUNCTION)
 
-typedef void function(float *y, size_t row, const onx_tile_arg *const x[3], size_t rows, size_t n);
+/* n floats, whole vectors, of each row. */
+typedef void function(float *y, size_t y_row, const onx_tile_arg x[3], size_t rows, size_t n);
 static function *const functions[] = {
 #define ENTRY(name, arity, is_bool, expression) run_##name,
     ONX_TILE_OPS(ENTRY)};
+
+/* The last floats of rows, fewer than a vector: through one. */
+static void run_rest(function *f, float *y, size_t y_row, const onx_tile_arg x[3], size_t rows,
+                     size_t n) {
+    for (size_t r = 0; r < rows; r++, y += y_row) {
+        float from[3][VF], to[VF];
+        onx_tile_arg one[3];
+        for (size_t k = 0; k < 3; k++) {
+            vf_store(from[k], vf_load_n(x[k].data + r * x[k].row, n));
+            one[k] = (onx_tile_arg){from[k], 0, 0};
+        }
+        f(to, 0, one, 1, VF);
+        vf_store_n(y, vf_load(to), n);
+    }
+}
+static void run_step(const onx_tile_step *step, const onx_tile_arg *slots, float *y, size_t y_row,
+                     size_t rows, size_t n) {
+    onx_tile_arg x[3] = {slots[step->from[0]], slots[step->from[1]], slots[step->from[2]]};
+    size_t rest = n % VF, vectors = n / VF;
+    if (vectors) functions[step->op](y, y_row, x, rows, n - rest);
+    if (!rest) return;
+    for (size_t k = 0; k < 3; k++) x[k].data += vectors * x[k].step;
+    run_rest(functions[step->op], y + vectors * VF, y_row, x, rows, rest);
+}
 
 /* ─ Operands ─────────────────────────────────────────────────────────────────────────────────── */
 
@@ -213,16 +235,13 @@ static void fetch_all(onx_tile_work *work, int64_t at, size_t n, const float *bl
 static void run_stretch(onx_tile_work *work, size_t rows, size_t n, void *out, size_t row) {
     const onx_tile *tile = work->plan->tile;
     const onx_tile_program *p = &tile->program;
-    const onx_tile_arg *slots = work->slots;
     float *registers = work->buffers + p->n_in * ONX_TILE_SPAN;
     bool straight = work->plan->dtype == ONX_DTYPE_F32;
     for (size_t i = 0; i < p->n_code; i++) {
         const onx_tile_step *step = &tile->steps[i];
-        const onx_tile_arg *x[3] = {&slots[step->from[0]], &slots[step->from[1]],
-                                    &slots[step->from[2]]};
         bool last = i + 1 == p->n_code && straight;
-        functions[step->op](last ? out : registers + step->to * ONX_TILE_SPAN, last ? row : n, x,
-                            rows, n);
+        float *to = last ? out : registers + step->to * ONX_TILE_SPAN;
+        run_step(step, work->slots, to, last ? row : n, rows, n);
     }
     if (straight) return;
     const float *result = registers + tile->steps[p->n_code - 1].to * ONX_TILE_SPAN;

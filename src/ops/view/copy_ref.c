@@ -213,7 +213,7 @@ static void choose(walk *w) {
     while (k < last && box->from[k] != 1) k++;
     if (box->from[last] == 1) {
         w->how = ROWS;
-    } else if (k < last) {
+    } else if (k < last && (box->from[last] || box->dims[last] < BLOCK)) {
         w->how = TILES;
         w->outer = last - 1;
         move_dim(box, k, last - 1);

@@ -94,9 +94,9 @@ static onx_status on_twin(quantized *q, onx_node *node, const char *op, const ch
     return replace(q, node, op, node->input.n, in, attribute, value);
 }
 
-static bool is_weights(const quantized *q, const onx_node *node) {
-    const onx_tensor *w = onx_pass_constant(q->ctx, onx_node_input(node, 3));
-    return w && onx_tensor_rank(w) == 4 && onx_lower_has(q->ctx, "QConv");
+static bool is_weights(const quantized *q, const onx_node *node, size_t index, const char *op) {
+    const onx_tensor *w = onx_pass_constant(q->ctx, onx_node_input(node, index));
+    return w && onx_tensor_rank(w) == 4 && onx_lower_has(q->ctx, op);
 }
 
 /* Operands of four dimensions are broadcast to one another wherever their channels are. */
@@ -128,8 +128,11 @@ static onx_status visit_concat(quantized *q, onx_node *node, const onx_op *op) {
 static onx_status visit(quantized *q, onx_node *node) {
     const onx_op *op = onx_pass_op(q->ctx, node);
     if (!op || !onx_node_output(node, 0) || node->output.n != 1) return ONX_OK;
-    if (onx_pass_is(op, "QLinearConv") && is_weights(q, node))
+    if (onx_pass_is(op, "QLinearConv") && is_weights(q, node, 3, "QConv"))
         return on_twin(q, node, ONX_INTERNAL "::QConv", NULL, 0, true);
+    if (onx_pass_is(op, "ConvInteger") && is_weights(q, node, 1, "QConvInteger") &&
+        onx_op_int(op, node, "group") == 1)
+        return on_twin(q, node, ONX_INTERNAL "::QConvInteger", NULL, 0, true);
     if (onx_pass_is(op, "MaxPool") && onx_lower_has(q->ctx, "QMaxPool"))
         return on_twin(q, node, ONX_INTERNAL "::QMaxPool", NULL, 0, true);
     if (onx_lower_is(node, "QTable"))
