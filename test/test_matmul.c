@@ -67,6 +67,7 @@ static void compare_as(onx_dtype dtype, double tolerance, const char *node, cons
  * The small floats may be rounded differently, by one place. */
 static void compare(const char *node, const char *a, const char *b, const char *c) {
     compare_as(ONX_DTYPE_F32, 2e-5, node, a, b, c);
+    compare_as(ONX_DTYPE_F64, 1e-12, node, a, b, c);
     compare_as(ONX_DTYPE_F16, 0x1p-10, node, a, b, c);
     compare_as(ONX_DTYPE_BF16, 0x1p-7, node, a, b, c);
 }
@@ -83,6 +84,7 @@ TEST(matmul) {
         {"33,17", "17,65"},
         {"1,700", "700,70"},
         {"9,5", "5,1"},
+        {"14,700", "700,300"},
         {"200,33", "33,31"},
         {"2,3,5,7", "7,11"},
         {"2,1,5,7", "3,7,4"},

@@ -9,6 +9,8 @@
 
 enum { VD = VF / 2 };
 typedef double vd __attribute__((vector_size(VF_BYTES)));
+typedef int64_t vd_lanes __attribute__((vector_size(VF_BYTES)));
+typedef uint64_t vd_bits __attribute__((vector_size(VF_BYTES)));
 
 static inline vd vd_load(const void *p) {
     vd v;
@@ -57,8 +59,6 @@ static inline vd vd_round(vd a) {
     return (vd){rint(a[0]), rint(a[1])};
 #endif
 }
-
-typedef int64_t vd_lanes __attribute__((vector_size(VF_BYTES)));
 
 static inline vd vd_copysign(vd magnitude, vd sign) {
     return (vd)(((vd_lanes)magnitude & INT64_MAX) | ((vd_lanes)sign & INT64_MIN));

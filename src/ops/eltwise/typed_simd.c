@@ -1,214 +1,223 @@
-/* typed_simd.c: see typed_simd.h. The result is cut into stretches of at most SPAN bytes. Operands
- * are read where they lie when a stretch of them is contiguous, as one vector when they are one
- * number, and through a buffer otherwise; what is less than a vector in the end goes through one,
- * too. */
+/* typed_simd.c: see typed_simd.h: loops over vectors of each type, and a table of them. */
 #include "ops/eltwise/typed_simd.h"
-#include "ops/eltwise/typed_ops_simd.h"
+#include "cpu/vec_double.h"
 
-enum {
-    SPAN = 4096,              /* bytes of a stretch */
-    BUFFER = SPAN + VF_BYTES, /* what fills it may write more */
+typedef onx_typed_arg arg;
+typedef int64_t vl __attribute__((vector_size(VF_BYTES)));
+typedef uint32_t vu32 __attribute__((vector_size(VF_BYTES)));
+typedef uint64_t vu64 __attribute__((vector_size(VF_BYTES)));
+
+/* ─ Bools and lanes ──────────────────────────────────────────────────────────────────────────── */
+
+/* Lanes of `size` bytes, 0 or -1, to bools. */
+static inline __attribute__((always_inline)) void put_bools(char *y, vl lanes, size_t size) {
+    if (size == 1) {
+        lanes &= 0x0101010101010101;
+        memcpy(y, &lanes, sizeof lanes);
+        return;
+    }
+    const size_t n = size == 8 ? VF_BYTES / 8 : VF_BYTES / 4;
+#if defined(__AVX512F__)
+    __m512i x = (__m512i)lanes;
+    __m128i bools = size == 8 ? _mm512_cvtepi64_epi8(x) : _mm512_cvtepi32_epi8(x);
+    bools = _mm_and_si128(bools, _mm_set1_epi8(1));
+    memcpy(y, &bools, n);
+#elif defined(__AVX2__)
+    int mask = size == 8 ? _mm256_movemask_pd((__m256d)lanes) : _mm256_movemask_ps((__m256)lanes);
+    uint64_t bools = _pdep_u64((uint64_t)mask, 0x0101010101010101);
+    memcpy(y, &bools, n);
+#else
+    for (size_t i = 0; i < n; i++) y[i] = ((const char *)&lanes)[i * size] & 1;
+#endif
+}
+
+/* Bools to lanes of `size` bytes, 0 or not; those of one byte as they are. */
+static inline __attribute__((always_inline)) vl get_bools(const char *from, size_t size) {
+    vl lanes = {0};
+#if defined(__AVX2__)
+    __m256i bools = _mm256_setzero_si256();
+    memcpy(&bools, from, VF_BYTES / size < sizeof bools ? VF_BYTES / size : sizeof bools);
+#endif
+    if (size == 1) memcpy(&lanes, from, sizeof lanes);
+#if defined(__AVX512F__)
+    else if (size == 2)
+        lanes = (vl)_mm512_cvtepu8_epi16(bools);
+    else if (size == 4)
+        lanes = (vl)_mm512_cvtepu8_epi32(_mm256_castsi256_si128(bools));
+    else
+        lanes = (vl)_mm512_cvtepu8_epi64(_mm256_castsi256_si128(bools));
+#elif defined(__AVX2__)
+    else if (size == 2)
+        lanes = (vl)_mm256_cvtepu8_epi16(_mm256_castsi256_si128(bools));
+    else if (size == 4)
+        lanes = (vl)_mm256_cvtepu8_epi32(_mm256_castsi256_si128(bools));
+    else
+        lanes = (vl)_mm256_cvtepu8_epi64(_mm256_castsi256_si128(bools));
+#else
+    else
+        for (size_t i = 0; i < VF_BYTES / size; i++) ((char *)&lanes)[i * size] = from[i];
+#endif
+    return lanes;
+}
+
+/* ─ The operators ────────────────────────────────────────────────────────────────────────────── */
+
+/* One loop, over vectors of a type. */
+#define LOOP(T, expression)                                                                        \
+    {                                                                                              \
+        typedef T V __attribute__((vector_size(VF_BYTES)));                                        \
+        for (; n; n--, x0.data += x0.step, x1.data += x1.step, x2.data += x2.step) {               \
+            V a, b, c;                                                                             \
+            memcpy(&a, x0.data, sizeof a);                                                         \
+            memcpy(&b, x1.data, sizeof b);                                                         \
+            memcpy(&c, x2.data, sizeof c);                                                         \
+            (void)b, (void)c;                                                                      \
+            vl r = (vl)(expression);                                                               \
+            if (IS_BOOL)                                                                           \
+                put_bools(y, r, sizeof(T));                                                        \
+            else                                                                                   \
+                memcpy(y, &r, sizeof r);                                                           \
+            y += IS_BOOL ? VF_BYTES / sizeof(T) : VF_BYTES;                                        \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+
+#define BITS_OF(x) ((vl)(x))
+#define SELECT(m, a, b) ((V)((BITS_OF(m) & BITS_OF(a)) | (~BITS_OF(m) & BITS_OF(b))))
+#define GREATER(a, b) SELECT(a > b, a, b)
+#define LESSER(a, b) SELECT(a < b, a, b)
+
+/* a / b, rounded to zero, of integers whose quotient exists. As doubles: the exact quotient of
+ * int32, if it is no integer, is at least 2^-31 of itself away from the next one, so that rounding
+ * does not get there; and the same for int64, if these are at most 2^52. */
+static __attribute__((noinline)) vi quotient_i32(vi a, vi b) {
+    typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
+    half x[2], y[2];
+    memcpy(x, &a, sizeof a);
+    memcpy(y, &b, sizeof b);
+    for (int i = 0; i < 2; i++)
+        x[i] = __builtin_convertvector(
+            __builtin_convertvector(x[i], vd) / __builtin_convertvector(y[i], vd), half);
+    memcpy(&a, x, sizeof a);
+    return a;
+}
+static __attribute__((noinline)) vl quotient_i64(vl a, vl b) {
+    const uint64_t end = (uint64_t)1 << 52;
+    if (!vf_any((vi)((((vu64)a + end) | ((vu64)b + end)) >> 53 != 0)))
+        return __builtin_convertvector(
+            __builtin_convertvector(a, vd) / __builtin_convertvector(b, vd), vl);
+    for (int i = 0; i < VD; i++) a[i] /= b[i];
+    return a;
+}
+/* Those that do not exist: x / 0 is 0 here, and x / -1 wraps around. */
+#define QUOTIENT(type, U)                                                                          \
+    (SELECT(b == -1, -(U)a, quotient_##type(a, SELECT((b == -1) | (b == 0), (V){0} + 1, b))) &     \
+     (b != 0))
+#define REMAINDER(type, U) ((V)((U)a - (U)QUOTIENT(type, U) * (U)b) & (b != 0))
+#define MODULO(type, U) turned_##type(REMAINDER(type, U), b)
+/* The remainder with the sign of the divisor. */
+static inline vi turned_i32(vi r, vi b) {
+    return r + (b & (r != 0) & ((r < 0) ^ (b < 0)));
+}
+static inline vl turned_i64(vl r, vl b) {
+    return r + (b & (r != 0) & ((r < 0) ^ (b < 0)));
+}
+
+#define FUNCTION(name, is_bool, ...)                                                               \
+    static void name(onx_dtype dtype, char *y, arg x0, arg x1, arg x2, size_t n) {                 \
+        enum { IS_BOOL = is_bool };                                                                \
+        switch ((int)dtype) { __VA_ARGS__ }                                                        \
+    }
+#define OP(name, ...) FUNCTION(name, 0, __VA_ARGS__)
+#define TEST(name, ...) FUNCTION(name, 1, __VA_ARGS__)
+#define CASE(dtype) case ONX_DTYPE_##dtype:
+#define W8(x) CASE(U8) CASE(I8) LOOP(uint8_t, x)
+#define W32(x) CASE(U32) CASE(I32) LOOP(uint32_t, x)
+#define W64(x) CASE(U64) CASE(I64) LOOP(uint64_t, x)
+#define U8(x) CASE(U8) LOOP(uint8_t, x)
+#define U32(x) CASE(U32) LOOP(uint32_t, x)
+#define U64(x) CASE(U64) LOOP(uint64_t, x)
+#define I32(x) CASE(I32) LOOP(int32_t, x)
+#define I64(x) CASE(I64) LOOP(int64_t, x)
+#define F64(x) CASE(F64) LOOP(double, x)
+#define BOOL(x) CASE(BOOL) LOOP(uint8_t, x)
+#include "ops/eltwise/typed_ops.def"
+
+/* By the size of elements alone; a is a condition, of bools. */
+#define CHOICE(bytes, T)                                                                           \
+    if (size == (bytes)) {                                                                         \
+        typedef T V __attribute__((vector_size(VF_BYTES)));                                        \
+        for (; n; n--, y += VF_BYTES, x0.data += x0.step) {                                        \
+            vl b, c;                                                                               \
+            V m = (V)get_bools(x0.data, bytes) != 0;                                               \
+            memcpy(&b, x1.data, sizeof b), x1.data += x1.step;                                     \
+            memcpy(&c, x2.data, sizeof c), x2.data += x2.step;                                     \
+            b = ((vl)m & b) | (~(vl)m & c);                                                        \
+            memcpy(y, &b, sizeof b);                                                               \
+        }                                                                                          \
+    }
+static void where(onx_dtype dtype, char *y, arg x0, arg x1, arg x2, size_t n) {
+    unsigned size = onx_dtype_bits(dtype) / 8;
+    CHOICE(1, int8_t)
+    CHOICE(2, int16_t)
+    CHOICE(4, int32_t)
+    CHOICE(8, int64_t)
+}
+
+/* ─ The table ────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_fmod(const onx_call *call) {
+    return onx_call_int(call, "fmod") != 0;
+}
+static bool is_left(const onx_call *call) {
+    return onx_str_is(onx_call_string(call, "direction"), "LEFT");
+}
+
+#define T_BYTES (ONX_T(U8) | ONX_T(I8))
+#define T_WORDS (ONX_T(U32) | ONX_T(I32) | ONX_T(U64) | ONX_T(I64))
+#define T_SIGNED (ONX_T(I32) | ONX_T(I64))
+#define T_ORDER (ONX_T(U8) | T_SIGNED | ONX_T(F64))
+#define T_UNSIGNED (ONX_T(U32) | ONX_T(U64))
+static const onx_typed_rule rules[] = {
+    {"Abs", absolute, T_SIGNED | ONX_T(F64), 0, NULL},
+    {"Add", add, T_BYTES | T_WORDS | ONX_T(F64), 0, NULL},
+    {"And", logic_and, ONX_T(BOOL), ONX_TYPED_BOOL, NULL},
+    {"BitShift", shift_left, T_WORDS, 0, is_left},
+    {"BitShift", shift_right, T_UNSIGNED, 0, NULL},
+    {"BitwiseAnd", bit_and, T_BYTES | T_WORDS, 0, NULL},
+    {"BitwiseNot", bit_not, T_BYTES | T_WORDS, 0, NULL},
+    {"BitwiseOr", bit_or, T_BYTES | T_WORDS, 0, NULL},
+    {"BitwiseXor", bit_xor, T_BYTES | T_WORDS, 0, NULL},
+    {"Ceil", up, ONX_T(F64), 0, NULL},
+    {"Clip", clip, T_ORDER, ONX_TYPED_BOUNDS, NULL},
+    {"Div", divide, T_SIGNED | ONX_T(F64), 0, NULL},
+    {"Equal", equal, ONX_T(BOOL) | T_BYTES | T_WORDS | ONX_T(F64), ONX_TYPED_BOOL, NULL},
+    {"Floor", down, ONX_T(F64), 0, NULL},
+    {"Greater", less, T_ORDER, ONX_TYPED_BOOL | ONX_TYPED_SWAPS, NULL},
+    {"GreaterOrEqual", less_equal, T_ORDER, ONX_TYPED_BOOL | ONX_TYPED_SWAPS, NULL},
+    {"IsNaN", is_nan, ONX_T(F64), ONX_TYPED_BOOL, NULL},
+    {"Less", less, T_ORDER, ONX_TYPED_BOOL, NULL},
+    {"LessOrEqual", less_equal, T_ORDER, ONX_TYPED_BOOL, NULL},
+    {"Max", max, T_ORDER, ONX_TYPED_FOLDS, NULL},
+    {"Min", min, T_ORDER, ONX_TYPED_FOLDS, NULL},
+    {"Mod", remain, T_SIGNED, 0, is_fmod},
+    {"Mod", modulo, T_SIGNED, 0, NULL},
+    {"Mul", mul, T_WORDS | ONX_T(F64), 0, NULL},
+    {"Neg", negate, T_SIGNED | ONX_T(F64), 0, NULL},
+    {"Not", logic_not, ONX_T(BOOL), ONX_TYPED_BOOL, NULL},
+    {"Or", logic_or, ONX_T(BOOL), ONX_TYPED_BOOL, NULL},
+    {"Reciprocal", reciprocal, ONX_T(F64), 0, NULL},
+    {"Relu", relu, T_SIGNED | ONX_T(F64), 0, NULL},
+    {"Round", nearest, ONX_T(F64), 0, NULL},
+    {"Sign", sign, T_SIGNED | ONX_T(F64), 0, NULL},
+    {"Sqrt", root, ONX_T(F64), 0, NULL},
+    {"Sub", sub, T_BYTES | T_WORDS | ONX_T(F64), 0, NULL},
+    {"Sum", add, ONX_T(F64), ONX_TYPED_FOLDS, NULL},
+    {"Where", where, ONX_T_WHOLE & ~(ONX_T(F32) | ONX_T(C64) | ONX_T(C128)), ONX_TYPED_CHOICE,
+     NULL},
+    {"Xor", logic_xor, ONX_T(BOOL), ONX_TYPED_BOOL, NULL},
 };
 
-typedef struct typed {
-    onx_tile tile; /* first: onx_tile_bind_call reads it */
-    const rule *rule;
-    onx_dtype dtype;                        /* of the operands, but for a condition */
-    size_t size;                            /* of an element */
-    bool choice;                            /* operand 0 is a condition */
-    char bounds[ONX_TILE_INPUTS][VF_BYTES]; /* in the place of absent operands */
-} typed;
-
-/* A task at work: operands, and beside their buffers one more. */
-typedef struct work {
-    const typed *typed;
-    const onx_call *call;
-    char *buffers;
-    arg args[ONX_TILE_INPUTS];
-} work;
-
-/* ─ Elements ─────────────────────────────────────────────────────────────────────────────────── */
-
-static size_t size_of(const onx_operand *operand) {
-    return onx_dtype_bits((onx_dtype)operand->dtype) / 8;
-}
-
-/* The same element n times, and up to a whole vector. */
-static void fill(char *to, const char *from, size_t size, size_t n) {
-    static const uint64_t spread[] = {
-        0, 0x0101010101010101, 0x0001000100010001, 0, 0x0000000100000001, 0, 0, 0, 1};
-    uint64_t bits = 0;
-    memcpy(&bits, from, size);
-    vu64 v = bits * spread[size] - (vu64){0};
-    for (size_t i = 0; i < n * size; i += sizeof v) memcpy(to + i, &v, sizeof v);
-}
-
-/* Elements at … at+n-1 of the result, of an operand that is spread over it. */
-static arg fetch(const onx_tile_plan *plan, const onx_tile_view *view, const onx_operand *operand,
-                 int64_t at, size_t n, size_t lanes, char *buffer) {
-    int64_t index[ONX_RANK_MAX + 1], offset = 0;
-    size_t last = plan->rank - 1, size = size_of(operand);
-    const char *data = operand->data;
-    for (size_t d = plan->rank; d-- > 0; at /= plan->dims[d]) {
-        index[d] = at % plan->dims[d];
-        offset += index[d] * view->strides[d];
-    }
-    if ((int64_t)n <= plan->inner - index[last]) {
-        const char *from = data + (size_t)offset * size;
-        if (view->strides[last]) return (arg){from, lanes * size};
-        fill(buffer, from, size, 1);
-        return (arg){buffer, 0};
-    }
-    for (size_t done = 0; done < n;) {
-        size_t run = (size_t)(plan->inner - index[last]);
-        const char *from = data + (size_t)offset * size;
-        if (run > n - done) run = n - done;
-        if (view->strides[last])
-            memcpy(buffer + done * size, from, run * size);
-        else
-            fill(buffer + done * size, from, size, run);
-        done += run;
-        offset -= index[last] * view->strides[last];
-        index[last] = 0;
-        for (size_t d = last; d-- > 0;) {
-            offset += view->strides[d];
-            if (++index[d] < plan->dims[d]) break;
-            offset -= index[d] * view->strides[d];
-            index[d] = 0;
-        }
-    }
-    return (arg){buffer, lanes * size};
-}
-
-/* ─ Running ──────────────────────────────────────────────────────────────────────────────────── */
-
-/* Operands that are one element for all, or absent. */
-static void begin(work *w) {
-    const onx_tile_plan *plan = w->call->plan;
-    for (size_t i = 0; i < ONX_TILE_INPUTS; i++) {
-        const onx_operand *operand = onx_call_in(w->call, i);
-        char *buffer = w->buffers + i * BUFFER;
-        if (!operand)
-            w->args[i] = (arg){w->typed->bounds[i], 0};
-        else if (plan->views[i].mode == ONX_TILE_SCALAR) {
-            fill(buffer, operand->data, size_of(operand), 1);
-            w->args[i] = (arg){buffer, 0};
-        }
-    }
-}
-
-static void fetch_all(work *w, int64_t at, size_t n) {
-    const onx_tile_plan *plan = w->call->plan;
-    size_t lanes = VF_BYTES / w->typed->size;
-    for (size_t i = 0; i < w->call->n_in; i++) {
-        const onx_operand *operand = w->call->in[i];
-        if (!operand) continue;
-        size_t size = size_of(operand);
-        if (plan->views[i].mode == ONX_TILE_FULL)
-            w->args[i] = (arg){(const char *)operand->data + (size_t)at * size, lanes * size};
-        else if (plan->views[i].mode == ONX_TILE_SPREAD)
-            w->args[i] =
-                fetch(plan, &plan->views[i], operand, at, n, lanes, w->buffers + i * BUFFER);
-    }
-}
-
-/* n elements of one application of the operator. */
-static void apply(const typed *t, char *y, arg a, arg b, arg c, size_t n) {
-    size_t lanes = VF_BYTES / t->size, whole = n / lanes, rest = n % lanes;
-    bool swap = t->rule->how & SWAPS;
-    size_t size = t->rule->how & GIVES_BOOL ? 1 : t->size;
-    arg args[] = {swap ? b : a, swap ? a : b, c};
-    char ends[3][VF_BYTES] = {{0}}, end[VF_BYTES];
-    t->rule->run(t->dtype, y, args[0], args[1], args[2], whole);
-    if (!rest) return;
-    for (size_t i = 0; i < 3; i++) {
-        size_t step = args[i].step;
-        memcpy(ends[i], args[i].data + whole * step, step ? rest * (step / lanes) : VF_BYTES);
-        args[i] = (arg){ends[i], 0};
-    }
-    t->rule->run(t->dtype, end, args[0], args[1], args[2], 1);
-    memcpy(y + whole * lanes * size, end, rest * size);
-}
-
-static void run_stretch(work *w, size_t n, char *out) {
-    const typed *t = w->typed;
-    size_t n_in = w->call->n_in;
-    char *spare = w->buffers + n_in * BUFFER;
-    arg a = w->args[0], b = w->args[1], c = w->args[2];
-    for (size_t i = 1; (t->rule->how & FOLDS) && i + 1 < n_in; b = w->args[++i]) {
-        apply(t, spare, a, b, c, n);
-        a = (arg){spare, VF_BYTES};
-    }
-    apply(t, out, a, b, c, n);
-}
-
-/* Where operands are spread over long rows, stretches end with the rows: then none needs a copy. */
-static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
-    (void)user;
-    const onx_tile_plan *plan = call->plan;
-    work w = {.typed = call->state, .call = call, .buffers = scratch};
-    int64_t at = (int64_t)index * ONX_TILE_TASK, end = at + ONX_TILE_TASK;
-    int64_t most = SPAN / (int64_t)w.typed->size, row = plan->inner >= most / 4 ? plan->inner : 0;
-    size_t size = size_of(call->out[0]);
-    if (end > plan->count) end = plan->count;
-    begin(&w);
-    for (int64_t n; at < end; at += n) {
-        n = end - at < most ? end - at : most;
-        if (row && n > row - at % row) n = row - at % row;
-        fetch_all(&w, at, (size_t)n);
-        run_stretch(&w, (size_t)n, (char *)call->out[0]->data + (size_t)at * size);
-    }
-    return ONX_OK;
-}
-
-onx_status ONX_TIER(onx_typed_run)(onx_call *call) {
-    const onx_tile_plan *plan = call->plan;
-    size_t n = ((size_t)plan->count + ONX_TILE_TASK - 1) / ONX_TILE_TASK;
-    return onx_call_parallel(call, n, task, NULL);
-}
-
-/* ─ What to compute ──────────────────────────────────────────────────────────────────────────── */
-
-static const rule *find(const onx_call *call) {
-    for (size_t i = 0; i < ONX_COUNT(rules); i++)
-        if (strcmp(rules[i].op, call->op->name) == 0 && (!rules[i].when || rules[i].when(call)))
-            return &rules[i];
-    return NULL;
-}
-
-/* Before opset 7 there was another way to broadcast, and before 11 Clip had attributes. */
-static bool fits(const onx_call *call, const rule *r, size_t first) {
-    bool clip = r && strcmp(r->op, "Clip") == 0;
-    if (!r || call->op->since < (clip ? 11 : call->n_in > 1 ? 7 : 1)) return false;
-    if (call->n_in > ONX_TILE_INPUTS || ((r->how & FOLDS) && call->n_in < 2)) return false;
-    for (size_t i = first; i < call->n_in; i++)
-        if (call->in[i] && call->in[i]->dtype != call->in[first]->dtype) return false;
-    return r->types >> call->in[first]->dtype & 1;
-}
-
-static void set_bound(typed *t, size_t index, double value) {
-    char element[sizeof(double)];
-    (void)onx_dtype_convert(ONX_DTYPE_F64, &value, t->dtype, element, 1, true);
-    fill(t->bounds[index], element, t->size, 1);
-}
-
 onx_status ONX_TIER(onx_typed_init)(onx_call *call) {
-    const rule *r = find(call);
-    bool choice = strcmp(call->op->name, "Where") == 0;
-    if (!fits(call, r, choice))
-        return onx_call_fail(call, ONX_UNSUPPORTED, "%s of these types is not on vectors",
-                             call->op->name);
-    typed *t = onx_call_state(call, sizeof *t);
-    if (!t) return onx_fail_nomem(call->diag);
-    t->rule = r;
-    t->dtype = (onx_dtype)call->in[choice]->dtype;
-    t->size = size_of(call->in[choice]);
-    t->tile.program.n_in = call->n_in;
-    t->tile.types = ~0u;
-    t->tile.to = (uint8_t)(r->how & GIVES_BOOL ? ONX_DTYPE_BOOL : t->dtype);
-    t->tile.scalars = r->run == clip ? 6 : 0;
-    t->tile.scratch = (call->n_in + 1) * BUFFER;
-    set_bound(t, 1, -INFINITY);
-    set_bound(t, 2, INFINITY);
-    return ONX_OK;
+    return onx_typed_new(call, rules, ONX_COUNT(rules), VF_BYTES);
 }

@@ -8,18 +8,16 @@
 #define ONX_TYPED_SIMD_H
 
 #include "cpu/vec.h"
-#include "ops/tile/tile_ref.h"
+#include "ops/eltwise/typed_ref.h"
 
 onx_status ONX_TIER(onx_typed_init)(onx_call *call) ONX_MUST_CHECK;
-onx_status ONX_TIER(onx_typed_run)(onx_call *call) ONX_MUST_CHECK;
 
 /* A row: inputs that may be written over, types of input 0, and of the others. */
 #define ONX_TYPED_ROW(op_, name_, overwrite_, types_, more_)                                       \
     {                                                                                              \
         .op = op_, .first = 1, .types = {types_, more_, more_}, .name = name_,                     \
         .overwrite = overwrite_, .plan_bytes = sizeof(onx_tile_plan),                              \
-        .init = ONX_TIER(onx_typed_init), .bind = onx_tile_bind_call,                              \
-        .run = ONX_TIER(onx_typed_run)                                                             \
+        .init = ONX_TIER(onx_typed_init), .bind = onx_tile_bind_call, .run = onx_typed_run         \
     }
 #define ONX_TYPED(op, name, overwrite)                                                             \
     ONX_TYPED_ROW(op, name "_typed", overwrite, ONX_TYPED_TYPES, ONX_TYPED_TYPES)

@@ -9,6 +9,7 @@
  * bound of cpu/gemm.h. */
 #include "cpu/gemm.h"
 #include "cpu/gemm_turned.h"
+#include "ops/matmul/matmul_f64_simd.h"
 #include "ops/matmul/matmul_ref.h"
 #include "ops/tile/tile_simd.h"
 
@@ -414,6 +415,12 @@ static onx_status run(onx_call *call) {
         .packs = 2, .plan_bytes = sizeof(simd_plan), .domain = domain_, .init = init_,             \
         .pack_bytes = pack_bytes, .pack = pack, .bind = bind_, .run = run                          \
     }
+#define ROW_F64(op_, name_, init_, bind_)                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1, .types = {ONX_T(F64), ONX_T(F64), ONX_T(F64)}, .name = name_,       \
+        .plan_bytes = sizeof(onx_matmul_plan), .init = init_, .bind = ONX_TIER(bind_),             \
+        .run = ONX_TIER(onx_matmul_run_f64)                                                        \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_matmul);
 onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
@@ -425,5 +432,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_matmul) = {
     ROW("Gemm", NULL, "gemm_half", SMALL, SMALL, SMALL, onx_matmul_init_gemm, bind_gemm),
     ROW("MatMulTile", INTERNAL, "matmul_tile_f32", F32, F32 | SMALL, MORE, onx_matmul_init_tile,
         bind_tile),
+    ROW_F64("MatMul", "matmul_f64", onx_matmul_init, onx_matmul_bind_f64),
+    ROW_F64("Gemm", "gemm_f64", onx_matmul_init_gemm, onx_gemm_bind_f64),
     {0},
 };

@@ -39,6 +39,10 @@ static bool by_erf(const onx_op *op, const onx_node *node) {
     return onx_str_is(onx_op_string(op, node, "approximate"), "none");
 }
 
+static bool of_both_signs(const onx_op *op, const onx_node *node) {
+    return onx_op_int(op, node, "detect_negative") && onx_op_int(op, node, "detect_positive");
+}
+
 #define FORM(name_, first_, last_, code_, types_)                                                  \
     { .name = name_, .first = first_, .last = last_, .op = ONX_TILE_##code_, .types = types_ }
 #define FORM_WITH(name_, first_, last_, code_, types_, ...)                                        \
@@ -48,8 +52,14 @@ static bool by_erf(const onx_op *op, const onx_node *node) {
     }
 static const onx_tile_form forms[] = {
     FORM("Abs", 1, 0, ABS, "f"),
+    FORM("Acos", 7, 0, ACOS, "f"),
+    FORM("Acosh", 9, 0, ACOSH, "f"),
     FORM("Add", 1, 0, ADD, "ff"),
     FORM("And", 1, 0, AND, "bb"),
+    FORM("Asin", 7, 0, ASIN, "f"),
+    FORM("Asinh", 9, 0, ASINH, "f"),
+    FORM("Atan", 7, 0, ATAN, "f"),
+    FORM("Atanh", 9, 0, ATANH, "f"),
     FORM_WITH("Cast", 6, 0, IDENTITY, "x", .when = to_float),
     FORM_WITH("Cast", 6, 0, BOOL, "x", .when = to_bool),
     FORM("Ceil", 1, 0, CEIL, "f"),
@@ -57,6 +67,8 @@ static const onx_tile_form forms[] = {
     FORM_WITH("Clip", 1, 1, CLIP, "f", .attrs = {"min", "max"}, .absent = {-INFINITY, INFINITY}),
     FORM_WITH("Clip", 6, 6, CLIP, "f", .attrs = {"min", "max"}),
     FORM_WITH("Clip", 11, 0, CLIP, "ff?f?", .absent = {-INFINITY, INFINITY}, .scalars = 6),
+    FORM("Cos", 7, 0, COS, "f"),
+    FORM("Cosh", 9, 0, COSH, "f"),
     FORM("Div", 1, 0, DIV, "ff"),
     FORM_WITH("Elu", 1, 0, ELU, "f", .attrs = {"alpha"}),
     FORM("Equal", 1, 0, EQUAL, "xx"),
@@ -70,6 +82,7 @@ static const onx_tile_form forms[] = {
     FORM_WITH("HardSigmoid", 1, 0, HARD_SIGMOID, "f", .attrs = {"alpha", "beta"}),
     FORM("HardSwish", 14, 0, HARD_SWISH, "f"),
     FORM("Identity", 1, 0, IDENTITY, "f"),
+    FORM_WITH("IsInf", 10, 0, IS_INF, "f", .when = of_both_signs),
     FORM("IsNaN", 9, 0, IS_NAN, "f"),
     FORM_WITH("LeakyRelu", 1, 0, LEAKY_RELU, "f", .attrs = {"alpha"}),
     FORM("Less", 1, 0, LESS, "ff"),
@@ -89,8 +102,11 @@ static const onx_tile_form forms[] = {
     FORM("Relu", 1, 0, RELU, "f"),
     FORM("Round", 11, 0, ROUND, "f"),
     FORM_WITH("Selu", 1, 0, SELU, "f", .attrs = {"alpha", "gamma"}),
+    FORM_WITH("Shrink", 9, 0, SHRINK, "f", .attrs = {"bias", "lambd"}),
     FORM("Sigmoid", 1, 0, SIGMOID, "f"),
     FORM("Sign", 9, 0, SIGN, "f"),
+    FORM("Sin", 7, 0, SIN, "f"),
+    FORM("Sinh", 9, 0, SINH, "f"),
     FORM("Softplus", 1, 0, SOFTPLUS, "f"),
     FORM("Softsign", 1, 0, SOFTSIGN, "f"),
     FORM("Sqrt", 1, 0, SQRT, "f"),
@@ -98,6 +114,7 @@ static const onx_tile_form forms[] = {
     FORM("Sum", 1, 0, ADD, "f*"),
     FORM_WITH("SwiGLU", 28, 0, SWIGLU, "ff", .attrs = {NULL, "alpha"}),
     FORM_WITH("Swish", 24, 0, SWISH, "f", .attrs = {"alpha"}),
+    FORM("Tan", 7, 0, TAN, "f"),
     FORM("Tanh", 1, 0, TANH, "f"),
     FORM_WITH("ThresholdedRelu", 10, 0, THRESHOLDED_RELU, "f", .attrs = {"alpha"}),
     FORM("Where", 9, 0, WHERE, "bff"),

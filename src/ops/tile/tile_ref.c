@@ -39,6 +39,17 @@ static double ref_gelu(double x) {
 #define ref_log log
 #define ref_erf erf
 #define ref_tanh tanh
+#define ref_sin sin
+#define ref_cos cos
+#define ref_tan tan
+#define ref_sinh sinh
+#define ref_cosh cosh
+#define ref_asin asin
+#define ref_acos acos
+#define ref_atan atan
+#define ref_asinh asinh
+#define ref_acosh acosh
+#define ref_atanh atanh
 #define ref_pow pow
 
 #define F(name) ref_##name

@@ -5,6 +5,7 @@
 #define ONX_TILE_VEC_SIMD_H
 
 #include "cpu/vec_math.h"
+#include "cpu/vec_wide_math.h"
 
 static inline vf vf_floor(vf x) {
     vf r = vf_round(x);
@@ -50,11 +51,12 @@ static inline vf vf_pow(vf x, vf y) {
     if (!vf_any(y != 2.0f)) return x * x;
     if (!vf_any(y != 3.0f)) return x * x * x;
     if (!vf_any((y != 0.5f) | (x < 0.0f))) return vf_sqrt(x + 0.0f);
-    float a[VF], b[VF];
-    vf_store(a, x);
-    vf_store(b, y);
-    for (int i = 0; i < VF; i++) a[i] = pow_lane(a[i], b[i]);
-    return vf_load(a);
+    vi lanes = (y == 2.0f) | (y == 3.0f) | (y == 0.5f) | ~((x > 0.0f) & (x < INFINITY)) |
+               ~(vf_abs(y) < INFINITY);
+    vf z = vf_pow_near(x, y);
+    for (int i = 0; vf_any(lanes) && i < VF; i++)
+        if (lanes[i]) z[i] = pow_lane(x[i], y[i]);
+    return z;
 }
 
 #endif
