@@ -27,43 +27,32 @@ static inline bool goes_on(const onx_call *call, int64_t i) {
     return i % (1 << 14) || !onx_call_stopped(call);
 }
 
-/* `count` lines that lie side by side, of n elements, `step` apart, from the end that they begin
- * at. */
-enum { SIDE_BY_SIDE = 64 };
-typedef void line_fn(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                     int64_t count);
+/* Lines of n elements, `step` apart, from the end that they begin at: one, or as many as a vector
+ * has, side by side. */
+enum { SIDE_BY_SIDE = 16 };
+typedef void line_fn(const onx_call *call, const char *in, char *out, int64_t n, int64_t step);
 
-/* T: elements; S: what they come to. Unsigned numbers wrap around, as ONNX's integers do. */
-#define LINE(name, T, S)                                                                           \
-    static inline __attribute__((always_inline)) void name##_of(                                   \
-        const onx_call *call, const char *in, char *out, int64_t n, int64_t step, int64_t count,   \
-        bool product, bool exclusive) {                                                            \
-        S total[SIDE_BY_SIDE];                                                                     \
-        for (int64_t l = 0; l < count; l++) total[l] = product;                                    \
-        for (int64_t i = 0; i < n && goes_on(call, i); i++)                                        \
-            for (int64_t l = 0; l < count; l++) {                                                  \
-                T x, y;                                                                            \
-                memcpy(&x, in + (i * step + l) * (int64_t)sizeof x, sizeof x);                     \
-                S next = product ? total[l] * (S)x : total[l] + (S)x;                              \
-                y = (T)(exclusive ? total[l] : next);                                              \
-                total[l] = next;                                                                   \
-                memcpy(out + (i * step + l) * (int64_t)sizeof y, &y, sizeof y);                    \
-            }                                                                                      \
-    }                                                                                              \
-    static void name(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,     \
-                     int64_t count) {                                                              \
+/* E: elements; V: one of them, or a vector. Unsigned numbers wrap around, as ONNX's integers do. */
+#define LINE(name, E, V)                                                                           \
+    static void name(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {   \
         const cumsum how = *(const cumsum *)call->state;                                           \
-        if (count == 1)                                                                            \
-            name##_of(call, in, out, n, step, 1, how.product, how.exclusive);                      \
-        else if (how.product || how.exclusive)                                                     \
-            name##_of(call, in, out, n, step, count, how.product, how.exclusive);                  \
-        else                                                                                       \
-            name##_of(call, in, out, n, step, count, false, false);                                \
+        V total = (V){0} + (E)how.product, x;                                                      \
+        for (int64_t i = 0; i < n && goes_on(call, i); i++) {                                      \
+            memcpy(&x, in + i * step * (int64_t)sizeof(E), sizeof x);                              \
+            V next = how.product ? total * x : total + x;                                          \
+            x = how.exclusive ? total : next;                                                      \
+            total = next;                                                                          \
+            memcpy(out + i * step * (int64_t)sizeof(E), &x, sizeof x);                             \
+        }                                                                                          \
     }
-LINE(line_f32, float, float)
-LINE(line_f64, double, double)
-LINE(line_32, uint32_t, uint32_t)
-LINE(line_64, uint64_t, uint64_t)
+#define LINES(name, E)                                                                             \
+    typedef E name##_vector __attribute__((vector_size(SIDE_BY_SIDE * sizeof(E))));                \
+    LINE(line_##name, E, E)                                                                        \
+    LINE(lines_##name, E, name##_vector)
+LINES(f32, float)
+LINES(f64, double)
+LINES(u32, uint32_t)
+LINES(u64, uint64_t)
 
 static void line_half(onx_dtype dtype, const onx_call *call, const char *in, char *out, int64_t n,
                       int64_t step) {
@@ -78,21 +67,21 @@ static void line_half(onx_dtype dtype, const onx_call *call, const char *in, cha
         (void)onx_dtype_convert(ONX_DTYPE_F32, &y, dtype, out + i * step * 2, 1, true);
     }
 }
-static void line_f16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                     int64_t count) {
-    for (int64_t l = 0; l < count; l++)
-        line_half(ONX_DTYPE_F16, call, in + l * 2, out + l * 2, n, step);
+static void line_f16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_F16, call, in, out, n, step);
 }
-static void line_bf16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step,
-                      int64_t count) {
-    for (int64_t l = 0; l < count; l++)
-        line_half(ONX_DTYPE_BF16, call, in + l * 2, out + l * 2, n, step);
+static void line_bf16(const onx_call *call, const char *in, char *out, int64_t n, int64_t step) {
+    line_half(ONX_DTYPE_BF16, call, in, out, n, step);
 }
 
-static line_fn *const lines[ONX_DTYPE_COUNT] = {
-    [ONX_DTYPE_F32] = line_f32, [ONX_DTYPE_F64] = line_f64,   [ONX_DTYPE_I32] = line_32,
-    [ONX_DTYPE_U32] = line_32,  [ONX_DTYPE_I64] = line_64,    [ONX_DTYPE_U64] = line_64,
-    [ONX_DTYPE_F16] = line_f16, [ONX_DTYPE_BF16] = line_bf16,
+/* One line; SIDE_BY_SIDE of them, if that has a function of its own. */
+static const struct {
+    line_fn *one, *many;
+} lines[ONX_DTYPE_COUNT] = {
+    [ONX_DTYPE_F32] = {line_f32, lines_f32}, [ONX_DTYPE_F64] = {line_f64, lines_f64},
+    [ONX_DTYPE_I32] = {line_u32, lines_u32}, [ONX_DTYPE_U32] = {line_u32, lines_u32},
+    [ONX_DTYPE_I64] = {line_u64, lines_u64}, [ONX_DTYPE_U64] = {line_u64, lines_u64},
+    [ONX_DTYPE_F16] = {line_f16, NULL},      [ONX_DTYPE_BF16] = {line_bf16, NULL},
 };
 
 typedef struct work {
@@ -109,12 +98,12 @@ static onx_status cumsum_task(void *user, onx_call *call, size_t index, void *sc
     int64_t end = w->lines - first < w->per_task ? w->lines : first + w->per_task;
     for (int64_t i = first, count; i < end; i += count) {
         int64_t at = i / w->inner * w->n * w->inner + i % w->inner;
-        count = w->inner - i % w->inner < end - i ? w->inner - i % w->inner : end - i;
-        if (count > SIDE_BY_SIDE) count = SIDE_BY_SIDE;
+        bool many = w->inner - i % w->inner >= SIDE_BY_SIDE && end - i >= SIDE_BY_SIDE;
+        line_fn *line = many && lines[x->dtype].many ? lines[x->dtype].many : lines[x->dtype].one;
+        count = line == lines[x->dtype].one ? 1 : SIDE_BY_SIDE;
         if (state->reverse) at += (w->n - 1) * w->inner;
-        lines[x->dtype](call, (const char *)x->data + at * size,
-                        (char *)call->out[0]->data + at * size, w->n,
-                        state->reverse ? -w->inner : w->inner, count);
+        line(call, (const char *)x->data + at * size, (char *)call->out[0]->data + at * size, w->n,
+             state->reverse ? -w->inner : w->inner);
     }
     return onx_call_stopped(call) ? ONX_CANCELLED : ONX_OK;
 }

@@ -79,9 +79,10 @@ static inline vf column_finish(kind k, vf all, int64_t n) {
 }
 
 /* Results that lie together, from `at` on: vectors of `lanes`; `k` and `vectors` are constants
- * where it is called. */
-static inline __attribute__((always_inline)) void columns(const onx_call *call, kind k, int64_t at,
-                                                          size_t vectors, size_t lanes) {
+ * where it is called; `how` is the kind, or one that takes the same steps. */
+static inline __attribute__((always_inline)) void columns(const onx_call *call, kind k, kind how,
+                                                          int64_t at, size_t vectors,
+                                                          size_t lanes) {
     const onx_reduce_plan *plan = call->plan;
     onx_reduce_axes outer = plan->reduced;
     int64_t n = outer.dims[--outer.n], stride = outer.strides[outer.n];
@@ -100,26 +101,20 @@ static inline __attribute__((always_inline)) void columns(const onx_call *call, 
         }
     }
     VF_UNROLL for (size_t v = 0; v < vectors; v++)
-        vf_store_n(out + v * VF, column_finish(k, all[v], plan->reduced.count), lanes);
+        vf_store_n(out + v * VF, column_finish(how, all[v], plan->reduced.count), lanes);
 }
 
 static void reduce_columns(const onx_call *call, kind k, int64_t at, size_t lanes) {
-#define COLUMNS(kind)                                                                              \
-    case kind:                                                                                     \
-        if (lanes == WIDE * VF)                                                                    \
-            columns(call, kind, at, WIDE, VF);                                                     \
-        else                                                                                       \
-            columns(call, kind, at, 1, lanes);                                                     \
-        break
+    bool wide = lanes == WIDE * VF;
+#define COLUMNS(step)                                                                              \
+    wide ? columns(call, step, k, at, WIDE, VF) : columns(call, step, k, at, 1, lanes)
     switch (k) {
-        COLUMNS(SUM);
-        COLUMNS(MEAN);
-        COLUMNS(MAX);
-        COLUMNS(MIN);
-        COLUMNS(L1);
-        COLUMNS(L2);
-        COLUMNS(SUM_SQUARE);
-    case KINDS: break;
+    case MAX: COLUMNS(MAX); break;
+    case MIN: COLUMNS(MIN); break;
+    case L1: COLUMNS(L1); break;
+    case L2:
+    case SUM_SQUARE: COLUMNS(SUM_SQUARE); break;
+    default: COLUMNS(SUM);
     }
 #undef COLUMNS
 }

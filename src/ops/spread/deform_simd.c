@@ -137,7 +137,8 @@ static void find_places(const work *j, size_t image, size_t group, size_t tap, s
 static void read_places(const places *p, const char *plane, float *to) {
     float x[CORNERS][NR];
     for (size_t i = 0; i < NR; i++)
-        for (size_t k = 0; k < CORNERS; k++) x[k][i] = float_at(plane, (size_t)p->at[k][i]);
+        VF_UNROLL for (size_t k = 0; k < CORNERS; k++) x[k][i] =
+            float_at(plane, (size_t)p->at[k][i]);
     for (size_t i = 0; i < NR; i += VF) {
         vf sum = vf_zero();
         for (size_t k = 0; k < CORNERS; k++) {

@@ -42,21 +42,6 @@ void onx_copy_dim(onx_copy *copy, int64_t n, int64_t from, int64_t to) {
     copy->to[last] = to;
 }
 
-#define FILL_LOOP(bytes)                                                                           \
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * (bytes), own, bytes)
-
-void onx_move_fill(char *to, const char *one, size_t size, int64_t n) {
-    char own[16]; /* which nothing else points at */
-    memcpy(own, one, size);
-    switch (size) {
-    case 1: memset(to, own[0], (size_t)n); break;
-    case 2: FILL_LOOP(2); break;
-    case 4: FILL_LOOP(4); break;
-    case 8: FILL_LOOP(8); break;
-    default: FILL_LOOP(16); break;
-    }
-}
-
 /* ── Cells ───────────────────────────────────────────────────────────────────────────────────── */
 
 /* n elements, each side with its step in bytes; `size` is a constant where it is called. */
@@ -70,6 +55,24 @@ static inline __attribute__((always_inline)) void move_each(size_t size, const c
         memcpy(to + 3 * to_step, from + 3 * from_step, size);
     }
     for (; n > 0; n--, from += from_step, to += to_step) memcpy(to, from, size);
+}
+
+static void repeat(char *to, const char *one, size_t size, int64_t n) {
+    switch (size) {
+    case 1: memset(to, one[0], (size_t)n); break;
+    case 2: move_each(2, one, 0, to, 2, n); break;
+    case 4: move_each(4, one, 0, to, 4, n); break;
+    case 8: move_each(8, one, 0, to, 8, n); break;
+    default: move_each(16, one, 0, to, 16, n); break;
+    }
+}
+
+void onx_move_fill(char *to, const char *one, size_t size, int64_t n) {
+    char many[64];
+    int64_t each = (int64_t)(sizeof many / size);
+    if (n > 2 * each) repeat(many, one, size, each);
+    for (; n > 2 * each; n -= each, to += sizeof many) memcpy(to, many, sizeof many);
+    repeat(to, one, size, n);
 }
 
 static void move_strided(size_t size, const char *from, int64_t from_step, char *to,
