@@ -1505,9 +1505,10 @@ typedef struct onx_profile onx_profile;
 
 /* What may be done to the numbers. FAST: factors of the products of matrices are rounded to
  * bfloat16 (8 bits; what is beyond its range becomes infinite), sums stay in float. That is for
- * MatMul, Gemm and attention in float32, also where they are parts of other operators, on
- * processors with AVX512-BF16 or AMX; all else is as with STRICT. Constant weights take half the
- * memory. Results are the same whatever the number of threads, but not on another processor. */
+ * MatMul, Gemm, attention and most of Conv in float32, also where they are parts of other
+ * operators, on processors with AVX512-BF16 or AMX; all else is as with STRICT. Constant weights
+ * take half the memory. Results are the same whatever the number of threads, but not on another
+ * processor. STRICT: products with weights of float16 are as precise as float16. */
 typedef enum onx_numerics {
     ONX_NUMERICS_STRICT, /* each operator as precise as its types allow */
     ONX_NUMERICS_FAST,   /* less precise types inside of operators are allowed, too */
