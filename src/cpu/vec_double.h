@@ -20,6 +20,44 @@ static inline vd vd_load(const void *p) {
 static inline void vd_store(void *p, vd v) {
     memcpy(p, &v, sizeof v);
 }
+/* VD floats or int32 in memory as doubles, and back: int32 rounded to zero, of what is in their
+ * range. (gcc 12 gives up over vectors of eight bytes on ARM.) */
+typedef float vd_floats __attribute__((vector_size(VF_BYTES / 2)));
+typedef int32_t vd_ints __attribute__((vector_size(VF_BYTES / 2)));
+static inline vd vd_load_f32(const void *p) {
+#if defined(__ARM_NEON)
+    return (vd)vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(p)));
+#else
+    vd_floats v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, vd);
+#endif
+}
+static inline void vd_store_f32(void *p, vd v) {
+#if defined(__ARM_NEON)
+    vst1_u8(p, vreinterpret_u8_f32(vcvt_f32_f64((float64x2_t)v)));
+#else
+    vd_floats y = __builtin_convertvector(v, vd_floats);
+    memcpy(p, &y, sizeof y);
+#endif
+}
+static inline vd vd_load_i32(const void *p) {
+#if defined(__ARM_NEON)
+    return (vd)vcvtq_f64_s64(vmovl_s32(vreinterpret_s32_u8(vld1_u8(p))));
+#else
+    vd_ints v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, vd);
+#endif
+}
+static inline void vd_store_i32(void *p, vd v) {
+#if defined(__ARM_NEON)
+    vst1_u8(p, vreinterpret_u8_s32(vmovn_s64(vcvtq_s64_f64((float64x2_t)v))));
+#else
+    vd_ints y = __builtin_convertvector(v, vd_ints);
+    memcpy(p, &y, sizeof y);
+#endif
+}
 static inline vd vd_set(double x) {
     return x - (vd){0};
 }

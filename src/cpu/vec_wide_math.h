@@ -154,19 +154,13 @@ static inline vd vd_tan(vd x) {
 
 /* ─ Floats ───────────────────────────────────────────────────────────────────────────────────── */
 
-typedef float vd_floats __attribute__((vector_size(VF_BYTES / 2)));
-
 /* A vector of floats is two of doubles. */
 #define VD_FLOATS(name)                                                                            \
     static VD_SHARED vf vf_##name(vf x) {                                                          \
-        vd_floats h[2];                                                                            \
-        memcpy(h, &x, sizeof x);                                                                   \
-        for (int i = 0; i < 2; i++) {                                                              \
-            vd wide = __builtin_convertvector(h[i], vd);                                           \
-            h[i] = __builtin_convertvector(vd_##name(wide), vd_floats);                            \
-        }                                                                                          \
-        memcpy(&x, h, sizeof x);                                                                   \
-        return x;                                                                                  \
+        float h[VF];                                                                               \
+        vf_store(h, x);                                                                            \
+        for (int i = 0; i < VF; i += VD) vd_store_f32(h + i, vd_##name(vd_load_f32(h + i)));       \
+        return vf_load(h);                                                                         \
     }
 VD_FLOATS(sinh)
 VD_FLOATS(cosh)
@@ -182,15 +176,14 @@ VD_FLOATS(tan)
 
 /* x^y for 0 < x < infinity and finite y. */
 static VD_SHARED vf vf_pow_near(vf x, vf y) {
-    vd_floats h[2], g[2];
-    memcpy(h, &x, sizeof x);
-    memcpy(g, &y, sizeof y);
-    for (int i = 0; i < 2; i++) {
-        vd power = __builtin_convertvector(g[i], vd) * vd_log(__builtin_convertvector(h[i], vd));
-        h[i] = __builtin_convertvector(vd_exp_clamped(power), vd_floats);
+    float h[VF], g[VF];
+    vf_store(h, x);
+    vf_store(g, y);
+    for (int i = 0; i < VF; i += VD) {
+        vd power = vd_load_f32(g + i) * vd_log(vd_load_f32(h + i));
+        vd_store_f32(h + i, vd_exp_clamped(power));
     }
-    memcpy(&x, h, sizeof x);
-    return x;
+    return vf_load(h);
 }
 
 #endif

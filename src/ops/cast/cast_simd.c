@@ -65,11 +65,8 @@ static void F32_to_I8(const char *from, char *to, size_t n) {
     to_bytes(from, to, n, INT8_MIN, INT8_MAX);
 }
 static void F64_to_I32(const char *from, char *to, size_t n) {
-    typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
-    for (; n; n -= VD, from += VF_BYTES, to += VF_BYTES / 2) {
-        half y = __builtin_convertvector(clamped_f64(vd_load(from), INT32_MIN, INT32_MAX), half);
-        memcpy(to, &y, sizeof y);
-    }
+    for (; n; n -= VD, from += VF_BYTES, to += VF_BYTES / 2)
+        vd_store_i32(to, clamped_f64(vd_load(from), INT32_MIN, INT32_MAX));
 }
 static void F64_to_I64(const char *from, char *to, size_t n) {
     for (; n; n -= VD, from += VF_BYTES, to += VF_BYTES) {

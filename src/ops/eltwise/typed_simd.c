@@ -91,13 +91,10 @@ static inline __attribute__((always_inline)) vl get_bools(const char *from, size
  * int32, if it is no integer, is at least 2^-31 of itself away from the next one, so that rounding
  * does not get there; and the same for int64, if these are at most 2^52. */
 static __attribute__((noinline)) vi quotient_i32(vi a, vi b) {
-    typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
-    half x[2], y[2];
+    int32_t x[VF], y[VF];
     memcpy(x, &a, sizeof a);
     memcpy(y, &b, sizeof b);
-    for (int i = 0; i < 2; i++)
-        x[i] = __builtin_convertvector(
-            __builtin_convertvector(x[i], vd) / __builtin_convertvector(y[i], vd), half);
+    for (int i = 0; i < VF; i += VD) vd_store_i32(x + i, vd_load_i32(x + i) / vd_load_i32(y + i));
     memcpy(&a, x, sizeof a);
     return a;
 }

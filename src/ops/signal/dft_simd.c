@@ -1,12 +1,10 @@
 /* dft_simd.c: DFT and STFT of floats, as many lines at once as a vector has doubles: lane i is line
  * i of a few. The steps are those of fft_ref.h, so the numerics are the plain kernel's, too; only
  * real signals go by factors of 4, in double. Lengths with a large prime factor are left to it. */
-#include "cpu/vec.h"
+#include "cpu/vec_double.h"
 #include "ops/signal/dft_ref.h"
 
-enum { LANES = VF / 2, LARGEST = 11 };
-typedef double vd __attribute__((vector_size(VF * 4)));
-typedef float vs __attribute__((vector_size(VF * 2)));
+enum { LANES = VD, LARGEST = 11 };
 typedef struct cplx {
     vd re, im;
 } cplx;
@@ -16,7 +14,10 @@ typedef struct cplx {
 #define INLINE static inline __attribute__((always_inline))
 /* s: rounded to float. */
 INLINE vd fit(bool s, vd x) {
-    return s ? __builtin_convertvector(__builtin_convertvector(x, vs), vd) : x;
+    float rounded[VD];
+    if (!s) return x;
+    vd_store_f32(rounded, x);
+    return vd_load_f32(rounded);
 }
 INLINE cplx mul(bool s, cplx a, onx_cplx b) {
     return (cplx){fit(s, fit(s, a.re * b.re) - fit(s, a.im * b.im)),
