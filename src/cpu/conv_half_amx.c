@@ -108,14 +108,6 @@ static bool half_pack(const onx_conv *c, const float *w, size_t part, float *pac
     return _mm512_reduce_max_epu32(most) <= 0x477fe000; /* 65504, the largest float16 */
 }
 
-/* {low, high} sixteen times, as bfloat16. */
-static void store_rounded(__m512 low, __m512 high, void *to) {
-    const __m512i up = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
-    __m512i a = _mm512_add_epi32(_mm512_castps_si512(low), up);
-    __m512i b = _mm512_add_epi32(_mm512_castps_si512(high), up);
-    _mm512_storeu_si512(to, _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_and_si512(b, mask)));
-}
-
 static bool rounded_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
     sizes s = sizes_of(c, 0, 0, true);
     uint16_t *to = (uint16_t *)(void *)packed + part * s.pairs * s.taps * PACKED;
@@ -125,7 +117,7 @@ static bool rounded_pack(const onx_conv *c, const float *w, size_t part, float *
             size_t ic = step / s.taps * 2 * VF + i % SIDE, oc = part * COLS + i / SIDE * VF;
             __m512 low = gather_weights(c, w, oc, ic, step % s.taps);
             __m512 high = gather_weights(c, w, oc, ic + VF, step % s.taps);
-            store_rounded(low, high, to);
+            vf_store_bf16_pairs(to, (vf)low, (vf)high);
             most = _mm512_max_epu32(most, _mm512_castps_si512(_mm512_abs_ps(low)));
             most = _mm512_max_epu32(most, _mm512_castps_si512(_mm512_abs_ps(high)));
         }
@@ -159,7 +151,7 @@ static void put_pixels(source *from, size_t pixel, size_t step, size_t n, bool r
                                         _mm512_and_si512(_mm512_castps_si512(second), magnitude));
         from->most = _mm512_max_epu32(from->most, most);
         if (rounded)
-            store_rounded(first, second, to);
+            vf_store_bf16_pairs(to, (vf)first, (vf)second);
         else
             store_pairs(first, second, to, to + LINE);
     }
@@ -201,12 +193,7 @@ static bool make_in(const onx_conv *c, const float *x, float *shared, onx_conv_b
 
 /* The sums of pixels in a row of an output block become n outputs. */
 static void finish(const onx_conv_args *a, size_t at, size_t n, const float *sums, vf bias) {
-    vf lo = vf_set(a->lo), hi = vf_set(a->hi);
-    for (size_t i = 0; i < n * VF; i += VF) {
-        vf v = vf_load(sums + i) + bias;
-        if (a->residual) v += vf_load(a->residual + at + i);
-        vf_store(a->y + at + i, vf_min(hi, vf_max(lo, v)));
-    }
+    finish_sums(a, at, n, sums, bias);
     if (a->then) a->then(a->user, a->y + at, n * VF);
 }
 

@@ -106,30 +106,19 @@ static bool half_in(const onx_conv *c, const float *x, float *shared, onx_conv_b
 typedef struct cut {
     size_t ranges, groups;
 } cut;
-static cut cut_of(const onx_conv *c, const sizes *s) {
+static cut cut_of(const sizes *s) {
     size_t ranges = ceil_div(s->pixels, RANGE), each = RANGE * COLS * s->pairs * DEPTH;
     size_t most = TASK / each + 1;
-    (void)c;
     return (cut){ranges, ceil_div(s->panels, most)};
 }
 static size_t half_out_tasks(const onx_conv *c, onx_conv_band band) {
     sizes s = sizes_in(c, band);
-    cut k = cut_of(c, &s);
+    cut k = cut_of(&s);
     return k.ranges * k.groups;
 }
 static size_t half_scratch(const onx_conv *c) {
     (void)c;
     return 0;
-}
-
-/* The sums of n pixels of an output block become outputs. */
-static void finish(const onx_conv_args *a, size_t at, size_t n, const float *sums, vf bias) {
-    vf lo = vf_set(a->lo), hi = vf_set(a->hi);
-    for (size_t i = 0; i < n * VF; i += VF) {
-        vf v = vf_load(sums + i) + bias;
-        if (a->residual) v += vf_load(a->residual + at + i);
-        vf_store(a->y + at + i, vf_min(hi, vf_max(lo, v)));
-    }
 }
 
 /* Pixels [first, last) of the band, of two output blocks. */
@@ -152,7 +141,7 @@ static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s,
         t.a = (const int16_t *)(const void *)shared + p * DEPTH;
         t.scales = scales_of(s, shared) + p;
         multiply(&t, n);
-        for (size_t j = 0; j < blocks; j++) finish(a, at[j] + p * VF, n, sums[j], bias[j]);
+        for (size_t j = 0; j < blocks; j++) finish_sums(a, at[j] + p * VF, n, sums[j], bias[j]);
     }
     for (size_t j = 0; a->then && j < blocks; j++)
         a->then(a->user, a->y + at[j] + first * VF, (last - first) * VF);
@@ -161,7 +150,7 @@ static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s,
 static void half_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
                      onx_conv_band band, size_t task, void *scratch) {
     sizes s = sizes_in(c, band);
-    cut k = cut_of(c, &s);
+    cut k = cut_of(&s);
     size_t range = task / k.groups, group = task % k.groups;
     size_t first = onx_part_at(s.pixels, k.ranges, range), end;
     size_t last = onx_part_at(s.pixels, k.ranges, range + 1);

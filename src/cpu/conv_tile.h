@@ -91,6 +91,17 @@ static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, 
     return e;
 }
 
+/* The sums of n pixels of an output block, of which the first is at `at`, become outputs. */
+static inline void finish_sums(const onx_conv_args *a, size_t at, size_t n, const float *sums,
+                               vf bias) {
+    vf lo = vf_set(a->lo), hi = vf_set(a->hi);
+    for (size_t i = 0; i < n * VF; i += VF) {
+        vf v = vf_load(sums + i) + bias;
+        if (a->residual) v += vf_load(a->residual + at + i);
+        vf_store(a->y + at + i, vf_min(hi, vf_max(lo, v)));
+    }
+}
+
 /* What is done last with the pixels [first, last) of the output blocks [block, last_block) of a
  * group (of all images). */
 static inline void finish_blocks(const onx_conv *c, const onx_conv_args *a, size_t group,

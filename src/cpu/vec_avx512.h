@@ -56,6 +56,12 @@ static inline vf vf_load_n(const float *p, size_t n) {
 static inline void vf_store_n(float *p, vf a, size_t n) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)a);
 }
+/* {low, high} of each lane as bfloat16, ties away from 0; a NaN may become something else. */
+static inline void vf_store_bf16_pairs(void *p, vf low, vf high) {
+    const __m512i half = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
+    __m512i a = _mm512_add_epi32((__m512i)low, half), b = _mm512_add_epi32((__m512i)high, half);
+    _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_and_si512(b, mask)));
+}
 static inline vf vf_load_f16(const uint16_t *p) {
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }

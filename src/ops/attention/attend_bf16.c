@@ -161,14 +161,6 @@ static __m512 largest(const float *s, size_t n, __m512 most) {
     return _mm512_max_ps(most, odd);
 }
 
-/* Rounded, ties away from 0; a NaN may become something else: the sum has it. */
-static void put_pairs(uint16_t *to, __m512 low, __m512 high) {
-    const __m512i half = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(-0x10000);
-    __m512i a = _mm512_add_epi32(_mm512_castps_si512(low), half);
-    __m512i b = _mm512_add_epi32(_mm512_castps_si512(high), half);
-    _mm512_storeu_si512(to, _mm512_or_si512(_mm512_srli_epi32(a, 16), _mm512_and_si512(b, mask)));
-}
-
 /* Scores of VF lanes to a panel of powers, with zeros up to a multiple of the depth; what the sums
  * so far are to be multiplied by. */
 static __m512 advance(const float *s, size_t n, float *max, float *sum, uint16_t *to) {
@@ -183,13 +175,13 @@ static __m512 advance(const float *s, size_t n, float *max, float *sum, uint16_t
         __m512 y = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + (key + 1) * LANES), log2e, base));
         even = _mm512_add_ps(even, x);
         odd = _mm512_add_ps(odd, y);
-        put_pairs(to + key * LANES, x, y);
+        vf_store_bf16_pairs(to + key * LANES, (vf)x, (vf)y); /* of a NaN, the sum has it */
     }
     for (; key < onx_bf16_ceil(n, STEP) * STEP; key += 2) {
         __m512 x = zero;
         if (key < n) x = power(_mm512_fmsub_ps(_mm512_loadu_ps(s + key * LANES), log2e, base));
         even = _mm512_add_ps(even, x);
-        put_pairs(to + key * LANES, x, zero);
+        vf_store_bf16_pairs(to + key * LANES, (vf)x, (vf)zero);
     }
     _mm512_storeu_ps(max, most);
     _mm512_storeu_ps(sum, _mm512_fmadd_ps(_mm512_loadu_ps(sum), factor, _mm512_add_ps(even, odd)));

@@ -6,8 +6,6 @@
 #include "ops/pool/pool_quant_simd.h"
 #include "ops/reduce/row_simd.h"
 
-#include <math.h>
-
 typedef struct plan {
     onx_conv conv;
     onx_pool_args args;

@@ -57,6 +57,22 @@ typedef struct onx_tile_plan {
     onx_tile_view views[ONX_TILE_INPUTS];
 } onx_tile_plan;
 
+/* Where a view's next row begins, of `inner` elements; from anywhere in the row at `index`, which
+ * is brought there, too. */
+static inline int64_t onx_tile_next_row(const onx_tile_plan *plan, const onx_tile_view *view,
+                                        int64_t *index, int64_t offset) {
+    size_t last = plan->rank - 1;
+    offset -= index[last] * view->strides[last];
+    index[last] = 0;
+    for (size_t d = last; d-- > 0;) {
+        offset += view->strides[d];
+        if (++index[d] < plan->dims[d]) break;
+        offset -= index[d] * view->strides[d];
+        index[d] = 0;
+    }
+    return offset;
+}
+
 /* init: the program, decoded, in memory of the call (call->state when that is not set yet). */
 onx_status onx_tile_new(onx_call *call, const onx_tile_program *program, const onx_tile **out)
     ONX_MUST_CHECK;

@@ -178,14 +178,7 @@ static onx_tile_arg fetch(const onx_tile_plan *plan, const onx_tile_view *view,
         if (run > n - done) run = n - done;
         copy_run(buffer + done, operand, offset, view->strides[last], run);
         done += run;
-        offset -= index[last] * view->strides[last];
-        index[last] = 0;
-        for (size_t d = last; d-- > 0;) {
-            offset += view->strides[d];
-            if (++index[d] < plan->dims[d]) break;
-            offset -= index[d] * view->strides[d];
-            index[d] = 0;
-        }
+        offset = onx_tile_next_row(plan, view, index, offset);
     }
     return (onx_tile_arg){buffer, VF, 0};
 }
