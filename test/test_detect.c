@@ -252,10 +252,11 @@ static bool agrees(const zoo_model *zoo, size_t o, const onx_arg *got) {
 
 TEST(models) {
     static const char *const names[] = {"deeplabv3_mobilenet", "fasterrcnn_mobilenet"};
+    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
     for (size_t i = 0; i < ONX_COUNT(names); i++) {
         onx_arg out[ZOO_ARGS] = {{0}};
         zoo_model zoo;
-        if (!zoo_load(NULL, names[i], &zoo)) SKIP("no test data");
+        REQUIRE(zoo_load(NULL, names[i], &zoo));
         if (CHECK(run_zoo(names[i], &zoo, out)))
             for (size_t o = 0; o < zoo.n_out; o++) CHECK(agrees(&zoo, o, &out[o]));
         for (size_t o = 0; o < zoo.n_out; o++) onx_arg_clear(&out[o]);
@@ -293,7 +294,8 @@ TEST(ssdlite) {
     onx_arg out[ZOO_ARGS] = {{0}};
     zoo_model zoo;
     size_t found = 0, n = 300;
-    if (!zoo_load(NULL, "ssdlite320_mobilenet", &zoo)) SKIP("no test data");
+    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    REQUIRE(zoo_load(NULL, "ssdlite320_mobilenet", &zoo));
     if (CHECK(run_zoo("ssdlite320_mobilenet", &zoo, out)) &&
         CHECK(out[1].bytes == n * sizeof(float)) && CHECK(out[0].bytes == n * 16))
         for (size_t i = 0; i < n; i++) {
