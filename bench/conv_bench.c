@@ -1,7 +1,7 @@
 /* conv_bench.c: how fast the convolutions of cpu/conv.h are, on one thread. Compiled by bench/conv,
  * against the static library.
  *
- *     conv_bench [avx512|avx2|base] [ROUNDS]
+ *     conv_bench [avx512|avx2|base] [ROUNDS [PART OF A LAYER'S NAME]]
  *
  * Prints, for layers of well-known networks, GFLOP/s and the share of the peak: that of a loop of
  * multiply-adds on registers alone, measured in the same run. */
@@ -204,14 +204,16 @@ static void measure_winograd(const tier *t, const layer *l, double peak, int rou
 int main(int argc, char **argv) {
     const char *wanted = argc > 1 ? argv[1] : tiers[0].name;
     int rounds = argc > 2 ? atoi(argv[2]) : 20;
+    const char *part = argc > 3 ? argv[3] : "";
     for (size_t i = 0; i < ONX_COUNT(tiers); i++) {
         if (strcmp(tiers[i].name, wanted)) continue;
         double peak = 0;
         for (int k = 0; k < 20; k++) peak = fmax(peak, tiers[i].peak());
         printf("%s: peak %.1f GFLOP/s\n", wanted, peak);
-        for (size_t k = 0; k < ONX_COUNT(layers); k++) measure(&tiers[i], &layers[k], peak, rounds);
         for (size_t k = 0; k < ONX_COUNT(layers); k++)
-            measure_winograd(&tiers[i], &layers[k], peak, rounds);
+            if (strstr(layers[k].name, part)) measure(&tiers[i], &layers[k], peak, rounds);
+        for (size_t k = 0; k < ONX_COUNT(layers); k++)
+            if (strstr(layers[k].name, part)) measure_winograd(&tiers[i], &layers[k], peak, rounds);
         return 0;
     }
     fprintf(stderr, "conv_bench: no instruction set '%s' here\n", wanted);

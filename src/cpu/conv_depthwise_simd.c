@@ -15,14 +15,16 @@ enum { SPAN = 14 };
 #define EACH_SPAN(X) X(14) X(7) X(4) X(2) X(1)
 #else
 enum { SPAN = 8 };
-#define EACH_SPAN(X) X(8) X(4) X(2) X(1)
+#define EACH_SPAN(X) X(8) X(7) X(4) X(2) X(1)
 #endif
 #if defined(__clang__)
 #define UNROLL_ALL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL_ALL _Pragma("GCC unroll 64")
 #endif
-#define TASK_PRODUCTS ((size_t)1 << 16)
+#define TASK_PRODUCTS ((size_t)1 << 18)
+/* A pointer in a register, whose origin is forgotten: gcc would compute each address apart. */
+#define KEEP(pointer) __asm__("" : "+r"(pointer))
 
 static const float zeros[VF];
 
@@ -41,24 +43,30 @@ static inline const float *column(const onx_conv *c, const float *row, size_t x)
     return x < c->iw ? row + x * VF : zeros;
 }
 
-/* One row of the kernel; kw, sw and pixels are constants. */
-TILE_INLINE void add_row(const onx_conv *c, const float *row, size_t x, const float *weights,
-                         vf sum[SPAN], size_t kw, size_t sw, size_t pixels) {
-    vf w[7];
-    VF_UNROLL for (size_t k = 0; k < kw; k++) w[k] = vf_load(weights + k * VF);
-    UNROLL_ALL for (size_t i = 0; i < (pixels - 1) * sw + kw; i++) {
-        vf in = vf_load(column(c, row, x + i));
-        VF_UNROLL for (size_t p = 0; p < pixels; p++) if (p * sw <= i && i < p * sw + kw) sum[p] =
-            vf_fma(in, w[i - p * sw], sum[p]);
-    }
-}
-
+/* One row of the kernel. */
 TILE_INLINE void add_row_of_any(const onx_conv *c, const float *row, size_t x, const float *weights,
                                 vf sum[SPAN], size_t pixels) {
     for (size_t k = 0; k < c->kw; k++, x += c->dw) {
         vf w = vf_load(weights + k * VF);
         VF_UNROLL for (size_t p = 0; p < pixels; p++) sum[p] =
             vf_fma(vf_load(column(c, row, x + p * c->sw)), w, sum[p]);
+    }
+}
+
+/* The same where kw, sw and pixels are constants, and only columns at the edges of the span may be
+ * outside. */
+TILE_INLINE void add_row(const onx_conv *c, const float *row, size_t x, const float *weights,
+                         vf sum[SPAN], size_t kw, size_t sw, size_t pixels) {
+    const size_t n = (pixels - 1) * sw + kw, edge = kw / 2;
+    const float *first = row + x * VF;
+    vf w[7];
+    KEEP(first);
+    VF_UNROLL for (size_t k = 0; k < kw; k++) w[k] = vf_load(weights + k * VF);
+    UNROLL_ALL for (size_t i = 0; i < n; i++) {
+        bool inside = i >= edge && i < n - edge;
+        vf in = vf_load(inside ? first + i * VF : column(c, row, x + i));
+        VF_UNROLL for (size_t p = 0; p < pixels; p++) if (p * sw <= i && i < p * sw + kw) sum[p] =
+            vf_fma(in, w[i - p * sw], sum[p]);
     }
 }
 
@@ -111,10 +119,28 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_
         vf_store(f->y + out + p * VF, vf_min(f->hi, vf_max(f->lo, sum[p])));
 }
 
-/* A function for each kind of kernel: rows [first, last) of the output. */
+/* Whether all columns but those at the edges are inside, as they are with the usual padding. */
+static inline bool is_usual(const onx_conv *c, size_t ox, size_t kw, size_t sw, size_t pixels) {
+    size_t x = ox * sw + kw / 2 - c->left; /* modulo 2^64 */
+    return x < c->iw && (pixels - 1) * sw < c->iw - x;
+}
+
+#define SPAN_OF_ANY(pixels)                                                                        \
+    static __attribute__((noinline)) void any_##pixels(const plane *f, size_t oy, size_t ox) {     \
+        run_span(f, oy, ox, 0, 0, pixels);                                                         \
+    }
+EACH_SPAN(SPAN_OF_ANY)
+
+/* A function for each kind of kernel: rows [first, last) of the output. Rows of whole
+ * sevens, but not eights, are cut into sevens: many images are 7, 14 or 28 wide. */
 #define SPANS(pixels)                                                                              \
-    for (; ox + pixels <= f->c->ow; ox += pixels) run_span(f, oy, ox, kw, sw, pixels);
+    for (; ox + pixels <= f->c->ow && (pixels != 8 || eights); ox += pixels)                       \
+        if (kw > 1 && !is_usual(f->c, ox, kw, sw, pixels))                                         \
+            any_##pixels(f, oy, ox);                                                               \
+        else                                                                                       \
+            run_span(f, oy, ox, kw, sw, pixels);
 TILE_INLINE void run_rows(const plane *f, size_t first, size_t last, size_t kw, size_t sw) {
+    const bool eights = f->c->ow % 7 || f->c->ow % 8 == 0;
     for (size_t oy = first; oy < last; oy++) {
         size_t ox = 0;
         EACH_SPAN(SPANS)

@@ -21,6 +21,7 @@
 enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
+#define STRIP_FLOATS ((size_t)4 << 10)   /* of inputs, to stay in the first-level cache */
 #define TASK_PRODUCTS ((size_t)1 << 19)  /* work worth a task */
 
 #if defined(__clang__)
@@ -43,6 +44,7 @@ typedef struct tile {
     const tap *taps;
     size_t blocks, x_step, w_step, n_taps;
     size_t last;       /* lanes of the last block that are channels */
+    size_t count;      /* tiles, one after the other; more than one only of single points */
     const char *ahead; /* fetched for later, `ahead_step` bytes for each input channel */
     size_t ahead_step;
     tile_ends ends;
@@ -123,10 +125,36 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
+
+/* The same where the kernel is a single point and inputs lie as outputs do, tile after tile. */
+TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
+    const float *x = t->x + t->taps->at[0] / sizeof *x;
+    const char *ahead = t->ahead;
+    tile_ends ends = t->ends;
+    for (size_t i = 0; i < t->count; i++, x += pixels * VF) {
+        vf sum[PIXELS][WIDE];
+        weights some = {t->w, VF, ahead, t->ahead_step};
+        const float *in = x;
+        tile_start(&ends, sum, pixels, wide);
+        for (size_t left = t->blocks; left; left--, in += t->x_step, some.w += t->w_step) {
+            if (left == 1) some.lanes = t->last;
+            add_even_products(some, in, VF_BYTES, sum, pixels, wide);
+            some.ahead += VF * some.step;
+        }
+        ahead = some.ahead;
+        tile_end(&ends, sum, pixels, wide);
+        ends.y += pixels * VF;
+        if (ends.add) ends.add += pixels * VF;
+    }
+}
 #define TILE_TYPE tile
 #define TILE_FUNCTION run_tile
 EACH_SIZE(TILE_RUN)
 static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
+#undef TILE_FUNCTION
+#define TILE_FUNCTION run_points
+EACH_SIZE(TILE_RUN)
+static void (*const points[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
 
 /* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
  * weights stay in the cache, times pieces of its tiles. Where there are more weights than pixels,
@@ -214,6 +242,7 @@ typedef struct region {
     size_t group;
     size_t pair, last_pair; /* of output blocks */
     size_t first, last;     /* pixels */
+    size_t tiles;           /* that they are, all of one size */
 } region;
 
 /* While weights are used by a few tiles, those of the next chunk or part come from memory, a share
@@ -235,15 +264,17 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
         share = each * sizeof *a->w / s->pixels;
         t->ahead = (const char *)(a->w + next) + share * r->first;
     }
-    if (share) t->ahead_step = ceil_div(share * count, larger(1, t->blocks * t->n_taps * VF));
+    size_t steps = t->count * t->blocks * t->n_taps * VF;
+    if (share) t->ahead_step = ceil_div(share * count, larger(1, steps));
 }
 
-/* One tile of each pair, summed over the input blocks [k, k + chunk). */
+/* A few tiles of each pair, summed over the input blocks [k, k + chunk). */
 static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
                        size_t k, tap *taps) {
     size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
     tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
     t.blocks = blocks;
+    t.count = r->tiles;
     t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
     t.taps = taps;
     t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
@@ -259,8 +290,16 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
             memset(t.ends.bias, 0, sizeof t.ends.bias);
         }
         if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
-        tiles[r->last - r->first - 1][wide - 1](&t);
+        size_t size = (r->last - r->first) / r->tiles;
+        (is_pointwise(c) ? points : tiles)[size - 1][wide - 1](&t);
     }
+}
+
+/* How many tiles from i on are run in one go: where there is little to sum, that saves much. */
+static size_t strip_at(const onx_conv *c, const split *s, size_t i, size_t end) {
+    size_t same = (i < s->longer ? smaller(s->longer, end) : end) - i;
+    size_t few = STRIP_FLOATS / (s->chunk * VF * PIXELS);
+    return is_pointwise(c) ? smaller(same, larger(1, few)) : 1;
 }
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
@@ -271,9 +310,10 @@ static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, v
     region r = {.group = task / s.pieces / s.parts, .pair = onx_share_at(s.pairs, s.parts, part)};
     r.last_pair = onx_share_at(s.pairs, s.parts, part + 1);
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
-        for (size_t i = first; i < end; i++) {
+        for (size_t i = first; i < end; i += r.tiles) {
+            r.tiles = strip_at(c, &s, i, end);
             r.first = tile_at(&s, i);
-            r.last = tile_at(&s, i + 1);
+            r.last = tile_at(&s, i + r.tiles);
             run_region(c, a, &s, &r, k, scratch);
         }
     finish_blocks(c, a, r.group, r.pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks),

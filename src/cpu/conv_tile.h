@@ -20,14 +20,17 @@ enum { WIDE = 2, PIXELS = 6 };
  * wide). EACH_SIZE(TILE_RUN) makes an instance of it for each size, with its loops unrolled and its
  * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. */
 #define TILE_INLINE static inline __attribute__((always_inline))
+#define TILE_JOIN(function, pixels, wide) function##_##pixels##_##wide
+#define TILE_NAME(function, pixels, wide) TILE_JOIN(function, pixels, wide)
 #define TILE_RUN(pixels)                                                                           \
-    static void tile_##pixels##_1(const TILE_TYPE *t) {                                            \
+    static void TILE_NAME(TILE_FUNCTION, pixels, 1)(const TILE_TYPE *t) {                          \
         TILE_FUNCTION(t, pixels, 1);                                                               \
     }                                                                                              \
-    static void tile_##pixels##_2(const TILE_TYPE *t) {                                            \
+    static void TILE_NAME(TILE_FUNCTION, pixels, 2)(const TILE_TYPE *t) {                          \
         TILE_FUNCTION(t, pixels, 2);                                                               \
     }
-#define TILE_ENTRY(pixels) {tile_##pixels##_1, tile_##pixels##_2},
+#define TILE_ENTRY(pixels)                                                                         \
+    {TILE_NAME(TILE_FUNCTION, pixels, 1), TILE_NAME(TILE_FUNCTION, pixels, 2)},
 
 /* Where a tile's sums come from and go to. */
 typedef struct tile_ends {
