@@ -250,6 +250,22 @@ TEST(direct_in_chunks) {
     EACH_TIER(t) check_pair(t, t->direct, &c);
 }
 
+/* Single taps: strips of tiles, inputs that are gathered, sums in several goes. */
+TEST(points) {
+    EACH_TIER(t) {
+        seed = 7;
+        for (int i = 0; i < 40; i++) {
+            onx_conv c = {.n = 1 + pick(2), .kh = 1, .kw = 1, .dh = 1, .dw = 1};
+            c.groups = 1 + pick(2), c.ic = i % 8 ? 1 + pick(150) : 513 + pick(300);
+            c.oc = 1 + pick(70), c.oh = 1 + pick(13), c.ow = 1 + pick(40);
+            c.sh = 1 + pick(3), c.sw = 1 + pick(3);
+            if (i % 2) c.sh = c.sw = 1;
+            c.ih = (c.oh - 1) * c.sh + 1 + pick(3), c.iw = (c.ow - 1) * c.sw + 1 + pick(2);
+            check_pair(t, t->direct, &c);
+        }
+    }
+}
+
 TEST(plain) {
     EACH_TIER(t) {
         seed = 2;
@@ -269,6 +285,21 @@ TEST(depthwise) {
             c.groups = 1 + pick(70), c.ic = 1, c.oc = 1;
             check_pair(t, t->depthwise, &c);
             c.groups = 1 + pick(20), c.ic = c.oc = t->block->block >> (1 + pick(2));
+            check_pair(t, t->depthwise, &c);
+        }
+    }
+}
+
+/* Square kernels that keep the size, or halve it, of images of every width. */
+TEST(depthwise_usual) {
+    EACH_TIER(t) {
+        seed = 8;
+        for (size_t i = 0; i < 90; i++) {
+            size_t k = 3 + i % 3 * 2, width = 1 + i / 3;
+            onx_conv c = {.n = 1, .groups = 1 + pick(20), .ic = 1, .oc = 1, .dh = 1, .dw = 1};
+            c.kh = c.kw = k, c.top = c.left = k / 2, c.sh = c.sw = 1 + pick(2);
+            c.ih = 1 + pick(9), c.iw = width;
+            c.oh = (c.ih - 1) / c.sh + 1, c.ow = (c.iw - 1) / c.sw + 1;
             check_pair(t, t->depthwise, &c);
         }
     }
@@ -1041,8 +1072,9 @@ TEST(backend) {
     }
 }
 
-TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(plain) E(depthwise) E(nothing)
-              E(winograd) E(winograd_refuses) E(pools) E(conv_rows) E(conv_half) E(conv_mistakes)
-                  E(blocked_rows) E(channels) E(residual_and_clamp) E(program) E(blocked_not_finite)
-                      E(blocked_bands) E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
-                          E(max_pool_indices) E(backend))
+TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(points) E(plain) E(depthwise)
+              E(depthwise_usual) E(nothing) E(winograd) E(winograd_refuses) E(pools) E(conv_rows)
+                  E(conv_half) E(conv_mistakes) E(blocked_rows) E(channels) E(residual_and_clamp)
+                      E(program) E(blocked_not_finite) E(blocked_bands)
+                          E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
+                              E(max_pool_indices) E(backend))

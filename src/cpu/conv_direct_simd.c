@@ -21,7 +21,9 @@
 enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
-#define STRIP_FLOATS ((size_t)4 << 10)   /* of inputs, to stay in the first-level cache */
+#define POINT_CHANNELS ((size_t)128)     /* whose weights stay in the first-level cache */
+#define POINT_PAIRS ((size_t)8)          /* that inputs are gathered for */
+#define STRIP_FLOATS ((size_t)4 << 10)   /* of inputs, likewise */
 #define TASK_PRODUCTS ((size_t)1 << 19)  /* work worth a task */
 
 #if defined(__clang__)
@@ -128,7 +130,7 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
 
 /* The same where the kernel is a single point and inputs lie as outputs do, tile after tile. */
 TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
-    const float *x = t->x + t->taps->at[0] / sizeof *x;
+    const float *x = t->x;
     const char *ahead = t->ahead;
     tile_ends ends = t->ends;
     for (size_t i = 0; i < t->count; i++, x += pixels * VF) {
@@ -156,6 +158,17 @@ static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)}
 EACH_SIZE(TILE_RUN)
 static void (*const points[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
 
+/* A single tap, and no padding. */
+static bool is_point(const onx_conv *c) {
+    return c->kh * c->kw == 1 && !c->top && !c->left && (c->oh - 1) * c->sh < c->ih &&
+           (c->ow - 1) * c->sw < c->iw;
+}
+
+/* Of a single tap: inputs lie as outputs do. */
+static bool is_dense(const onx_conv *c) {
+    return c->sh == 1 && c->sw == 1 && c->ow == c->iw;
+}
+
 /* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
  * weights stay in the cache, times pieces of its tiles. Where there are more weights than pixels,
  * threads rather have their own weights, elsewhere their own part of the image, which they made
@@ -177,11 +190,13 @@ static split split_of(const onx_conv *c) {
     s.pairs = ceil_div(s.oc_blocks, WIDE);
     size_t pair_floats = s.taps * VF * WIDE * VF; /* weights of a pair and one input block */
     s.chunk = smaller(larger(1, CACHE_FLOATS / pair_floats), s.ic_blocks);
+    if (is_point(c) && c->ic > 4 * POINT_CHANNELS) s.chunk = POINT_CHANNELS / VF;
     s.parts = ceil_div(s.pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
     size_t floats = pair_floats * s.ic_blocks * s.pairs;
     size_t image = (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
     size_t tasks = onx_tasks_worth(floats * s.pixels, TASK_PRODUCTS);
-    if (floats > image) s.parts = larger(s.parts, smaller(tasks, s.pairs));
+    size_t own = is_point(c) && !is_dense(c) ? ceil_div(s.pairs, POINT_PAIRS) : s.pairs;
+    if (floats > image) s.parts = larger(s.parts, smaller(tasks, own));
     s.pieces = ceil_div(tasks, s.parts) * (s.pairs % s.parts ? 2 : 1);
     s.pieces = smaller(s.pieces, s.tiles);
     return s;
@@ -198,21 +213,13 @@ static size_t direct_tasks(const onx_conv *c) {
 }
 
 static size_t direct_scratch(const onx_conv *c) {
-    return c->kh * c->kw * sizeof(tap);
-}
-
-/* One tap, and each pixel is made of the input in the same place. */
-static bool is_pointwise(const onx_conv *c) {
-    return c->kh * c->kw == 1 && c->sh == 1 && c->sw == 1 && c->ow == c->iw && c->oh == c->ih;
+    size_t gathered = larger(STRIP_FLOATS, split_of(c).chunk * VF * PIXELS) * sizeof(float);
+    return c->kh * c->kw * sizeof(tap) + (is_point(c) ? gathered : 0);
 }
 
 /* The taps that touch the image from any of the pixels [first, first + count); how many. */
 static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
     uint64_t y[SLOTS], x[SLOTS], at[SLOTS]; /* modulo 2^64: negative ones are large */
-    if (is_pointwise(c)) {
-        taps->at[0] = first * VF_BYTES, taps->index = 0, taps->even = VF_BYTES;
-        return 1;
-    }
     size_t n = 0, oy = first / c->ow, ox = first % c->ow;
     for (size_t p = 0; p < SLOTS; p++) {
         y[p] = oy * c->sh - c->top;
@@ -249,12 +256,13 @@ typedef struct region {
  * with each tile; with the last part, those of a later convolution. A single tile waits for memory
  * anyhow; many make little of it. */
 static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
-                       size_t pair, tile *t) {
+                       size_t k, size_t pair, tile *t) {
     enum { FEW = 16 };
     size_t all = c->groups * s->oc_blocks * s->ic_blocks * s->taps * VF * VF;
-    size_t each = t->blocks * t->w_step, next;
+    size_t each = t->blocks * t->w_step, next = (size_t)(t->w - a->w);
     size_t count = r->last - r->first, pairs = r->last_pair - r->pair, share = 0;
-    next = (size_t)(t->w - a->w) + pairs * each;
+    bool ends = k + t->blocks == s->ic_blocks;
+    next += ends ? (pairs * s->ic_blocks - k) * t->w_step : each;
     t->ahead = (const char *)t->w, t->ahead_step = 0;
     if (s->pixels <= PIXELS) return;
     if (next + each > all && a->ahead_bytes) {
@@ -268,22 +276,44 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
     if (share) t->ahead_step = ceil_div(share * count, larger(1, steps));
 }
 
+/* The inputs of a kernel that is a single point: where they lie, or one after the other in `room`
+ * where it leaves some out. */
+static void find_points(const onx_conv *c, const region *r, tile *t, float *room) {
+    size_t oy = r->first / c->ow, ox = r->first % c->ow, pixels = r->last - r->first;
+    if (is_dense(c)) {
+        t->x += r->first * VF;
+        return;
+    }
+    for (size_t p = 0; p < pixels; p++) {
+        const float *from = t->x + (oy * c->sh * c->iw + ox * c->sw) * VF;
+        for (size_t i = 0; i < t->blocks; i++)
+            vf_store(room + (i * pixels + p) * VF, vf_load(from + i * t->x_step));
+        if (++ox == c->ow) ox = 0, oy++;
+    }
+    t->x = room;
+    t->x_step = pixels * VF;
+}
+
 /* A few tiles of each pair, summed over the input blocks [k, k + chunk). */
 static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
-                       size_t k, tap *taps) {
+                       size_t k, void *scratch) {
     size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
     tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
     t.blocks = blocks;
     t.count = r->tiles;
     t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
-    t.taps = taps;
-    t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
+    t.taps = scratch;
+    t.n_taps = 1;
+    if (is_point(c))
+        find_points(c, r, &t, (float *)((tap *)scratch + 1));
+    else
+        t.n_taps = find_taps(c, r->first, r->last - r->first, scratch);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {
         size_t block = pair * WIDE, wide = smaller(WIDE, s->oc_blocks - block);
         size_t before = (r->group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
         t.w = a->w + before * s->taps * VF * VF;
         t.w_step = s->taps * VF * wide * VF;
-        look_ahead(c, a, s, r, pair, &t);
+        look_ahead(c, a, s, r, k, pair, &t);
         t.ends = tile_ends_at(c, a, r->group, block, wide, r->first);
         if (k) { /* y has the sums so far */
             t.ends.add = t.ends.y;
@@ -291,7 +321,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
         }
         if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
         size_t size = (r->last - r->first) / r->tiles;
-        (is_pointwise(c) ? points : tiles)[size - 1][wide - 1](&t);
+        (is_point(c) ? points : tiles)[size - 1][wide - 1](&t);
     }
 }
 
@@ -299,7 +329,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
 static size_t strip_at(const onx_conv *c, const split *s, size_t i, size_t end) {
     size_t same = (i < s->longer ? smaller(s->longer, end) : end) - i;
     size_t few = STRIP_FLOATS / (s->chunk * VF * PIXELS);
-    return is_pointwise(c) ? smaller(same, larger(1, few)) : 1;
+    return is_point(c) ? smaller(same, larger(1, few)) : 1;
 }
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
