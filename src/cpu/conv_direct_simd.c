@@ -18,13 +18,17 @@
 
 #include <math.h>
 
-enum { SLOTS = (PIXELS + 7) / 8 * 8 };   /* so that loops over pixels are whole vectors */
+enum { SLOTS = (TALL + 7) / 8 * 8 };     /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX               /* an input in the padding */
 #define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
-#define POINT_CHANNELS ((size_t)128)     /* whose weights stay in the first-level cache */
-#define POINT_PAIRS ((size_t)8)          /* that inputs are gathered for */
-#define STRIP_FLOATS ((size_t)4 << 10)   /* of inputs, likewise */
-#define TASK_PRODUCTS ((size_t)1 << 19)  /* work worth a task */
+#if defined(__AVX512F__)
+#define POINT_CHANNELS ((size_t)512) /* whose weights stay near; so many come with larger caches */
+#else
+#define POINT_CHANNELS ((size_t)128)
+#endif
+#define POINT_PAIRS ((size_t)8)         /* that inputs are gathered for */
+#define STRIP_FLOATS ((size_t)4 << 10)  /* of inputs, likewise */
+#define TASK_PRODUCTS ((size_t)1 << 19) /* work worth a task */
 
 #if defined(__clang__)
 #define AS_LOOP
@@ -61,7 +65,7 @@ typedef struct weights {
 } weights;
 
 /* in: each pixel's [lanes]. */
-TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PIXELS][WIDE],
+TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[][WIDE],
                               size_t pixels, size_t wide) {
     for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step) {
         vf weight[WIDE];
@@ -76,9 +80,9 @@ TILE_INLINE void add_products(weights k, const float *const in[SLOTS], vf sum[PI
 
 /* The same for inputs `step` bytes apart, the first of which is at `in`. Every third address is in
  * a register; a processor adds the step, or twice the step, at no cost. */
-TILE_INLINE void add_even_products(weights k, const float *in, size_t step, vf sum[PIXELS][WIDE],
+TILE_INLINE void add_even_products(weights k, const float *in, size_t step, vf sum[][WIDE],
                                    size_t pixels, size_t wide) {
-    const char *at[PIXELS / 3 + 1];
+    const char *at[TALL / 3 + 1];
     VF_UNROLL for (size_t p = 0; p < pixels; p += 3) at[p / 3] = (const char *)in + p * step;
     for (size_t i = 0; i < k.lanes; i++, k.w += wide * VF, k.ahead += k.step) {
         vf weight[WIDE];
@@ -95,9 +99,10 @@ TILE_INLINE void add_even_products(weights k, const float *in, size_t step, vf s
 typedef uint64_t addresses __attribute__((vector_size(VF_BYTES)));
 
 /* In vectors: for a loop over pixels compilers make branches. */
-TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS]) {
+TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[SLOTS],
+                             size_t pixels) {
     addresses image = (uintptr_t)x - (addresses){0}, zero = (uintptr_t)zeros - (addresses){0};
-    VF_UNROLL for (size_t p = 0; p < SLOTS; p += sizeof(addresses) / sizeof(uint64_t)) {
+    VF_UNROLL for (size_t p = 0; p < pixels; p += sizeof(addresses) / sizeof(uint64_t)) {
         addresses at;
         memcpy(&at, tap_at->at + p, sizeof at);
         addresses outside = (addresses)(at == OUTSIDE);
@@ -108,18 +113,18 @@ TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[
 
 /* Addresses are written one tap ahead: those just written would be waited for. */
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
-    vf sum[PIXELS][WIDE];
+    vf sum[TALL][WIDE];
     const float *x = t->x, *w = t->w, *in[2][SLOTS];
     size_t n = t->blocks * t->n_taps, k = 0;
     tile_start(&t->ends, sum, pixels, wide);
-    if (n && !t->taps->even) find_inputs(x, t->taps, in[0]);
+    if (n && !t->taps->even) find_inputs(x, t->taps, in[0], pixels);
     for (size_t i = 0; i < n; i++) {
         const tap *now = t->taps + k;
         const float *first = x + now->at[0] / sizeof *x;
         weights some = {w + now->index * VF * wide * VF, i < n - t->n_taps ? VF : t->last,
                         t->ahead + i * VF * t->ahead_step, t->ahead_step};
         if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
-        if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2]);
+        if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2], pixels);
         if (now->even)
             add_even_products(some, first, now->even, sum, pixels, wide);
         else
@@ -132,31 +137,36 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
 TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
     const float *x = t->x;
     const char *ahead = t->ahead;
-    tile_ends ends = t->ends;
+    tile_ends ends = t->ends, *now = &ends;
     for (size_t i = 0; i < t->count; i++, x += pixels * VF) {
-        vf sum[PIXELS][WIDE];
+        vf sum[TALL][WIDE];
         weights some = {t->w, VF, ahead, t->ahead_step};
         const float *in = x;
-        tile_start(&ends, sum, pixels, wide);
+        __asm__("" : "+r"(now) : : "memory"); /* registers are for sums, not for limits */
+        tile_start(now, sum, pixels, wide);
         for (size_t left = t->blocks; left; left--, in += t->x_step, some.w += t->w_step) {
             if (left == 1) some.lanes = t->last;
             add_even_products(some, in, VF_BYTES, sum, pixels, wide);
             some.ahead += VF * some.step;
         }
         ahead = some.ahead;
-        tile_end(&ends, sum, pixels, wide);
-        ends.y += pixels * VF;
-        if (ends.add) ends.add += pixels * VF;
+        tile_end(now, sum, pixels, wide);
+        now->y += pixels * VF;
+        if (now->add) now->add += pixels * VF;
     }
 }
 #define TILE_TYPE tile
 #define TILE_FUNCTION run_tile
 EACH_SIZE(TILE_RUN)
-static void (*const tiles[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
+EACH_TALL(TILE_TALL)
+static void (*const tiles[TALL][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)
+                                                            EACH_TALL(TILE_TALL_ENTRY)};
 #undef TILE_FUNCTION
 #define TILE_FUNCTION run_points
 EACH_SIZE(TILE_RUN)
-static void (*const points[PIXELS][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)};
+EACH_TALL(TILE_TALL)
+static void (*const points[TALL][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)
+                                                             EACH_TALL(TILE_TALL_ENTRY)};
 
 /* A single tap, and no padding. */
 static bool is_point(const onx_conv *c) {
@@ -169,35 +179,38 @@ static bool is_dense(const onx_conv *c) {
     return c->sh == 1 && c->sw == 1 && c->ow == c->iw;
 }
 
-/* How the work of one group of one image is cut: in parts of its pairs of output blocks, whose
+/* How the work of one image is cut: in parts of the pairs of output blocks of all groups, whose
  * weights stay in the cache, times pieces of its tiles. Where there are more weights than pixels,
  * threads rather have their own weights, elsewhere their own part of the image, which they made
  * themselves of the layer before. */
 typedef struct split {
     size_t taps, ic_blocks, oc_blocks, pixels;
+    size_t most;                /* pixels of a tile */
     size_t tiles, each, longer; /* pixels of each; how many have one more */
     size_t chunk;               /* input blocks that are summed in one go */
-    size_t pairs, parts, pieces;
+    size_t pairs;               /* of a group */
+    size_t parts, pieces;
 } split;
 
 static split split_of(const onx_conv *c) {
     split s = {.taps = c->kh * c->kw, .pixels = c->oh * c->ow};
-    s.tiles = ceil_div(s.pixels, PIXELS);
-    s.each = s.pixels / s.tiles;
-    s.longer = s.pixels % s.tiles;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_blocks = ceil_div(c->oc, VF);
+    s.most = s.oc_blocks == 1 ? TALL : PIXELS;
+    s.tiles = ceil_div(s.pixels, s.most);
+    s.each = s.pixels / s.tiles;
+    s.longer = s.pixels % s.tiles;
     s.pairs = ceil_div(s.oc_blocks, WIDE);
     size_t pair_floats = s.taps * VF * WIDE * VF; /* weights of a pair and one input block */
     s.chunk = smaller(larger(1, CACHE_FLOATS / pair_floats), s.ic_blocks);
     if (is_point(c) && c->ic > 4 * POINT_CHANNELS) s.chunk = POINT_CHANNELS / VF;
-    s.parts = ceil_div(s.pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
-    size_t floats = pair_floats * s.ic_blocks * s.pairs;
-    size_t image = (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
+    size_t pairs = c->groups * s.pairs, floats = pair_floats * s.ic_blocks * pairs;
+    s.parts = ceil_div(pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
+    size_t image = c->groups * (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
     size_t tasks = onx_tasks_worth(floats * s.pixels, TASK_PRODUCTS);
-    size_t own = is_point(c) && !is_dense(c) ? ceil_div(s.pairs, POINT_PAIRS) : s.pairs;
+    size_t own = is_point(c) && !is_dense(c) ? ceil_div(pairs, POINT_PAIRS) : pairs;
     if (floats > image) s.parts = larger(s.parts, smaller(tasks, own));
-    s.pieces = ceil_div(tasks, s.parts) * (s.pairs % s.parts ? 2 : 1);
+    s.pieces = ceil_div(tasks, s.parts) * (pairs % s.parts ? 2 : 1);
     s.pieces = smaller(s.pieces, s.tiles);
     return s;
 }
@@ -209,19 +222,20 @@ static size_t tile_at(const split *s, size_t i) {
 
 static size_t direct_tasks(const onx_conv *c) {
     split s = split_of(c);
-    return c->n * c->groups * s.parts * s.pieces;
+    return c->n * s.parts * s.pieces;
 }
 
 static size_t direct_scratch(const onx_conv *c) {
-    size_t gathered = larger(STRIP_FLOATS, split_of(c).chunk * VF * PIXELS) * sizeof(float);
+    split s = split_of(c);
+    size_t gathered = larger(STRIP_FLOATS, s.chunk * VF * s.most) * sizeof(float);
     return c->kh * c->kw * sizeof(tap) + (is_point(c) ? gathered : 0);
 }
 
 /* The taps that touch the image from any of the pixels [first, first + count); how many. */
 static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
     uint64_t y[SLOTS], x[SLOTS], at[SLOTS]; /* modulo 2^64: negative ones are large */
-    size_t n = 0, oy = first / c->ow, ox = first % c->ow;
-    for (size_t p = 0; p < SLOTS; p++) {
+    size_t n = 0, oy = first / c->ow, ox = first % c->ow, slots = (count + 7) / 8 * 8;
+    for (size_t p = 0; p < slots; p++) {
         y[p] = oy * c->sh - c->top;
         x[p] = ox * c->sw - c->left;
         at[p] = (y[p] * c->iw + x[p]) * VF_BYTES;
@@ -230,7 +244,7 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     for (size_t k = 0; k < c->kh * c->kw; k++) {
         size_t dy = k / c->kw * c->dh, dx = k % c->kw * c->dw, d = (dy * c->iw + dx) * VF_BYTES;
         uint64_t any = 0, all = UINT64_MAX;
-        AS_LOOP for (size_t p = 0; p < SLOTS; p++) {
+        AS_LOOP for (size_t p = 0; p < slots; p++) {
             uint64_t inside = -(uint64_t)((y[p] + dy < c->ih) & (x[p] + dx < c->iw));
             any |= inside, all &= inside;
             taps[n].at[p] = (at[p] + d) | ~inside;
@@ -244,10 +258,10 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
     return n;
 }
 
-/* Part of the output of a group (of all images). */
+/* Part of the output of an image. */
 typedef struct region {
-    size_t group;
-    size_t pair, last_pair; /* of output blocks */
+    size_t image;
+    size_t pair, last_pair; /* of output blocks, of all groups */
     size_t first, last;     /* pixels */
     size_t tiles;           /* that they are, all of one size */
 } region;
@@ -264,11 +278,11 @@ static void look_ahead(const onx_conv *c, const onx_conv_args *a, const split *s
     bool ends = k + t->blocks == s->ic_blocks;
     next += ends ? (pairs * s->ic_blocks - k) * t->w_step : each;
     t->ahead = (const char *)t->w, t->ahead_step = 0;
-    if (s->pixels <= PIXELS) return;
+    if (s->pixels <= s->most) return;
     if (next + each > all && a->ahead_bytes) {
         share = a->ahead_bytes / (pairs * s->pixels);
         t->ahead = a->ahead + share * (r->first * pairs + (pair - r->pair) * count);
-    } else if (next + each <= all && a->fetches && s->pixels <= FEW * PIXELS) {
+    } else if (next + each <= all && a->fetches && s->pixels <= FEW * s->most) {
         share = each * sizeof *a->w / s->pixels;
         t->ahead = (const char *)(a->w + next) + share * r->first;
     }
@@ -294,33 +308,36 @@ static void find_points(const onx_conv *c, const region *r, tile *t, float *room
     t->x_step = pixels * VF;
 }
 
+/* The inputs of a group (of all images). */
+static void find_group(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
+                       size_t group, size_t k, tile *t) {
+    t->x_step = c->ih * c->iw * VF;
+    t->x = a->x + (group * s->ic_blocks + k) * t->x_step;
+    if (is_point(c)) find_points(c, r, t, (float *)((tap *)t->taps + 1));
+}
+
 /* A few tiles of each pair, summed over the input blocks [k, k + chunk). */
 static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s, const region *r,
-                       size_t k, void *scratch) {
-    size_t x_step = c->ih * c->iw * VF, blocks = smaller(s->chunk, s->ic_blocks - k);
-    tile t = {.x = a->x + (r->group * s->ic_blocks + k) * x_step, .x_step = x_step};
-    t.blocks = blocks;
-    t.count = r->tiles;
+                       size_t k, tap *taps) {
+    size_t blocks = smaller(s->chunk, s->ic_blocks - k), size = (r->last - r->first) / r->tiles;
+    tile t = {.blocks = blocks, .count = r->tiles, .taps = taps, .n_taps = 1};
     t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
-    t.taps = scratch;
-    t.n_taps = 1;
-    if (is_point(c))
-        find_points(c, r, &t, (float *)((tap *)scratch + 1));
-    else
-        t.n_taps = find_taps(c, r->first, r->last - r->first, scratch);
+    if (!is_point(c)) t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {
-        size_t block = pair * WIDE, wide = smaller(WIDE, s->oc_blocks - block);
-        size_t before = (r->group % c->groups * s->oc_blocks + block) * s->ic_blocks + k * wide;
+        size_t group = pair / s->pairs, block = pair % s->pairs * WIDE;
+        size_t wide = smaller(WIDE, s->oc_blocks - block);
+        size_t before = (group * s->oc_blocks + block) * s->ic_blocks + k * wide;
+        if (block == 0 || pair == r->pair)
+            find_group(c, a, s, r, r->image * c->groups + group, k, &t);
         t.w = a->w + before * s->taps * VF * VF;
         t.w_step = s->taps * VF * wide * VF;
         look_ahead(c, a, s, r, k, pair, &t);
-        t.ends = tile_ends_at(c, a, r->group, block, wide, r->first);
+        t.ends = tile_ends_at(c, a, r->image * c->groups + group, block, wide, r->first);
         if (k) { /* y has the sums so far */
             t.ends.add = t.ends.y;
             memset(t.ends.bias, 0, sizeof t.ends.bias);
         }
         if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
-        size_t size = (r->last - r->first) / r->tiles;
         (is_point(c) ? points : tiles)[size - 1][wide - 1](&t);
     }
 }
@@ -328,17 +345,17 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
 /* How many tiles from i on are run in one go: where there is little to sum, that saves much. */
 static size_t strip_at(const onx_conv *c, const split *s, size_t i, size_t end) {
     size_t same = (i < s->longer ? smaller(s->longer, end) : end) - i;
-    size_t few = STRIP_FLOATS / (s->chunk * VF * PIXELS);
+    size_t few = STRIP_FLOATS / (s->chunk * VF * s->most);
     return is_point(c) ? smaller(same, larger(1, few)) : 1;
 }
 
 static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, void *scratch) {
     split s = split_of(c);
-    size_t part = task / s.pieces % s.parts, piece = task % s.pieces;
+    size_t part = task / s.pieces % s.parts, piece = task % s.pieces, pairs = c->groups * s.pairs;
     size_t first = onx_share_at(s.tiles, s.pieces, piece);
     size_t end = onx_share_at(s.tiles, s.pieces, piece + 1);
-    region r = {.group = task / s.pieces / s.parts, .pair = onx_share_at(s.pairs, s.parts, part)};
-    r.last_pair = onx_share_at(s.pairs, s.parts, part + 1);
+    region r = {.image = task / s.pieces / s.parts, .pair = onx_share_at(pairs, s.parts, part)};
+    r.last_pair = onx_share_at(pairs, s.parts, part + 1);
     for (size_t k = 0; k < s.ic_blocks; k += s.chunk)
         for (size_t i = first; i < end; i += r.tiles) {
             r.tiles = strip_at(c, &s, i, end);
@@ -346,8 +363,11 @@ static void direct_run(const onx_conv *c, const onx_conv_args *a, size_t task, v
             r.last = tile_at(&s, i + r.tiles);
             run_region(c, a, &s, &r, k, scratch);
         }
-    finish_blocks(c, a, r.group, r.pair * WIDE, smaller(r.last_pair * WIDE, s.oc_blocks),
-                  tile_at(&s, first), tile_at(&s, end));
+    for (size_t pair = r.pair; pair < r.last_pair && a->then; pair++) {
+        size_t group = r.image * c->groups + pair / s.pairs, block = pair % s.pairs * WIDE;
+        finish_blocks(c, a, group, block, smaller(block + WIDE, s.oc_blocks), tile_at(&s, first),
+                      tile_at(&s, end));
+    }
 }
 
 static size_t direct_weights(const onx_conv *c) {

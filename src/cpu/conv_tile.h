@@ -9,16 +9,19 @@
 #include "cpu/vec.h"
 
 #if defined(__AVX512F__) || defined(__ARM_NEON) /* 32 registers */
-enum { WIDE = 2, PIXELS = 14 };
+enum { WIDE = 2, PIXELS = 14, TALL = 14 };
+#define EACH_TALL(X)
 #define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #else
-enum { WIDE = 2, PIXELS = 6 };
+enum { WIDE = 2, PIXELS = 6, TALL = 12 };
+#define EACH_TALL(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #endif
 
 /* A file defines TILE_TYPE and TILE_FUNCTION, an inline function of (const TILE_TYPE *, pixels,
  * wide). EACH_SIZE(TILE_RUN) makes an instance of it for each size, with its loops unrolled and its
- * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. */
+ * sums in registers, and {EACH_SIZE(TILE_ENTRY)} a table of them: [pixels - 1][wide - 1]. A tile
+ * of a single block may have up to TALL pixels: EACH_TALL and so on, for the others. */
 #define TILE_INLINE static inline __attribute__((always_inline))
 #define TILE_JOIN(function, pixels, wide) function##_##pixels##_##wide
 #define TILE_NAME(function, pixels, wide) TILE_JOIN(function, pixels, wide)
@@ -29,6 +32,11 @@ enum { WIDE = 2, PIXELS = 6 };
     static void TILE_NAME(TILE_FUNCTION, pixels, 2)(const TILE_TYPE *t) {                          \
         TILE_FUNCTION(t, pixels, 2);                                                               \
     }
+#define TILE_TALL(pixels)                                                                          \
+    static void TILE_NAME(TILE_FUNCTION, pixels, 1)(const TILE_TYPE *t) {                          \
+        TILE_FUNCTION(t, pixels, 1);                                                               \
+    }
+#define TILE_TALL_ENTRY(pixels) {TILE_NAME(TILE_FUNCTION, pixels, 1), NULL},
 #define TILE_ENTRY(pixels)                                                                         \
     {TILE_NAME(TILE_FUNCTION, pixels, 1), TILE_NAME(TILE_FUNCTION, pixels, 2)},
 
@@ -42,7 +50,7 @@ typedef struct tile_ends {
     float lo, hi;
 } tile_ends;
 
-TILE_INLINE void tile_start(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+TILE_INLINE void tile_start(const tile_ends *e, vf sum[][WIDE], size_t pixels, size_t wide) {
     VF_UNROLL for (size_t j = 0; j < wide; j++) {
         vf bias = e->bias[j] ? vf_load_n(e->bias[j], e->lanes[j]) : vf_zero();
         VF_UNROLL for (size_t p = 0; p < pixels; p++) sum[p][j] = bias;
@@ -53,7 +61,7 @@ TILE_INLINE void tile_start(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pix
     }
 }
 
-TILE_INLINE void tile_end(const tile_ends *e, vf sum[PIXELS][WIDE], size_t pixels, size_t wide) {
+TILE_INLINE void tile_end(const tile_ends *e, vf sum[][WIDE], size_t pixels, size_t wide) {
     vf lo = vf_set(e->lo), hi = vf_set(e->hi); /* first, so that NaN stays NaN */
     VF_UNROLL for (size_t j = 0; j < wide; j++) {
         VF_UNROLL for (size_t p = 0; p < pixels; p++) {
