@@ -18,9 +18,9 @@
 
 #include <math.h>
 
-enum { SLOTS = (TALL + 7) / 8 * 8 };     /* so that loops over pixels are whole vectors */
-#define OUTSIDE UINT64_MAX               /* an input in the padding */
-#define CACHE_FLOATS ((size_t)128 << 10) /* of weights, to stay in the second-level cache */
+enum { SLOTS = (TALL + 7) / 8 * 8 };    /* so that loops over pixels are whole vectors */
+#define OUTSIDE UINT64_MAX              /* an input in the padding */
+#define CACHE_FLOATS ((size_t)VF << 13) /* of weights, to stay in the second-level cache */
 #if defined(__AVX512F__)
 #define POINT_CHANNELS ((size_t)512) /* whose weights stay near; so many come with larger caches */
 #else

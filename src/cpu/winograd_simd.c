@@ -31,8 +31,8 @@ enum {
 #define A4 (A2 * A2)
 #define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
 #define LARGEST_W 0x1p20
-#define BAND_FLOATS ((size_t)1 << 20)    /* of V */
-#define CACHE_FLOATS ((size_t)160 << 10) /* of U, to stay in the second-level cache */
+#define BAND_FLOATS ((size_t)1 << 20)        /* of V */
+#define CACHE_FLOATS ((size_t)VF * 10 << 10) /* of U, to stay in the second-level cache */
 
 /* Outputs of a tile along an axis. */
 static size_t out_of(const onx_conv *c) {
