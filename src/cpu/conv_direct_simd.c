@@ -21,13 +21,16 @@
 enum { SLOTS = (TALL + 7) / 8 * 8 };    /* so that loops over pixels are whole vectors */
 #define OUTSIDE UINT64_MAX              /* an input in the padding */
 #define CACHE_FLOATS ((size_t)VF << 13) /* of weights, to stay in the second-level cache */
-#if defined(__AVX512F__)
-#define POINT_CHANNELS ((size_t)512) /* whose weights stay near; so many come with larger caches */
+/* Of a kernel that is a single point: input channels that are summed in one go if there are many
+ * more, the fewest pairs of output blocks of a task, and the fewest tiles for each of these. */
+#if defined(__AVX512F__) /* which comes with larger caches */
+#define POINT_CHANNELS ((size_t)512)
 #else
 #define POINT_CHANNELS ((size_t)128)
 #endif
-#define POINT_PAIRS ((size_t)8)         /* that inputs are gathered for */
-#define STRIP_FLOATS ((size_t)4 << 10)  /* of inputs, likewise */
+#define POINT_PAIRS ((size_t)8)
+#define POINT_TILES ((size_t)4)
+#define STRIP_FLOATS ((size_t)4 << 10)  /* of its inputs, to stay in the first-level cache */
 #define TASK_PRODUCTS ((size_t)1 << 19) /* work worth a task */
 
 #if defined(__clang__)
@@ -133,6 +136,27 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     tile_end(&t->ends, sum, pixels, wide);
 }
 
+/* One input channel, and two of them at a time: less to do beside the products. in: a pixel's VF
+ * channels after the other. */
+TILE_INLINE void add_channel(const float *w, const float *in, vf sum[][WIDE], size_t pixels,
+                             size_t wide) {
+    vf weight[WIDE];
+    VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+    VF_UNROLL for (size_t p = 0; p < pixels; p++) {
+        vf x = vf_set(in[p * VF]);
+        VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+    }
+}
+TILE_INLINE void add_points(weights k, const float *in, vf sum[][WIDE], size_t pixels,
+                            size_t wide) {
+    for (size_t i = 0; i < k.lanes / 2; i++, k.w += 2 * wide * VF, in += 2) {
+        __builtin_prefetch(k.ahead + 2 * i * k.step, 0, 2);
+        add_channel(k.w, in, sum, pixels, wide);
+        add_channel(k.w + wide * VF, in + 1, sum, pixels, wide);
+    }
+    if (k.lanes % 2) add_channel(k.w, in, sum, pixels, wide);
+}
+
 /* The same where the kernel is a single point and inputs lie as outputs do, tile after tile. */
 TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
     const float *x = t->x;
@@ -146,7 +170,7 @@ TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
         tile_start(now, sum, pixels, wide);
         for (size_t left = t->blocks; left; left--, in += t->x_step, some.w += t->w_step) {
             if (left == 1) some.lanes = t->last;
-            add_even_products(some, in, VF_BYTES, sum, pixels, wide);
+            add_points(some, in, sum, pixels, wide);
             some.ahead += VF * some.step;
         }
         ahead = some.ahead;
@@ -208,10 +232,10 @@ static split split_of(const onx_conv *c) {
     s.parts = ceil_div(pairs, larger(1, CACHE_FLOATS / (pair_floats * s.chunk)));
     size_t image = c->groups * (s.ic_blocks * c->ih * c->iw + s.oc_blocks * s.pixels) * VF;
     size_t tasks = onx_tasks_worth(floats * s.pixels, TASK_PRODUCTS);
-    size_t own = is_point(c) && !is_dense(c) ? ceil_div(pairs, POINT_PAIRS) : pairs;
+    size_t own = is_point(c) ? ceil_div(pairs, POINT_PAIRS) : pairs;
     if (floats > image) s.parts = larger(s.parts, smaller(tasks, own));
     s.pieces = ceil_div(tasks, s.parts) * (pairs % s.parts ? 2 : 1);
-    s.pieces = smaller(s.pieces, s.tiles);
+    s.pieces = smaller(s.pieces, is_point(c) ? larger(1, s.tiles / POINT_TILES) : s.tiles);
     return s;
 }
 
