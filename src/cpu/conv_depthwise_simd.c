@@ -22,7 +22,7 @@ enum { SPAN = 8 };
 #else
 #define UNROLL_ALL _Pragma("GCC unroll 64")
 #endif
-#define TASK_PRODUCTS ((size_t)1 << 18)
+#define TASK_PRODUCTS ((size_t)1 << 17)
 /* A pointer in a register, whose origin is forgotten: gcc would compute each address apart. */
 #define KEEP(pointer) __asm__("" : "+r"(pointer))
 

@@ -28,8 +28,8 @@ enum { SLOTS = (TALL + 7) / 8 * 8 };    /* so that loops over pixels are whole v
 #else
 #define POINT_CHANNELS ((size_t)128)
 #endif
-#define POINT_PAIRS ((size_t)8)
-#define POINT_TILES ((size_t)4)
+#define POINT_PAIRS ((size_t)64 / VF)
+#define POINT_TILES ((size_t)24 / PIXELS)
 #define STRIP_FLOATS ((size_t)4 << 10)  /* of its inputs, to stay in the first-level cache */
 #define TASK_PRODUCTS ((size_t)1 << 19) /* work worth a task */
 
