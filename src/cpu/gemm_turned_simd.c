@@ -8,26 +8,35 @@ enum { ROWS = 2, COLS = VF_REGISTERS > 16 ? 8 : 4, DEPTH = 256 * VF, AHEAD = 128
 
 #define FLAT static inline __attribute__((always_inline))
 
+FLAT vf load(const float *p, size_t some) {
+    return some == VF ? vf_load(p) : vf_load_n(p, some);
+}
+
+/* sum[i][j] += A[i,l…] B[j,l…], `some` elements of a vector. */
+FLAT void add_step(const float *a, size_t a_row, const float *b, size_t b_row, size_t some,
+                   size_t rows, size_t cols, vf sum[ROWS][COLS]) {
+    vf x[ROWS];
+    VF_UNROLL for (size_t i = 0; i < rows; i++) x[i] = load(a + i * a_row, some);
+    VF_UNROLL for (size_t j = 0; j < cols; j++) {
+        vf y = load(b + j * b_row, some);
+        VF_UNROLL for (size_t i = 0; i < rows; i++) sum[i][j] = vf_fma(x[i], y, sum[i][j]);
+    }
+}
+
 /* dots[i][j] += A[i,:] · B[j,:] for `rows` rows of A and `cols` of B, `n` <= DEPTH products. */
 FLAT void add_block(const float *a, size_t a_row, const float *b, size_t b_row, size_t n,
                     size_t rows, size_t cols, float dots[ROWS][COLS]) {
     vf sum[ROWS][COLS];
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) sum[i][j] = vf_zero();
-    for (size_t l = 0; l < n; l += VF) {
-        size_t some = n - l < VF ? n - l : VF;
-        vf x[ROWS];
-        for (size_t i = 0; i < rows; i++)
-            x[i] = some == VF ? vf_load(a + i * a_row + l) : vf_load_n(a + i * a_row + l, some);
-        for (size_t j = 0; j < cols; j++) {
-            const float *at = b + j * b_row + l;
-            vf_prefetch(at + AHEAD);
-            vf y = some == VF ? vf_load(at) : vf_load_n(at, some);
-            for (size_t i = 0; i < rows; i++) sum[i][j] = vf_fma(x[i], y, sum[i][j]);
-        }
+    size_t l = 0;
+    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t j = 0; j < cols; j++)
+        sum[i][j] = vf_zero();
+    for (; l + VF <= n; l += VF) {
+        VF_UNROLL for (size_t j = 0; j < cols; j++) vf_prefetch(b + j * b_row + l + AHEAD);
+        add_step(a + l, a_row, b + l, b_row, VF, rows, cols, sum);
     }
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) dots[i][j] += vf_sum(sum[i][j]);
+    if (l < n) add_step(a + l, a_row, b + l, b_row, n - l, rows, cols, sum);
+    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t j = 0; j < cols; j++)
+        dots[i][j] += vf_sum(sum[i][j]);
 }
 
 FLAT void run_block(const onx_gemm_args *g, size_t row, size_t col, size_t rows, size_t cols) {
