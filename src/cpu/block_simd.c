@@ -7,8 +7,8 @@ static void to_block(const float *plain, size_t channels, size_t pixels, float *
     for (size_t p = 0; p < pixels; p += VF, blocked += VF * VF) {
         size_t n = pixels - p < VF ? pixels - p : VF;
         vf v[VF];
-        for (size_t c = 0; c < VF; c++)
-            v[c] = c < channels ? vf_load_n(plain + c * pixels + p, n) : vf_zero();
+        VF_UNROLL for (size_t c = 0; c < VF; c++) v[c] =
+            c < channels ? vf_load_n(plain + c * pixels + p, n) : vf_zero();
         vf_transpose(v);
         for (size_t i = 0; i < n; i++) vf_store(blocked + i * VF, v[i]);
     }
@@ -18,7 +18,8 @@ static void from_block(const float *blocked, size_t channels, size_t pixels, flo
     for (size_t p = 0; p < pixels; p += VF, blocked += VF * VF) {
         size_t n = pixels - p < VF ? pixels - p : VF;
         vf v[VF];
-        for (size_t i = 0; i < VF; i++) v[i] = i < n ? vf_load(blocked + i * VF) : vf_zero();
+        VF_UNROLL for (size_t i = 0; i < VF; i++) v[i] =
+            i < n ? vf_load(blocked + i * VF) : vf_zero();
         vf_transpose(v);
         for (size_t c = 0; c < channels; c++) vf_store_n(plain + c * pixels + p, v[c], n);
     }

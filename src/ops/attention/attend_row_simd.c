@@ -10,16 +10,17 @@ static vf score_keys(const float *q, size_t head, const float *k, size_t row, si
     float sums[VF * VF] = {0}, turned[VF * VF];
     vf out = vf_zero();
     for (size_t key = 0; key < n; key++, k += row) {
-        vf sum[2] = {vf_zero(), vf_zero()};
+        vf even = vf_zero(), odd = vf_zero();
         size_t i = 0;
-        for (; i + 2 * VF <= head; i += 2 * VF)
-            for (size_t u = 0; u < 2; u++)
-                sum[u] = vf_fma(vf_load(q + i + u * VF), vf_load(k + i + u * VF), sum[u]);
+        for (; i + 2 * VF <= head; i += 2 * VF) {
+            even = vf_fma(vf_load(q + i), vf_load(k + i), even);
+            odd = vf_fma(vf_load(q + i + VF), vf_load(k + i + VF), odd);
+        }
         for (; i < head; i += VF) {
             size_t some = least(VF, head - i);
-            sum[0] = vf_fma(vf_load_n(q + i, some), vf_load_n(k + i, some), sum[0]);
+            even = vf_fma(vf_load_n(q + i, some), vf_load_n(k + i, some), even);
         }
-        vf_store(sums + key * VF, sum[0] + sum[1]);
+        vf_store(sums + key * VF, even + odd);
     }
     onx_turn(turned, VF, sums, VF, VF, VF);
     for (size_t i = 0; i < VF; i++) out += vf_load(turned + i * VF);
@@ -43,23 +44,39 @@ static float score_row(const onx_attend_block *k, const float *q, const float *f
     return vf_largest(max);
 }
 
-/* y = factor y + s V, a few vectors of columns at a time. */
+/* y = factor y + s V, for a few vectors of columns; of the last one `some`. */
+static inline __attribute__((always_inline)) void add_columns(const float *s, size_t n,
+                                                              const float *v, size_t row,
+                                                              float factor, size_t vectors,
+                                                              size_t some, float *y) {
+    vf sum[COLUMNS];
+    VF_UNROLL for (size_t i = 0; i < vectors; i++) {
+        vf before = some == VF ? vf_load(y + i * VF) : vf_load_n(y + i * VF, some);
+        sum[i] = before * factor;
+    }
+    for (size_t key = 0; key < n; key++, v += row) {
+        vf x = vf_set(s[key]);
+        VF_UNROLL for (size_t i = 0; i < vectors; i++) {
+            vf value = some == VF ? vf_load(v + i * VF) : vf_load_n(v + i * VF, some);
+            sum[i] = vf_fma(x, value, sum[i]);
+        }
+    }
+    VF_UNROLL for (size_t i = 0; i < vectors; i++) {
+        if (some == VF)
+            vf_store(y + i * VF, sum[i]);
+        else
+            vf_store_n(y + i * VF, sum[i], some);
+    }
+}
+
 static void add_values(const float *s, size_t n, const float *v, size_t row, float factor,
                        size_t columns, float *y) {
-    for (size_t c = 0; c < columns; c += COLUMNS * VF) {
-        size_t left = least(COLUMNS * VF, columns - c), whole = left / VF, rest = left % VF;
-        vf sum[COLUMNS + 1];
-        for (size_t i = 0; i < whole; i++) sum[i] = vf_load(y + c + i * VF) * factor;
-        sum[whole] = vf_load_n(y + c + whole * VF, rest) * factor;
-        for (size_t key = 0; key < n; key++) {
-            const float *from = v + key * row + c;
-            vf x = vf_set(s[key]);
-            for (size_t i = 0; i < whole; i++) sum[i] = vf_fma(x, vf_load(from + i * VF), sum[i]);
-            if (rest) sum[whole] = vf_fma(x, vf_load_n(from + whole * VF, rest), sum[whole]);
-        }
-        for (size_t i = 0; i < whole; i++) vf_store(y + c + i * VF, sum[i]);
-        vf_store_n(y + c + whole * VF, sum[whole], rest);
-    }
+    size_t c = 0;
+    for (; c + COLUMNS * VF <= columns; c += COLUMNS * VF)
+        add_columns(s, n, v + c, row, factor, COLUMNS, VF, y + c);
+    for (; c + 2 * VF <= columns; c += 2 * VF) add_columns(s, n, v + c, row, factor, 2, VF, y + c);
+    for (; c < columns; c += VF)
+        add_columns(s, n, v + c, row, factor, 1, least(VF, columns - c), y + c);
 }
 
 void ONX_TIER(onx_attend_row)(const onx_attend_job *j, int64_t b, int64_t h, float *scratch) {
