@@ -9,10 +9,11 @@
  *                                     y = DepthToSpace(t) { CRD, s }     with Slice, where that is
  *                                                                        larger than y
  *
- * Left alone: weights that are not constant floats, strides that differ, dilations, named sizes. */
+ * Left alone: weights that are not constant floats, strides that differ, dilations, named sizes,
+ * and small images, whose weights would cost more than the sums. */
 #include "rt/lower/lower.h"
 
-enum { STRIDE_MAX = 8, KERNEL_MAX = 32, PAD_MAX = 64 };
+enum { STRIDE_MAX = 8, KERNEL_MAX = 32, PAD_MAX = 64, SMALL = 128 /* pixels */ };
 
 /* One axis: what the ConvTranspose says, and what the Conv has. */
 typedef struct axis {
@@ -89,6 +90,22 @@ static bool read_node(const onx_pass_ctx *ctx, const onx_node *node, const onx_o
     return t->axis[0].stride == t->axis[1].stride;
 }
 
+/* Whether a Conv with so many zeros among its weights, and beside the image, is faster. */
+static bool is_worth(const onx_fact *x, const transposed *t) {
+    int64_t pixels = 1, own = 1, spread = 1;
+    for (size_t i = 0; i < 2; i++) {
+        const axis *a = &t->axis[i];
+        int64_t in;
+        if (!x->ranked || x->rank != 4 || !x->dims[i + 2] || !onx_sym_is_int(x->dims[i + 2], &in))
+            return true;
+        if (in >= SMALL || in < 1) return true;
+        pixels *= in;
+        own *= in * a->kernel;
+        spread *= (in + a->pad_before + a->pad_after - a->taps + 1) * a->taps * a->stride;
+    }
+    return pixels >= SMALL || spread <= own + own / 2;
+}
+
 /* The tap of the ConvTranspose for `tap` of the Conv and outputs `a`; -1: none. */
 static int64_t tap_of(const axis *x, int64_t a, int64_t tap) {
     int64_t m = (a + x->before) / x->stride - (tap + x->first);
@@ -163,6 +180,7 @@ static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     onx_value *in[3] = {onx_node_input(node, 0)}, *conv, *dealt;
     if (!read_node(ctx, node, onx_pass_op(ctx, node), &t)) return ONX_OK;
     for (size_t i = 0; i < 2; i++) plan_axis(&t.axis[i]);
+    if (!is_worth(onx_pass_fact(ctx, in[0]), &t)) return ONX_OK;
     ONX_TRY(add_constants(ctx, node, &t, in + 1, &fits));
     if (!fits) return ONX_OK;
     size_t n = in[2] ? 3 : 2;
