@@ -22,7 +22,7 @@ TEST(affine) {
     check_file("affine.txt", 3);
 }
 TEST(transposed) {
-    check_file("transposed.txt", 4);
+    check_file("transposed.txt", 5);
 }
 TEST(epilogue) {
     check_file("epilogue.txt", 6);
