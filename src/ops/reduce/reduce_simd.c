@@ -3,7 +3,9 @@
  * Where the reduced elements lie together, a result is a few rows (row_simd.h). Where results lie
  * together, they are made VF at a time, down the reduced axes: within blocks of COLUMN_BLOCK, then
  * over the blocks. Both orders are fixed by the shapes. */
+#include "cpu/vec_math.h"
 #include "ops/reduce/reduce_ref.h"
+#include "ops/reduce/reduce_typed_simd.h"
 #include "ops/reduce/row_simd.h"
 
 enum {
@@ -11,9 +13,10 @@ enum {
     WIDE = 4, /* vectors of columns side by side */
 };
 
-typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, KINDS } kind;
-static const char *const names[KINDS] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
-                                         "ReduceL1",  "ReduceL2",   "ReduceSumSquare"};
+typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, LOG_SUM, KINDS } kind;
+static const char *const names[KINDS] = {"ReduceSum",       "ReduceMean",  "ReduceMax",
+                                         "ReduceMin",       "ReduceL1",    "ReduceL2",
+                                         "ReduceSumSquare", "ReduceLogSum"};
 
 static kind kind_of(const onx_call *call) {
     kind k = SUM;
@@ -30,7 +33,7 @@ static double join(kind k, double a, double b) {
     return a + b;
 }
 static double finish(kind k, double a, double n) {
-    return k == MEAN ? a / n : k == L2 ? sqrt(a) : a;
+    return k == MEAN ? a / n : k == L2 ? sqrt(a) : k == LOG_SUM ? log(a) : a;
 }
 
 static double row(kind k, const float *p, size_t n) {
@@ -75,6 +78,7 @@ static inline vf column_join(kind k, vf a, vf b) {
 }
 
 static inline vf column_finish(kind k, vf all, int64_t n) {
+    if (k == LOG_SUM) return vf_log(all);
     return k == MEAN ? all / vf_set((float)n) : k == L2 ? vf_sqrt(all) : all;
 }
 
@@ -261,17 +265,34 @@ static onx_status arg_run(onx_call *call) {
         .plan_bytes = sizeof(onx_reduce_plan), .init = onx_reduce_init, .bind = onx_reduce_bind,   \
         .run = run                                                                                 \
     }
+#define TYPED(op_, name_)                                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1,                                                                     \
+        .types = {ONX_T(U8) | ONX_T(I8) | ONX_T_INDEX | ONX_T(F32) | ONX_T(F64), ONX_T_INDEX},     \
+        .name = name_, .host = 2, .plan_bytes = sizeof(onx_reduce_plan),                           \
+        .init = ONX_TIER(onx_reduce_typed_init), .bind = onx_reduce_bind,                          \
+        .run = ONX_TIER(onx_reduce_typed_run)                                                      \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_reduce);
 onx_kernel_rows ONX_TIER(onx_kernels_reduce) = {
     ARG("ArgMax", "arg_max_f32"),
     ARG("ArgMin", "arg_min_f32"),
     ROW("ReduceL1", "reduce_l1_f32"),
+    TYPED("ReduceL1", "reduce_l1_typed"),
     ROW("ReduceL2", "reduce_l2_f32"),
+    TYPED("ReduceL2", "reduce_l2_typed"),
+    ROW("ReduceLogSum", "reduce_log_sum_f32"),
     ROW("ReduceMax", "reduce_max_f32"),
+    TYPED("ReduceMax", "reduce_max_typed"),
     ROW("ReduceMean", "reduce_mean_f32"),
+    TYPED("ReduceMean", "reduce_mean_typed"),
     ROW("ReduceMin", "reduce_min_f32"),
+    TYPED("ReduceMin", "reduce_min_typed"),
+    TYPED("ReduceProd", "reduce_prod_typed"),
     ROW("ReduceSum", "reduce_sum_f32"),
+    TYPED("ReduceSum", "reduce_sum_typed"),
     ROW("ReduceSumSquare", "reduce_sum_square_f32"),
+    TYPED("ReduceSumSquare", "reduce_sum_square_typed"),
     {0},
 };
