@@ -20,10 +20,10 @@
 
 typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
 
-/* c[0] + c[1] x + … + c[n-1] x^(n-1), by Horner's rule; `n` is a constant, so the loop unrolls. */
+/* c[0] + c[1] x + … + c[n-1] x^(n-1), by Horner's rule; `n` is a constant. */
 static inline __attribute__((always_inline)) vf vf_poly(vf x, const float *c, int n) {
     vf y = vf_set(c[n - 1]);
-    for (int i = n - 2; i >= 0; i--) y = vf_fma(y, x, vf_set(c[i]));
+    VF_UNROLL for (int i = n - 2; i >= 0; i--) y = vf_fma(y, x, vf_set(c[i]));
     return y;
 }
 #define VF_POLY(x, ...)                                                                            \
