@@ -1,5 +1,5 @@
-/* skips.c: SkipLayerNormalization and SkipSimplifiedLayerNormalization of com.microsoft as sums that
- * are normalized: LayerNormalization or RMSNormalization (Add (Add (x, skip), bias), gamma, beta).
+/* skips.c: SkipLayerNormalization of com.microsoft, and its simplified form, as sums that are
+ * normalized: LayerNormalization or RMSNormalization (Add (Add (x, skip), bias), gamma, beta).
  * Those whose statistics somebody wants stay. */
 #include "ir/edit.h"
 #include "pass/pass.h"

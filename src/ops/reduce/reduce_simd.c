@@ -11,6 +11,7 @@
 enum {
     COLUMN_BLOCK = 64,
     WIDE = 4, /* vectors of columns side by side */
+    SOME = 8, /* vectors of a short row */
 };
 
 typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, LOG_SUM, KINDS } kind;
@@ -140,6 +141,23 @@ static void reduce_short(const onx_call *call, kind k, int64_t at, size_t lanes)
     vf_store_n((float *)call->out[0]->data + at, column_finish(k, all, (int64_t)n), lanes);
 }
 
+/* VF results from `at` on that are sums, of a row each of a few vectors: their lanes are added up
+ * side by side. */
+static void reduce_some(const onx_call *call, kind k, int64_t at) {
+    const onx_reduce_plan *plan = call->plan;
+    size_t n = (size_t)plan->reduced.count;
+    vf sums[VF], none = vf_zero();
+    for (size_t l = 0; l < VF; l++) {
+        const float *p =
+            (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, at + (int64_t)l);
+        sums[l] = k == L1                      ? row_sum_abs_lanes(p, n, none)
+                  : k == L2 || k == SUM_SQUARE ? row_sum_square_lanes(p, n, none)
+                                               : row_sum_lanes(p, n, none);
+    }
+    vf_store((float *)call->out[0]->data + at,
+             column_finish(k, row_lanes_sums(sums), plan->reduced.count));
+}
+
 /* Are elements of one result next to each other? */
 static bool by_rows(const onx_reduce_plan *plan) {
     const onx_reduce_axes *reduced = &plan->reduced;
@@ -157,7 +175,9 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
             reduce_short(call, k, at, (size_t)(end - at < VF ? end - at : VF));
         return ONX_OK;
     }
+    bool few = plan->reduced.n == 1 && plan->reduced.count <= SOME * VF && k != MAX && k != MIN;
     if (by_rows(plan)) {
+        for (; few && at + VF <= end; at += VF) reduce_some(call, k, at);
         reduce_rows(call, k, at, end);
         return ONX_OK;
     }

@@ -19,8 +19,8 @@ enum { WIDE = 4 }; /* vectors side by side */
 #define ADD_FABS(a, x) ((a) + (V)((vd_lanes)(x)&INT64_MAX))
 #define ADD_FABS_ONE(a, x) ((a) + fabs(x))
 
-/* Two functions: n elements of a row into *sum, where nothing adds up to *start, and n rows, `stride` elements apart, into the
- * `width` sums of their columns. */
+/* Two functions: n elements of a row into *sum, where nothing adds up to *start; and n rows,
+ * `stride` elements apart, into the `width` sums of their columns. */
 #define LOAD(p) (memcpy(&x, p, sizeof x), x)
 #define LOOPS(name, type, STEP, JOIN, ONE, JOIN_ONE)                                               \
     static void name##_row(const void *from, int64_t n, const void *start, void *sum) {            \
