@@ -36,7 +36,7 @@ TEST(half) {
 }
 
 TEST(attention) {
-    check_file("attention.txt", 5);
+    check_file("attention.txt", 6);
 }
 
 TEST(rotary) {

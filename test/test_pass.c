@@ -45,7 +45,13 @@ TEST(requantize) {
     check_file("requantize.txt", 3);
 }
 TEST(einsum) {
-    check_file("einsum.txt", 3);
+    check_file("einsum.txt", 5);
+}
+TEST(skip_norms) {
+    check_file("skips.txt", 2);
+}
+TEST(heads) {
+    check_file("heads.txt", 2);
 }
 
 TEST(unexpand) {
@@ -183,5 +189,6 @@ TEST(cycle) {
 }
 
 TEST_MAIN(E(identity) E(fold) E(gelu) E(norms) E(absorb) E(neutral) E(tied) E(transpose) E(pad)
-              E(dedupe) E(branch) E(requantize) E(unexpand) E(einsum) E(gemm) E(casts) E(views)
-                  E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth) E(cycle) E(optimize))
+              E(dedupe) E(branch) E(requantize) E(unexpand) E(einsum) E(heads) E(skip_norms) E(gemm)
+                  E(casts) E(views) E(shape) E(cse_dce) E(unknown_pass) E(training) E(growth)
+                      E(cycle) E(optimize))

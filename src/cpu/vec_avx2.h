@@ -44,11 +44,15 @@ static inline bool vf_any(vi m) {
 static inline __m256i vf_lanes(size_t n) { /* -1 in the first n lanes */
     return (__m256i)((vi){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)n - (vi){0});
 }
+/* All lanes, where that is known or likely: masked stores are slow on AMD's processors. */
 static inline vf vf_load_n(const float *p, size_t n) {
-    return (vf)_mm256_maskload_ps(p, vf_lanes(n));
+    return (vf)(n == VF ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, vf_lanes(n)));
 }
 static inline void vf_store_n(float *p, vf a, size_t n) {
-    _mm256_maskstore_ps(p, vf_lanes(n), (__m256)a);
+    if (n == VF)
+        _mm256_storeu_ps(p, (__m256)a);
+    else
+        _mm256_maskstore_ps(p, vf_lanes(n), (__m256)a);
 }
 static inline vf vf_load_f16(const uint16_t *p) {
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));

@@ -22,6 +22,11 @@ static inline vi vi_of_bytes(vb v) {
 static inline vb vi_to_bytes(vi v) {
 #if defined(__AVX512F__)
     return (vb)_mm512_cvtepi32_epi8((__m512i)v);
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_set1_epi32(0x0c080400),
+                  first = _mm256_setr_epi32(0, 4, 0, 0, 0, 0, 0, 0);
+    __m256i four = _mm256_shuffle_epi8((__m256i)v, low); /* of each half, in all its lanes */
+    return (vb)_mm_cvtsi128_si64(_mm256_castsi256_si128(_mm256_permutevar8x32_epi32(four, first)));
 #else
     return __builtin_convertvector(v, vb);
 #endif

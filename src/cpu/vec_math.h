@@ -15,15 +15,15 @@
 #define ONX_VF_ULP_EXP 1.5
 #define ONX_VF_ULP_LOG 1.5
 #define ONX_VF_ULP_SIGMOID 2.5
-#define ONX_VF_ULP_TANH 2.0
+#define ONX_VF_ULP_TANH 2.5
 #define ONX_VF_ULP_ERF 2.0
 
 typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
 
-/* c[0] + c[1] x + … + c[n-1] x^(n-1), by Horner's rule; `n` is a constant, so the loop unrolls. */
+/* c[0] + c[1] x + … + c[n-1] x^(n-1), by Horner's rule; `n` is a constant. */
 static inline __attribute__((always_inline)) vf vf_poly(vf x, const float *c, int n) {
     vf y = vf_set(c[n - 1]);
-    for (int i = n - 2; i >= 0; i--) y = vf_fma(y, x, vf_set(c[i]));
+    VF_UNROLL for (int i = n - 2; i >= 0; i--) y = vf_fma(y, x, vf_set(c[i]));
     return y;
 }
 #define VF_POLY(x, ...)                                                                            \
@@ -33,30 +33,42 @@ static inline vf vf_copysign(vf magnitude, vf sign) {
     return vi_bits((vf_bits(magnitude) & INT32_MAX) | (vf_bits(sign) & INT32_MIN));
 }
 
-/* 2^n for -126 <= n <= 127; shifted as unsigned, since NaN makes its lane of n meaningless. */
-static inline vf vf_exp2i(vi n) {
-    return (vf)((vu)(n + 127) << 23);
+/* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. Adding `magic` to x / ln 2 leaves n in
+ * the low bits, and there with an offset: what exponents of floats are counted from. */
+static inline vf vf_shifted(vf x, float magic) {
+    return vf_fma(x, vf_set(1.44269504f), vf_set(magic));
 }
-#if !defined(__AVX512F__)
-/* a * 2^n for integers -150 <= n <= 130, in two halves so that the last product alone rounds, into
- * the denormals too. */
-static inline vf vf_scale(vf a, vf n) {
-    vi whole = vf_int(n), half = whole >> 1;
-    return a * vf_exp2i(half) * vf_exp2i(whole - half);
-}
-#endif
-
-/* exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2. n ln 2 is taken away in two parts, the
- * first of few bits so that its product with n is exact. Clamped where the result is 0 or
- * infinite. */
-static inline vf vf_exp(vf x) {
-    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
-    x = vf_min(vf_set(89.0f), vf_max(vf_set(-104.0f), x)); /* in this order NaN passes */
-    vf shifted = vf_fma(x, vf_set(1.44269504f), vf_set(magic));
-    vf whole = shifted - magic;
-    vf r = vf_fma(whole, vf_set(2.12194440e-4f), vf_fma(whole, vf_set(-0.693359375f), x));
+/* exp(r) - 1. n ln 2 is taken away from x in two parts, the first of few bits so that its product
+ * with n is exact. */
+static inline vf vf_exp_rest(vf x, vf n) {
+    vf r = vf_fma(n, vf_set(2.12194440e-4f), vf_fma(n, vf_set(-0.693359375f), x));
     vf q = VF_POLY(r, 0.49999994f, 0.166665211f, 0.0416682884f, 0.00836870354f, 0.00138189388f);
-    return vf_scale(vf_fma(r * r, q, r) + 1.0f, whole);
+    return vf_fma(r * r, q, r);
+}
+/* 2^n from such low bits; shifted as unsigned, since NaN makes its lane meaningless. */
+static inline vf vf_exp2i(vi low) {
+    return (vf)((vu)low << 23);
+}
+#define VF_MAGIC (12582912.0f + 127) /* 1.5 * 2^23, and the offset */
+#define VF_MAGIC_TWICE (12582912.0f + 2 * 127)
+
+/* Clamped where the result is 0 or infinite. Scaled by halves, so that the last product alone
+ * rounds, into the denormals too. */
+static inline vf vf_exp(vf x) {
+    x = vf_min(vf_set(89.0f), vf_max(vf_set(-104.0f), x)); /* in this order NaN passes */
+    vf shifted = vf_shifted(x, VF_MAGIC_TWICE), n = shifted - VF_MAGIC_TWICE;
+    vf e = vf_exp_rest(x, n) + 1.0f;
+#if defined(__AVX512F__)
+    return vf_scale(e, n);
+#else
+    vi both = vf_bits(shifted), half = both >> 1;
+    return e * vf_exp2i(half) * vf_exp2i(both - half);
+#endif
+}
+/* The same for -86 <= x <= 86, or NaN. */
+static inline vf vf_exp_near(vf x) {
+    vf shifted = vf_shifted(x, VF_MAGIC);
+    return (vf_exp_rest(x, shifted - VF_MAGIC) + 1.0f) * vf_exp2i(vf_bits(shifted));
 }
 
 /* log(x) = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). Denormals are scaled up first. */
@@ -83,15 +95,12 @@ static inline vf vf_sigmoid(vf x) {
     return vf_select(vf_bits(x) >> 31, e, vf_set(1.0f)) * vf_reciprocal(1.0f + e);
 }
 
-/* tanh(a) = 1 - 2 / (exp(2a) + 1) of the magnitude a, and an odd polynomial near zero. */
+/* tanh(a) = e / (e + 2), e = exp(2a) - 1, of the magnitude a. */
 static inline vf vf_tanh(vf x) {
-    vf a = vf_abs(x), square = a * a;
-    vf p =
-        VF_POLY(square, -0.333332807f, 0.133314058f, -0.0537365153f, 0.0206281673f, -0.0056922962f);
-    vf small = vf_fma(a * square, p, a);
-    vf b = vf_min(vf_set(10.0f), a); /* where the result is 1 already */
-    vf large = 1.0f - 2.0f * vf_reciprocal(vf_exp(b + b) + 1.0f);
-    return vf_copysign(vf_select(a < 0.625f, small, large), x);
+    vf a = vf_min(vf_set(10.0f), vf_abs(x)); /* where the result is 1 already */
+    vf shifted = vf_shifted(a + a, VF_MAGIC), power = vf_exp2i(vf_bits(shifted));
+    vf e = vf_fma(vf_exp_rest(a + a, shifted - VF_MAGIC), power, power - 1.0f);
+    return vf_copysign(e / (e + 2.0f), x);
 }
 
 /* erf(a) = 1 - exp(log erfc(a)), the logarithm as a polynomial up to where erf rounds to 1, and an
@@ -102,7 +111,7 @@ static inline vf vf_erf(vf x) {
                    -0.000804915151f, 7.99257978e-05f);
     vf log_erfc = VF_POLY(b, -0.000195675413f, -1.12767565f, -0.637182176f, -0.103931665f,
                           0.0222269464f, -0.00304321968f, 0.000195936809f);
-    vf large = 1.0f - vf_exp(log_erfc);
+    vf large = 1.0f - vf_exp_near(log_erfc);
     return vf_copysign(vf_select(a < 0.92f, vf_fma(b, p, b), large), x);
 }
 

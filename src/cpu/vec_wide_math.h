@@ -20,7 +20,7 @@
 
 static inline __attribute__((always_inline)) vd vd_poly(vd x, const double *c, int n) {
     vd y = vd_set(c[n - 1]);
-    for (int i = n - 2; i >= 0; i--) y = vd_fma(y, x, vd_set(c[i]));
+    VF_UNROLL for (int i = n - 2; i >= 0; i--) y = vd_fma(y, x, vd_set(c[i]));
     return y;
 }
 #define VD_POLY(x, ...)                                                                            \

@@ -89,7 +89,7 @@ static onx_status copy_view(onx_call *call) {
     const onx_operand *in = call->in[0];
     onx_operand *out = call->out[0];
     if (onx_operand_is_object(in)) return onx_call_object(call, 0, onx_object_retain(in->object));
-    if (out->bytes && out->data != in->data) memcpy(out->data, in->data, out->bytes);
+    if (out->bytes && out->data != in->data) onx_mem_copy(out->data, in->data, out->bytes);
     return ONX_OK;
 }
 static const onx_kernel view_row = {.op = "Identity", .run = copy_view};

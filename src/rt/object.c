@@ -176,7 +176,7 @@ static onx_status tensor_copy(onx_context *ctx, onx_dtype dtype, size_t rank, co
     onx_object *copy;
     onx_status status = onx_object_tensor(ctx, dtype, rank, dims, &copy, diag);
     if (status != ONX_OK) return status;
-    if (copy->bytes) memcpy(copy->data, data, copy->bytes);
+    if (copy->bytes) onx_mem_copy(copy->data, data, copy->bytes);
     for (int64_t i = 0; strings && i < copy->count && status == ONX_OK; i++)
         status = onx_object_set_string(copy, i, strings[i], diag);
     if (status == ONX_OK)

@@ -108,7 +108,7 @@ static onx_status deliver(onx_session *s, const onx_operand *value, const char *
     }
     if (value->data != arg->data || !value->data) {
         ONX_TRY(room_for(s, arg, name, value->bytes, diag));
-        if (value->bytes) memcpy(arg->data, value->data, value->bytes);
+        if (value->bytes) onx_mem_copy(arg->data, value->data, value->bytes);
     }
     arg->dtype = (onx_dtype)value->dtype;
     arg->rank = value->rank;

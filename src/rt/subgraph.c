@@ -95,7 +95,7 @@ onx_status onx_call_give(onx_call *call, size_t index, onx_operand *value) {
         return ONX_OK;
     }
     ONX_TRY(onx_call_output(call, index, (onx_dtype)value->dtype, value->rank, value->dims));
-    if (value->bytes) memcpy(call->out[index]->data, value->data, value->bytes);
+    if (value->bytes) onx_mem_copy(call->out[index]->data, value->data, value->bytes);
     return ONX_OK;
 }
 

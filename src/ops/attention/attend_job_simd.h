@@ -35,14 +35,7 @@ static inline float load(const float *p) {
 
 /* exp(x) of an x that is not above 0; what is below 2^-124 becomes 0. NaN stays. */
 static inline vf exp_below(vf x) {
-    const float magic = 12582912.0f; /* as in vf_exp */
-    vf shifted = vf_fma(x, vf_set(1.44269504f), vf_set(magic));
-    vi n = vf_bits(shifted) - vf_bits(vf_set(magic));
-    vf whole = shifted - magic;
-    vf r = vf_fma(whole, vf_set(2.12194440e-4f), vf_fma(whole, vf_set(-0.693359375f), x));
-    vf q = VF_POLY(r, 0.49999994f, 0.166665211f, 0.0416682884f, 0.00836870354f, 0.00138189388f);
-    vf y = (vf_fma(r * r, q, r) + 1.0f) * vf_exp2i(n);
-    return vf_select(x < -86.0f, vf_zero(), y);
+    return vf_select(x < -86.0f, vf_zero(), vf_exp_near(x));
 }
 
 /* A block of keys of a unit: where its biases are. */

@@ -37,6 +37,30 @@ static void turn(const onx_rotary *r, int64_t b, int64_t h, int64_t s, const dou
     onx_rows_put(&r->y, onx_rows_at(&r->y, b, h, s), r->head, x);
 }
 
+/* The same of floats, as such, where those of a pair are a half apart: n bytes of each half. */
+static inline __attribute__((always_inline)) void turn_some(const char *x, const char *cosines,
+                                                            const char *sines, char *y, size_t half,
+                                                            size_t n) {
+    typedef float some __attribute__((vector_size(16)));
+    some real = {0}, imaginary = {0}, c = {0}, s = {0};
+    memcpy(&real, x, n), memcpy(&imaginary, x + half, n);
+    memcpy(&c, cosines, n), memcpy(&s, sines, n);
+    some low = real * c - imaginary * s, high = real * s + imaginary * c;
+    memcpy(y, &low, n), memcpy(y + half, &high, n);
+}
+
+static void turn_floats(const onx_rotary *r, int64_t b, int64_t h, int64_t s, const char *cosines,
+                        const char *sines) {
+    const size_t one = sizeof(float), many = 4 * one, half = (size_t)r->turned / 2 * one;
+    const char *x = r->x.data + onx_rows_at(&r->x, b, h, s) * one;
+    char *y = r->y.data + onx_rows_at(&r->y, b, h, s) * one;
+    size_t at = 0, rest = (size_t)(r->head - r->turned) * one;
+    for (; at + many <= half; at += many)
+        turn_some(x + at, cosines + at, sines + at, y + at, half, many);
+    for (; at < half; at += one) turn_some(x + at, cosines + at, sines + at, y + at, half, one);
+    if (rest && x != y) memcpy(y + 2 * half, x + 2 * half, rest);
+}
+
 static int64_t grain_of(const onx_rotary *r) {
     int64_t elements = r->heads * r->head;
     return elements < TASK_ELEMENTS ? TASK_ELEMENTS / (elements + 1) + 1 : 1;
@@ -48,10 +72,16 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     double *angles = scratch, *x = angles + r->turned;
     onx_rows caches[2] = {{.data = r->cosines->data, .dtype = (onx_dtype)r->cosines->dtype},
                           {.data = r->sines->data, .dtype = (onx_dtype)r->sines->dtype}};
+    bool floats = !r->alternate && r->x.dtype == ONX_DTYPE_F32 && r->y.dtype == ONX_DTYPE_F32 &&
+                  caches[0].dtype == ONX_DTYPE_F32 && caches[1].dtype == ONX_DTYPE_F32;
     for (int64_t at = first; at < end && at < r->batch * r->length; at++) {
         int64_t b = at / r->length, s = at % r->length, half = r->turned / 2;
         size_t row = (size_t)(r->place(r, b, s) * half);
         if (onx_call_stopped(call)) return ONX_CANCELLED;
+        for (int64_t h = 0; floats && h < r->heads; h++)
+            turn_floats(r, b, h, s, caches[0].data + row * sizeof(float),
+                        caches[1].data + row * sizeof(float));
+        if (floats) continue;
         onx_rows_get(&caches[0], row, half, angles);
         onx_rows_get(&caches[1], row, half, angles + half);
         for (int64_t h = 0; h < r->heads; h++) turn(r, b, h, s, angles, x);

@@ -19,7 +19,8 @@ struct onx_rotary {
     const void *more; /* for `place` */
 };
 
-/* INVALID when a place is not a row of the caches. Computed in double, rounded once. */
+/* INVALID when a place is not a row of the caches. Computed in double, rounded once; halves of
+ * floats in float. */
 onx_status onx_rotary_run(onx_call *call, const onx_rotary *rotary) ONX_MUST_CHECK;
 /* bind: scratch for each worker. */
 onx_status onx_rotary_scratch(onx_call *call, int64_t head) ONX_MUST_CHECK;

@@ -34,8 +34,8 @@ static void F32_to_I32(const char *from, char *to, size_t n) {
     }
 }
 /* What int32 holds goes through it. */
+typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
 static void F32_to_I64(const char *from, char *to, size_t n) {
-    typedef int32_t half __attribute__((vector_size(VF_BYTES / 2)));
     for (; n; n -= VF, from += VF * 4, to += VF * 8) {
         vf x = vf_load((const float *)(const void *)from);
         if (vf_any(vf_abs(x) >= 0x1p31f)) {
@@ -82,24 +82,37 @@ static void F64_to_I64(const char *from, char *to, size_t n) {
 /* ─ The others: C's conversions, in loops of a constant length, which become short code ──────── */
 
 #define LOOPS(X)                                                                                   \
+    X(BOOL, uint8_t, U8, uint8_t, x != 0)                                                          \
+    X(BOOL, uint8_t, I8, int8_t, x != 0)                                                           \
     X(BOOL, uint8_t, I32, int32_t, x != 0)                                                         \
     X(BOOL, uint8_t, I64, int64_t, x != 0)                                                         \
+    X(BOOL, uint8_t, F64, double, x != 0)                                                          \
+    X(U8, uint8_t, BOOL, uint8_t, x != 0)                                                          \
+    X(U8, uint8_t, I8, int8_t, x)                                                                  \
     X(U8, uint8_t, F32, float, x)                                                                  \
+    X(U8, uint8_t, F64, double, x)                                                                 \
     X(U8, uint8_t, I32, int32_t, x)                                                                \
     X(U8, uint8_t, I64, int64_t, x)                                                                \
+    X(I8, int8_t, BOOL, uint8_t, x != 0)                                                           \
+    X(I8, int8_t, U8, uint8_t, x)                                                                  \
     X(I8, int8_t, F32, float, x)                                                                   \
+    X(I8, int8_t, F64, double, x)                                                                  \
     X(I8, int8_t, I32, int32_t, x)                                                                 \
+    X(I8, int8_t, I64, int64_t, x)                                                                 \
     X(I32, int32_t, BOOL, uint8_t, x != 0)                                                         \
     X(I32, int32_t, U8, uint8_t, x)                                                                \
+    X(I32, int32_t, I8, int8_t, x)                                                                 \
     X(I32, int32_t, I64, int64_t, x)                                                               \
     X(I32, int32_t, F32, float, x)                                                                 \
     X(I32, int32_t, F64, double, x)                                                                \
     X(I64, int64_t, BOOL, uint8_t, x != 0)                                                         \
     X(I64, int64_t, U8, uint8_t, x)                                                                \
+    X(I64, int64_t, I8, int8_t, x)                                                                 \
     X(I64, int64_t, I32, int32_t, x)                                                               \
     X(I64, int64_t, F32, float, x)                                                                 \
     X(I64, int64_t, F64, double, x)                                                                \
     X(F32, float, F64, double, x)                                                                  \
+    X(F64, double, BOOL, uint8_t, x != 0)                                                          \
     X(F64, double, F32, float, x)
 
 #define LOOP(from_, source, to_, target, expression)                                               \
@@ -114,6 +127,69 @@ static void F64_to_I64(const char *from, char *to, size_t n) {
     }
 LOOPS(LOOP)
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* What int32 holds goes through it. */
+static void narrow_I64_to_F32(const char *from, char *to, size_t n) {
+    const __m256i most = _mm256_set1_epi64x(INT64_C(1) << 31);
+    for (; n; n -= VF, from += VF * 8, to += VF * 4) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)from);
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)from + 1);
+        __m256i beyond = _mm256_or_si256(_mm256_add_epi64(a, most), _mm256_add_epi64(b, most));
+        if (!_mm256_testz_si256(beyond, _mm256_slli_epi64(_mm256_set1_epi64x(-1), 32))) {
+            (void)onx_dtype_convert(ONX_DTYPE_I64, from, ONX_DTYPE_F32, to, VF, true);
+            continue;
+        }
+        __m256i low = (__m256i)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
+        vf_store((float *)(void *)to, vf_float((vi)_mm256_permute4x64_epi64(low, 0xd8)));
+    }
+}
+#else
+#define narrow_I64_to_F32 I64_to_F32
+#endif
+
+static inline void F64_to_bytes(const char *from, char *to, size_t n, double least, double most) {
+    int32_t some[BLOCK];
+    for (; n; n -= BLOCK, from += BLOCK * 8, to += BLOCK) {
+        for (int i = 0; i < BLOCK; i += VD)
+            vd_store_i32(some + i, clamped_f64(vd_load(from + i * 8), least, most));
+        I32_to_U8((const char *)some, to, BLOCK); /* the low bits, of either sign */
+    }
+}
+
+/* Through another type that holds all there is. */
+#define THROUGH(from_, from_bytes, middle, middle_bytes, to_, to_bytes)                            \
+    static void from_##_to_##to_(const char *from, char *to, size_t n) {                           \
+        char some[BLOCK * (middle_bytes)];                                                         \
+        for (; n; n -= BLOCK, from += BLOCK * (from_bytes), to += BLOCK * (to_bytes)) {            \
+            from_##_to_##middle(from, some, BLOCK);                                                \
+            middle##_to_##to_(some, to, BLOCK);                                                    \
+        }                                                                                          \
+    }
+static void F16_to_F32(const char *from, char *to, size_t n) {
+    for (; n; n -= VF, from += VF * 2, to += VF * 4)
+        vf_store((float *)(void *)to, vf_load_f16((const uint16_t *)(const void *)from));
+}
+static void F32_to_F16(const char *from, char *to, size_t n) {
+    for (; n; n -= VF, from += VF * 4, to += VF * 2)
+        vf_store_f16((uint16_t *)(void *)to, vf_load((const float *)(const void *)from));
+}
+THROUGH(F16, 2, F32, 4, U8, 1)
+THROUGH(F16, 2, F32, 4, I8, 1)
+THROUGH(F16, 2, F32, 4, I32, 4)
+THROUGH(F16, 2, F32, 4, I64, 8)
+THROUGH(F16, 2, F32, 4, F64, 8)
+THROUGH(U8, 1, F32, 4, F16, 2)
+THROUGH(I8, 1, F32, 4, F16, 2)
+THROUGH(I32, 4, F32, 4, F16, 2)
+THROUGH(I64, 8, F32, 4, F16, 2)
+
+static void F64_to_U8(const char *from, char *to, size_t n) {
+    F64_to_bytes(from, to, n, 0, UINT8_MAX);
+}
+static void F64_to_I8(const char *from, char *to, size_t n) {
+    F64_to_bytes(from, to, n, INT8_MIN, INT8_MAX);
+}
+
 /* n elements, whole blocks. */
 typedef void loop(const char *from, char *to, size_t n);
 static const struct {
@@ -122,6 +198,7 @@ static const struct {
 } loops[] = {
 #define ENTRY(from, source, to, target, expression)                                                \
     {ONX_DTYPE_##from, ONX_DTYPE_##to, from##_to_##to},
+    {ONX_DTYPE_I64, ONX_DTYPE_F32, narrow_I64_to_F32},
     LOOPS(ENTRY) /* and those above */
     {ONX_DTYPE_F32, ONX_DTYPE_I32, F32_to_I32},
     {ONX_DTYPE_F32, ONX_DTYPE_I64, F32_to_I64},
@@ -129,6 +206,17 @@ static const struct {
     {ONX_DTYPE_F32, ONX_DTYPE_I8, F32_to_I8},
     {ONX_DTYPE_F64, ONX_DTYPE_I32, F64_to_I32},
     {ONX_DTYPE_F64, ONX_DTYPE_I64, F64_to_I64},
+    {ONX_DTYPE_F64, ONX_DTYPE_U8, F64_to_U8},
+    {ONX_DTYPE_F64, ONX_DTYPE_I8, F64_to_I8},
+    {ONX_DTYPE_F16, ONX_DTYPE_U8, F16_to_U8},
+    {ONX_DTYPE_F16, ONX_DTYPE_I8, F16_to_I8},
+    {ONX_DTYPE_F16, ONX_DTYPE_I32, F16_to_I32},
+    {ONX_DTYPE_F16, ONX_DTYPE_I64, F16_to_I64},
+    {ONX_DTYPE_F16, ONX_DTYPE_F64, F16_to_F64},
+    {ONX_DTYPE_U8, ONX_DTYPE_F16, U8_to_F16},
+    {ONX_DTYPE_I8, ONX_DTYPE_F16, I8_to_F16},
+    {ONX_DTYPE_I32, ONX_DTYPE_F16, I32_to_F16},
+    {ONX_DTYPE_I64, ONX_DTYPE_F16, I64_to_F16},
 };
 
 /* ─ Rows ─────────────────────────────────────────────────────────────────────────────────────── */
@@ -200,7 +288,8 @@ static onx_status init_tile(onx_call *call) {
 }
 
 #define TYPES                                                                                      \
-    (ONX_T(BOOL) | ONX_T(U8) | ONX_T(I8) | ONX_T(I32) | ONX_T(I64) | ONX_T(F32) | ONX_T(F64))
+    (ONX_T(BOOL) | ONX_T(U8) | ONX_T(I8) | ONX_T(I32) | ONX_T(I64) | ONX_T(F16) | ONX_T(F32) |     \
+     ONX_T(F64))
 #define ROW(op_)                                                                                   \
     {                                                                                              \
         .op = op_, .first = 1, .types = {TYPES}, .name = "cast_typed", .init = init, .bind = bind, \

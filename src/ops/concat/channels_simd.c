@@ -195,7 +195,7 @@ static float *copy_pixels(const onx_call *call, size_t image, size_t block, size
     float *to = (float *)call->out[0]->data + (image * blocks_of(s->channels) + block) * plane;
     to += first * VF;
     if (n == 1 && is_whole(pieces))
-        memcpy(to, from[0], count * VF * sizeof *to);
+        onx_mem_copy(to, from[0], count * VF * sizeof *to);
     else
         join_pieces(pieces, n, from, count, to);
     return to;

@@ -66,7 +66,7 @@ static onx_status constant_run(onx_call *call) {
     const constant *state = call->state;
     onx_operand *out = call->out[0];
     if (state->dtype == ONX_DTYPE_STRING) return onx_move_end(call, 0, state->data);
-    if (out->bytes) memcpy(out->data, state->data, out->bytes);
+    if (out->bytes) onx_mem_copy(out->data, state->data, out->bytes);
     return ONX_OK;
 }
 

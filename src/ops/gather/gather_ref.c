@@ -83,8 +83,8 @@ static onx_status gather_task(void *user, onx_call *call, size_t task, void *scr
     for (int64_t i = first; i < end && i < b->count; i++) {
         int64_t index = onx_operand_int(indices, i % b->n);
         if (index < 0) index += b->size;
-        memcpy(b->to + i * b->bytes, b->from + (i / b->n * b->size + index) * b->bytes,
-               (size_t)b->bytes);
+        onx_mem_copy(b->to + i * b->bytes, b->from + (i / b->n * b->size + index) * b->bytes,
+                     (size_t)b->bytes);
     }
     return ONX_OK;
 }
@@ -243,7 +243,7 @@ static onx_status nd_task(void *user, onx_call *call, size_t task, void *scratch
     (void)scratch;
     for (int64_t i = first; i < end && i < b->count; i++)
         if (nd_block(call, b, i, &block, &bad))
-            memcpy(b->to + i * b->bytes, b->from + block * b->bytes, (size_t)b->bytes);
+            onx_mem_copy(b->to + i * b->bytes, b->from + block * b->bytes, (size_t)b->bytes);
     return ONX_OK;
 }
 

@@ -52,7 +52,7 @@ static onx_status put(const onx_call *call, target *t, int64_t to_at, int64_t fr
     char *to = t->to + (size_t)to_at * t->size;
     const char *from = t->from + (size_t)from_at * t->size;
     if (t->how == ONX_REDUCE_NONE) {
-        memcpy(to, from, (size_t)n * t->size);
+        onx_mem_copy(to, from, (size_t)n * t->size);
         return ONX_OK;
     }
     if (t->dtype == ONX_DTYPE_F32 && t->how == ONX_REDUCE_ADD) {

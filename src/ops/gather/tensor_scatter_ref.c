@@ -59,8 +59,8 @@ static onx_status check_places(const onx_call *call, int64_t batch, int64_t n, i
 static void write_sequence(char *to, const char *from, int64_t at, int64_t n, int64_t room,
                            size_t bytes) {
     int64_t first = n < room - at ? n : room - at;
-    memcpy(to + (size_t)at * bytes, from, (size_t)first * bytes);
-    memcpy(to, from + (size_t)first * bytes, (size_t)(n - first) * bytes);
+    onx_mem_copy(to + (size_t)at * bytes, from, (size_t)first * bytes);
+    onx_mem_copy(to, from + (size_t)first * bytes, (size_t)(n - first) * bytes);
 }
 
 onx_status onx_tensor_scatter_run(onx_call *call) {

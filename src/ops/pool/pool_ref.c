@@ -68,12 +68,14 @@ struct job {
 
 /* How many of n taps, d apart from `from` on, lie before `end`. */
 static size_t taps_before(size_t from, size_t n, size_t d, size_t end) {
-    size_t most = from < end ? (end - from - 1) / d + 1 : 0;
+    size_t most = from < end ? end - from : 0;
+    if (d > 1) most = (most + d - 1) / d;
     return most < n ? most : n;
 }
 
 onx_pool_part onx_pool_part_of(const onx_images *m, size_t pixel) {
-    onx_pool_part p = {.taps = 1, .padded = 1};
+    onx_pool_part p; /* of as many axes as there are */
+    p.taps = p.padded = 1;
     for (size_t i = m->window.axes; i-- > 0; pixel /= m->out[i]) {
         size_t n = (size_t)m->window.kernel[i], d = (size_t)m->window.dilation[i];
         size_t from = pixel % m->out[i] * (size_t)m->window.stride[i];
@@ -96,6 +98,12 @@ size_t onx_pool_part_at(const onx_images *m, const onx_pool_part *p, size_t tap)
     return at;
 }
 
+/* Every tap of a part, number `tap`, at `in`: lines along the last axis. */
+#define EACH_TAP(m, p, tap, in)                                                                    \
+    for (size_t tap = 0, last_ = (m)->window.axes - 1, line_ = 0; tap < (p)->taps; line_ = tap)    \
+        for (size_t in = onx_pool_part_at(m, p, tap); tap < line_ + (p)->count[last_];             \
+             tap++, in += (size_t)(m)->window.dilation[last_])
+
 /* Position `at` in a plane, counted with the first dimension as the fastest. */
 static size_t by_columns(const onx_images *m, size_t at) {
     size_t index = 0;
@@ -111,8 +119,7 @@ static found max_at(const job *j, size_t at) {
     const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels, best = 0;
     found f = {-INFINITY, -1};
-    for (size_t tap = 0; tap < p.taps; tap++) {
-        size_t in = onx_pool_part_at(m, &p, tap);
+    EACH_TAP(m, &p, tap, in) {
         double v = onx_wide_at(j->x, plane + in);
         if (tap && !(v > f.value) && (!isnan(v) || isnan(f.value))) continue;
         f.value = v;
@@ -128,8 +135,7 @@ static found average_at(const job *j, size_t at) {
     size_t plane = at / m->out_pixels * m->in_pixels;
     size_t n = j->state->count_padding ? p.padded : p.taps;
     double sum = 0;
-    for (size_t tap = 0; tap < p.taps; tap++)
-        sum += onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap));
+    EACH_TAP(m, &p, tap, in) sum += onx_wide_at(j->x, plane + in);
     return (found){n ? sum / (double)n : 0, -1};
 }
 
@@ -138,13 +144,16 @@ typedef struct norm {
     double most, sum;
 } norm;
 
+static double power(double x, double p) {
+    return p == 2 ? x * x : p == 1 ? x : pow(x, p);
+}
 static void norm_add(norm *n, double x, double p) {
     x = fabs(x);
     if (x > n->most) {
-        n->sum = n->sum * pow(n->most / x, p) + 1;
+        n->sum = n->sum * power(n->most / x, p) + 1;
         n->most = x;
     } else {
-        n->sum += x == n->most ? 1 : pow(x / n->most, p);
+        n->sum += x == n->most ? 1 : power(x / n->most, p);
     }
 }
 static double norm_end(const norm *n, double p) {
@@ -156,8 +165,7 @@ static found norm_at(const job *j, size_t at) {
     const onx_pool_part p = onx_pool_part_of(m, at % m->out_pixels);
     size_t plane = at / m->out_pixels * m->in_pixels;
     norm n = {0, 0};
-    for (size_t tap = 0; tap < p.taps; tap++)
-        norm_add(&n, onx_wide_at(j->x, plane + onx_pool_part_at(m, &p, tap)), j->state->p);
+    EACH_TAP(m, &p, tap, in) norm_add(&n, onx_wide_at(j->x, plane + in), j->state->p);
     return (found){norm_end(&n, j->state->p), -1};
 }
 

@@ -3,17 +3,21 @@
  * Where the reduced elements lie together, a result is a few rows (row_simd.h). Where results lie
  * together, they are made VF at a time, down the reduced axes: within blocks of COLUMN_BLOCK, then
  * over the blocks. Both orders are fixed by the shapes. */
+#include "cpu/vec_math.h"
 #include "ops/reduce/reduce_ref.h"
+#include "ops/reduce/reduce_typed_simd.h"
 #include "ops/reduce/row_simd.h"
 
 enum {
     COLUMN_BLOCK = 64,
     WIDE = 4, /* vectors of columns side by side */
+    SOME = 8, /* vectors of a short row */
 };
 
-typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, KINDS } kind;
-static const char *const names[KINDS] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
-                                         "ReduceL1",  "ReduceL2",   "ReduceSumSquare"};
+typedef enum kind { SUM, MEAN, MAX, MIN, L1, L2, SUM_SQUARE, LOG_SUM, KINDS } kind;
+static const char *const names[KINDS] = {"ReduceSum",       "ReduceMean",  "ReduceMax",
+                                         "ReduceMin",       "ReduceL1",    "ReduceL2",
+                                         "ReduceSumSquare", "ReduceLogSum"};
 
 static kind kind_of(const onx_call *call) {
     kind k = SUM;
@@ -30,7 +34,7 @@ static double join(kind k, double a, double b) {
     return a + b;
 }
 static double finish(kind k, double a, double n) {
-    return k == MEAN ? a / n : k == L2 ? sqrt(a) : a;
+    return k == MEAN ? a / n : k == L2 ? sqrt(a) : k == LOG_SUM ? log(a) : a;
 }
 
 static double row(kind k, const float *p, size_t n) {
@@ -75,6 +79,7 @@ static inline vf column_join(kind k, vf a, vf b) {
 }
 
 static inline vf column_finish(kind k, vf all, int64_t n) {
+    if (k == LOG_SUM) return vf_log(all);
     return k == MEAN ? all / vf_set((float)n) : k == L2 ? vf_sqrt(all) : all;
 }
 
@@ -136,6 +141,23 @@ static void reduce_short(const onx_call *call, kind k, int64_t at, size_t lanes)
     vf_store_n((float *)call->out[0]->data + at, column_finish(k, all, (int64_t)n), lanes);
 }
 
+/* VF results from `at` on that are sums, of a row each of a few vectors: their lanes are added up
+ * side by side. */
+static void reduce_some(const onx_call *call, kind k, int64_t at) {
+    const onx_reduce_plan *plan = call->plan;
+    size_t n = (size_t)plan->reduced.count;
+    vf sums[VF], none = vf_zero();
+    for (size_t l = 0; l < VF; l++) {
+        const float *p =
+            (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, at + (int64_t)l);
+        sums[l] = k == L1                      ? row_sum_abs_lanes(p, n, none)
+                  : k == L2 || k == SUM_SQUARE ? row_sum_square_lanes(p, n, none)
+                                               : row_sum_lanes(p, n, none);
+    }
+    vf_store((float *)call->out[0]->data + at,
+             column_finish(k, row_lanes_sums(sums), plan->reduced.count));
+}
+
 /* Are elements of one result next to each other? */
 static bool by_rows(const onx_reduce_plan *plan) {
     const onx_reduce_axes *reduced = &plan->reduced;
@@ -153,7 +175,9 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
             reduce_short(call, k, at, (size_t)(end - at < VF ? end - at : VF));
         return ONX_OK;
     }
+    bool few = plan->reduced.n == 1 && plan->reduced.count <= SOME * VF && k != MAX && k != MIN;
     if (by_rows(plan)) {
+        for (; few && at + VF <= end; at += VF) reduce_some(call, k, at);
         reduce_rows(call, k, at, end);
         return ONX_OK;
     }
@@ -261,17 +285,34 @@ static onx_status arg_run(onx_call *call) {
         .plan_bytes = sizeof(onx_reduce_plan), .init = onx_reduce_init, .bind = onx_reduce_bind,   \
         .run = run                                                                                 \
     }
+#define TYPED(op_, name_)                                                                          \
+    {                                                                                              \
+        .op = op_, .first = 1,                                                                     \
+        .types = {ONX_T(U8) | ONX_T(I8) | ONX_T_INDEX | ONX_T(F32) | ONX_T(F64), ONX_T_INDEX},     \
+        .name = name_, .host = 2, .plan_bytes = sizeof(onx_reduce_plan),                           \
+        .init = ONX_TIER(onx_reduce_typed_init), .bind = onx_reduce_bind,                          \
+        .run = ONX_TIER(onx_reduce_typed_run)                                                      \
+    }
 
 extern onx_kernel_rows ONX_TIER(onx_kernels_reduce);
 onx_kernel_rows ONX_TIER(onx_kernels_reduce) = {
     ARG("ArgMax", "arg_max_f32"),
     ARG("ArgMin", "arg_min_f32"),
     ROW("ReduceL1", "reduce_l1_f32"),
+    TYPED("ReduceL1", "reduce_l1_typed"),
     ROW("ReduceL2", "reduce_l2_f32"),
+    TYPED("ReduceL2", "reduce_l2_typed"),
+    ROW("ReduceLogSum", "reduce_log_sum_f32"),
     ROW("ReduceMax", "reduce_max_f32"),
+    TYPED("ReduceMax", "reduce_max_typed"),
     ROW("ReduceMean", "reduce_mean_f32"),
+    TYPED("ReduceMean", "reduce_mean_typed"),
     ROW("ReduceMin", "reduce_min_f32"),
+    TYPED("ReduceMin", "reduce_min_typed"),
+    TYPED("ReduceProd", "reduce_prod_typed"),
     ROW("ReduceSum", "reduce_sum_f32"),
+    TYPED("ReduceSum", "reduce_sum_typed"),
     ROW("ReduceSumSquare", "reduce_sum_square_f32"),
+    TYPED("ReduceSumSquare", "reduce_sum_square_typed"),
     {0},
 };

@@ -61,8 +61,8 @@ static onx_status reverse_task(void *user, onx_call *call, size_t index, void *s
         int64_t at[2] = {i / width, i % width};
         int64_t n = onx_operand_int(call->in[1], at[state->batch]), *time = &at[state->time];
         if (*time < n) *time = n - 1 - *time;
-        memcpy(r->to + i * r->bytes, r->from + (at[0] * width + at[1]) * r->bytes,
-               (size_t)r->bytes);
+        onx_mem_copy(r->to + i * r->bytes, r->from + (at[0] * width + at[1]) * r->bytes,
+                     (size_t)r->bytes);
     }
     return ONX_OK;
 }

@@ -279,7 +279,7 @@ static void pad_row(const onx_call *call, const border *b, int64_t row, char *to
         return;
     }
     pad_beyond(call, b, from, to, 0, first);
-    memcpy(to + first * size, from + (first - before) * size, (size_t)((end - first) * size));
+    onx_mem_copy(to + first * size, from + (first - before) * size, (size_t)((end - first) * size));
     pad_beyond(call, b, from, to, end, width);
 }
 

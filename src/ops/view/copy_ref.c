@@ -164,7 +164,7 @@ static void move_cell(const walk *w, int64_t from_at, int64_t to_at, int64_t pie
     const char *from = w->from + (from_at + first * box->from[d]) * size;
     char *to = w->to + (to_at + first * box->to[d]) * size;
     if (w->how == ROWS)
-        memcpy(to, from, (size_t)(n * size));
+        onx_mem_copy(to, from, (size_t)(n * size));
     else if (w->how == TILES)
         move_tiles(box, from, box->from[d + 1], to, box->to[d], n, box->dims[d + 1]);
     else

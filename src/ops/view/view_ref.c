@@ -18,7 +18,8 @@ static onx_status copy_run(onx_call *call) {
     const char *from = onx_move_in(&mover, 0);
     char *to = onx_move_out(&mover, 0);
     if (from && to)
-        memcpy(to, from, (size_t)call->in[0]->count * onx_move_size((onx_dtype)call->in[0]->dtype));
+        onx_mem_copy(to, from,
+                     (size_t)call->in[0]->count * onx_move_size((onx_dtype)call->in[0]->dtype));
     return onx_move_end(call, 0, to);
 }
 

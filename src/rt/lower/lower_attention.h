@@ -23,7 +23,8 @@ onx_status onx_attend_make(onx_pass_ctx *ctx, onx_node *node, const onx_attend_p
  * of dimensions to that of the result; else `node`, and the order stays. */
 onx_node *onx_attend_turned(onx_pass_ctx *ctx, onx_node *node, size_t rank, int64_t *order);
 
-/* lower_attention_op.c: a node of ai.onnx's Attention, where it has no past. */
+/* lower_attention_op.c: a node of ai.onnx's Attention, or com.microsoft's MultiHeadAttention, where
+ * it has no past. */
 onx_status onx_lower_attention_op(onx_pass_ctx *ctx, onx_node *node) ONX_MUST_CHECK;
 
 #endif
