@@ -88,6 +88,7 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
         pack_joined(w, gemm->columns, from, n, panel);
     else
         pack_columns(w, gemm->columns, from, n, to);
+    if (gemm->arrange) gemm->arrange(panel, onx_qweights_panel(w, gemm));
     onx_qgemm_enter(gemm);
     sum_columns(w, gemm, panel, n, sums);
     onx_qgemm_leave(gemm);

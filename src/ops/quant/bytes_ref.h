@@ -20,7 +20,7 @@ typedef struct onx_qtile {
     size_t stride;              /* dense: from row to row; then there is one tap */
     uint32_t flip;              /* turned in each four bytes */
     bool is_signed;             /* native: rows are int8 */
-    const void *panel;          /* [taps][k / 4][columns][4], int8 */
+    const void *panel;          /* [taps][k / 4][columns][4], int8; or as `arrange` makes it */
     size_t n;                   /* columns that are wanted */
     int32_t *sums;              /* [m][columns] */
 } onx_qtile;
@@ -74,7 +74,8 @@ typedef struct onx_qgemm {
     size_t dense;   /* 0: rows lie anywhere. Else equally far from one another, in one piece, and
                        memory is read as if m were a multiple of this */
     bool native;    /* rows of int8 are read as they are */
-    void (*enter)(void), (*leave)(void); /* around tiles, in each task; or NULL */
+    void (*arrange)(int8_t *panel, size_t bytes); /* the order of weights within fours; or NULL */
+    void (*enter)(void), (*leave)(void);          /* around tiles, in each task; or NULL */
     void (*tile)(const onx_qtile *tile);
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
