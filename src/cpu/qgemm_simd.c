@@ -1,6 +1,6 @@
 /* qgemm_simd.c: products of bytes with vectors that have no instruction for them, by products of 16
- * bits, which are exact. Rows are made that wide some bytes at a time, weights when they are loaded:
- * a panel is [taps][k / 2][columns][2]. */
+ * bits, which are exact. Rows are made that wide before, weights when they are loaded: a panel is
+ * [taps][k / 2][columns][2]. */
 #include "cpu/qbytes.h"
 #include "cpu/qgemm.h"
 #include "cpu/vec_pairs.h"
@@ -11,7 +11,6 @@ enum {
     ROWS = 6,
     VECTORS = 2, /* of a panel */
     COLUMNS = VECTORS * VF,
-    PART = 256, /* bytes of a row at a time */
 };
 
 static inline vi load(const void *p) {
@@ -35,37 +34,13 @@ static void arrange(int8_t *panel, size_t bytes) {
 
 /* ── Tiles ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Rows as 16 bits, from a place in the taps on. */
-typedef struct wide {
-    uint16_t x[ROWS][PART];
-    size_t tap, k;
-} wide;
-
-static void widen_row(const uint8_t *from, size_t n, uint8_t flip, uint16_t *to) {
-    if (n < V16) {
-        for (size_t i = 0; i < n; i++) to[i] = from[i] ^ flip;
-        return;
+static void widen(const uint8_t *from, size_t n, uint8_t flip, uint16_t *to) {
+    size_t i = 0;
+    for (; i + V16 <= n; i += V16) {
+        v16 x = v16_load_u8(from + i, flip);
+        memcpy(to + i, &x, sizeof x);
     }
-    for (size_t i = 0; i < n; i += V16) {
-        size_t at = n - i < V16 ? n - V16 : i;
-        v16 x = v16_load_u8(from + at, flip);
-        memcpy(to + at, &x, sizeof x);
-    }
-}
-
-/* The next bytes of all rows; returns how many. */
-static __attribute__((noinline)) size_t widen(const onx_qtile *t, wide *to) {
-    size_t used = 0;
-    while (used < PART && to->tap < t->taps) {
-        const uint8_t *const *rows = t->rows + to->tap * t->m;
-        size_t left = t->k - to->k, n = left < PART - used ? left : PART - used;
-        for (size_t i = 0; i < t->m; i++)
-            widen_row(rows[i] + to->k, n, (uint8_t)t->flip, to->x[i] + used);
-        used += n;
-        to->k += n;
-        if (to->k == t->k) to->k = 0, to->tap++;
-    }
-    return used;
+    for (; i < n; i++) to[i] = from[i] ^ flip;
 }
 
 /* Where results go, whose columns are col … of the lists; none: sums are stored. */
@@ -103,22 +78,24 @@ static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, co
                                                           size_t m, size_t v) {
     vu acc[ROWS][VECTORS], start[VECTORS] = {{0}};
     const int8_t *w = t->panel;
-    wide to;
-    to.tap = to.k = 0;
     for (size_t j = 0; r && j < v; j++) start[j] = (vu)load(r->end->offsets + r->col + j * VF);
     VF_UNROLL
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < v; j++) acc[i][j] = start[j];
-    for (size_t n; (n = widen(t, &to));)
-        for (size_t k = 0; k < n; k += 2, w += COLUMNS * 2) {
+    for (size_t tap = 0; tap < t->taps; tap++) {
+        const uint8_t *rows[ROWS];
+        VF_UNROLL
+        for (size_t i = 0; i < m; i++) rows[i] = t->rows[tap * t->m + i];
+        for (size_t k = 0; k < t->k; k += 2, w += COLUMNS * 2) {
             v16 b[VECTORS];
             for (size_t j = 0; j < v; j++) b[j] = v16_load_i8(w + j * V16);
             VF_UNROLL
             for (size_t i = 0; i < m; i++) {
-                v16 x = v16_load_pair(to.x[i] + k);
+                v16 x = v16_load_pair(rows[i] + 2 * k);
                 for (size_t j = 0; j < v; j++) acc[i][j] += v16_pairs(x, b[j]);
             }
         }
+    }
     if (r) {
         store_bytes(t, r, acc, m, v);
         return;
@@ -232,6 +209,7 @@ const onx_qgemm ONX_TIER(onx_qgemm) = {
     .dynamic = &ONX_TIER(onx_dynamic),
     .rows = ROWS,
     .columns = COLUMNS,
+    .widen = widen,
     .arrange = arrange,
     .tile = tile,
     .end = ONX_TIER(onx_qgemm_end),

@@ -57,7 +57,7 @@ static inline v16 v16_load(const void *p) {
     return v;
 }
 /* The same pair in each 32 bits. */
-static inline v16 v16_load_pair(const uint16_t *p) {
+static inline v16 v16_load_pair(const void *p) {
     int32_t pair;
     memcpy(&pair, p, sizeof pair);
     return (v16)vi_set(pair);

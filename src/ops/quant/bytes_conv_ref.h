@@ -22,6 +22,7 @@ typedef struct onx_qconv {
     const onx_images *m;
     const onx_qend *end;
     const uint8_t *x, *pad;
+    size_t x_size; /* of an element of x: 2 where tiles have wide rows */
     uint8_t *y;
     size_t y_size;      /* of an element */
     const char *packed; /* behind the sums */

@@ -15,7 +15,7 @@
 /* Some rows times a panel. Rows lie anywhere, a piece of k bytes for each tap: a convolution needs
  * no copy of what its windows see. */
 typedef struct onx_qtile {
-    const uint8_t *const *rows; /* [taps][m] */
+    const uint8_t *const *rows; /* [taps][m]; of uint16_t, where there is `widen` */
     size_t m, taps, k;          /* k is a multiple of 4 */
     size_t stride;              /* dense: from row to row; then there is one tap */
     uint32_t flip;              /* turned in each four bytes */
@@ -74,6 +74,8 @@ typedef struct onx_qgemm {
     size_t dense;   /* 0: rows lie anywhere. Else equally far from one another, in one piece, and
                        memory is read as if m were a multiple of this */
     bool native;    /* rows of int8 are read as they are */
+    /* NULL, or: rows are 16 bits wide, and flipped already, when tiles get them; */
+    void (*widen)(const uint8_t *from, size_t n, uint8_t flip, uint16_t *to);
     void (*arrange)(int8_t *panel, size_t bytes); /* the order of weights within fours; or NULL */
     void (*enter)(void), (*leave)(void);          /* around tiles, in each task; or NULL */
     void (*tile)(const onx_qtile *tile);
@@ -88,6 +90,10 @@ typedef struct onx_qgemm {
 
 enum { ONX_QROWS = 32, ONX_QCOLUMNS = 32, ONX_QPIXELS = 32 /* outputs of onx_qdepth_row */ };
 
+/* Bytes of an element of rows. */
+static inline size_t onx_qgemm_size(const onx_qgemm *gemm) {
+    return gemm->widen ? sizeof(uint16_t) : 1;
+}
 static inline void onx_qgemm_enter(const onx_qgemm *gemm) {
     if (gemm->enter) gemm->enter();
 }
@@ -155,8 +161,8 @@ size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* byte
 void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col, int8_t *panel,
                        int32_t *sums);
 
-/* The sum of n bytes with these bits turned; `is_signed`: of int8. */
-uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed);
+/* The sum of n bytes with these bits turned; `is_signed`: of int8; `size` 2: of uint16_t below 256. */
+uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed, size_t size);
 
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 
