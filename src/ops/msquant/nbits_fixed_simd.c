@@ -123,32 +123,34 @@ static inline float float_at(const float *x, size_t at) { /* it may be unaligned
     return value;
 }
 /* Scales of lanes, from block `first` on. */
-static inline vf scales_at(const job *j, const float *scales, size_t first, vi lanes) {
-    if (j->blocks == 1) return vf_set(float_at(scales, first));
-    if (j->blocks == 2 && first + 1 < (size_t)j->st.blocks)
-        return vf_select(lanes > 0, vf_set(float_at(scales, first + 1)),
-                         vf_set(float_at(scales, first)));
-    size_t left = (size_t)j->st.blocks - first;
-    return vf_permute(vf_load_n(scales + first, left < j->blocks ? left : j->blocks), lanes);
+static inline vf scales_at(const float *scales, size_t first, size_t all, size_t blocks, vi lanes) {
+    size_t last = first + 1 < all ? first + 1 : first, left = all - first;
+    if (blocks == 1) return vf_set(float_at(scales, first));
+    if (blocks == 2)
+        return vf_select(lanes, vf_set(float_at(scales, last)), vf_set(float_at(scales, first)));
+    return vf_permute(vf_load_n(scales + first, left < blocks ? left : blocks), lanes);
 }
 
-/* One column with some rows: sums by lane. */
+/* One column with some rows: sums by lane. `known`: blocks of a step, and there are no zero points;
+ * or 0. */
 static inline __attribute__((always_inline)) void dots(const job *j, size_t row, size_t column,
-                                                       size_t rows, unsigned bits, bool zeros,
+                                                       size_t rows, unsigned bits, size_t known,
                                                        vf *out) {
-    const size_t parts = 16 / bits, length = V16 * parts;
-    const uint8_t *b = j->b + column * j->bytes, middle = (uint8_t)(bits == 4 ? 0x88 : 0x80);
+    const size_t parts = 16 / bits, length = V16 * parts, blocks = known ? known : j->blocks;
+    const bool zeros = !known && j->zeros;
+    const uint8_t *b = j->b + column * j->bytes;
+    const vo middle = (vo)vi_set((int32_t)(bits == 4 ? 0x88888888 : 0x80808080));
     const float *scales = j->scales + column * (size_t)j->st.blocks;
     const int16_t *a = j->fixed + row * j->steps * length;
     const float *a_scales = j->fixed_scales + row * j->steps;
-    const vi lanes = lane_blocks(j->blocks);
+    const vi lanes = lane_blocks(blocks), in_order = blocks == 2 ? lanes > 0 : lanes;
     vf total[HEIGHT];
     VF_UNROLL
     for (size_t r = 0; r < rows; r++) total[r] = vf_zero();
     for (size_t step = 0; step < j->steps; step++, b += VF_BYTES, a_scales += rows) {
-        size_t left = j->bytes - step * VF_BYTES, first = step * j->blocks >> j->shift;
+        size_t left = j->bytes - step * VF_BYTES, first = step * blocks >> j->shift;
         vo codes = left < VF_BYTES ? vo_load_n(b, left) : vo_load(b);
-        vf scale = scales_at(j, scales, first, lanes);
+        vf scale = scales_at(scales, first, (size_t)j->st.blocks, blocks, in_order);
         v16 w[PARTS];
         codes ^= middle;
         VF_UNROLL
@@ -183,10 +185,12 @@ static inline __attribute__((always_inline)) void square(const job *j, size_t ro
     size_t n = (size_t)j->st.n;
     for (size_t i = 0; i < VF / rows; i++) {
         size_t c = column + i < end ? column + i : column;
-        if (j->zeros)
-            dots(j, row, c, rows, bits, true, all + i * rows);
+        if (!j->zeros && j->blocks == 1)
+            dots(j, row, c, rows, bits, 1, all + i * rows);
+        else if (!j->zeros && j->blocks == 2)
+            dots(j, row, c, rows, bits, 2, all + i * rows);
         else
-            dots(j, row, c, rows, bits, false, all + i * rows);
+            dots(j, row, c, rows, bits, 0, all + i * rows);
     }
     vf_store(y, sums_of(all));
     for (size_t i = 0; i < VF; i++) {
