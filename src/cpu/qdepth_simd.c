@@ -41,55 +41,92 @@ static void depth_pack(const int16_t *w, size_t channels, size_t kh, size_t kw, 
             }
 }
 
-/* Columns that are kept, and from output to output. */
+/* Columns that are kept: `spans` of n, which are `apart` in the image, as columns within are; and
+ * from output to output. */
 typedef struct columns {
-    size_t n, step;
-    bool dense;
+    size_t spans, n, step, apart;
 } columns;
 
 static columns columns_of(const onx_qdepth_row *r) {
     if (r->dilation == 1 && r->stride <= r->kw)
-        return (columns){(r->n - 1) * r->stride + r->kw, r->stride, true};
-    return (columns){r->n * r->kw, r->kw, false};
+        return (columns){1, (r->n - 1) * r->stride + r->kw, r->stride, 1};
+    return (columns){r->n, r->kw, r->kw, r->dilation};
 }
 
 static size_t depth_scratch(const onx_qdepth_row *r) {
-    return columns_of(r).n * groups_of(r->kh) * VF_BYTES;
+    columns cs = columns_of(r);
+    return cs.spans * cs.n * groups_of(r->kh) * VF_BYTES;
 }
 
-/* VF channels, or `left`, at a pixel of a row that may be in the padding. */
-static inline __attribute__((always_inline)) vi pixel(const onx_qdepth_row *r, const uint8_t *row,
-                                                      size_t at, size_t left, bool whole) {
-    if (!row || at >= r->iw) return vi_set(r->zero);
-    return vi_load_bytes(row + at * r->channels, whole ? VF : left) ^ r->flip;
+/* Two rows of some pixels of VF channels, or `left`. */
+typedef struct source {
+    const uint8_t *a, *b;
+    size_t a_next, b_next; /* bytes from column to column; 0: in the padding */
+    size_t left;
+    int32_t flip;
+} source;
+
+static inline __attribute__((always_inline)) char *interleave(source s, size_t n, size_t step,
+                                                              bool whole, char *to) {
+    const vi flip = vi_set(s.flip);
+    const size_t some = whole ? VF : s.left;
+    for (size_t i = 0; i < n; i++, to += step, s.a += s.a_next, s.b += s.b_next) {
+        vi x = vi_load_bytes(s.a, some) | vi_load_bytes(s.b, some) << 16;
+        x ^= flip;
+        memcpy(to, &x, sizeof x);
+    }
+    return to;
+}
+
+/* Columns that lie `apart` from pixel `first` on: those before, in and behind the image. */
+static inline __attribute__((always_inline)) char *
+gather_span(const onx_qdepth_row *r, const columns *cs, source s, const uint8_t *pad,
+            ptrdiff_t first, size_t step, bool whole, char *to) {
+    const source outside = {pad, pad, 0, 0, s.left, s.flip};
+    size_t before = first < 0 ? ((size_t)-first - 1) / cs->apart + 1 : 0;
+    before = before < cs->n ? before : cs->n;
+    size_t at = (size_t)first + before * cs->apart; /* behind the image, if none is in it */
+    size_t in = at < r->iw ? (r->iw - at - 1) / cs->apart + 1 : 0;
+    in = in < cs->n - before ? in : cs->n - before;
+    to = interleave(outside, before, step, whole, to);
+    if (in) {
+        s.a += at * s.a_next, s.a_next *= cs->apart;
+        s.b += at * s.b_next, s.b_next *= cs->apart;
+        to = interleave(s, in, step, whole, to);
+    }
+    return interleave(outside, cs->n - before - in, step, whole, to);
+}
+
+/* Row y of those that are there, from channel c on; or of the padding. */
+static inline const uint8_t *row_at(const onx_qdepth_row *r, size_t y, size_t c, const uint8_t *pad,
+                                    size_t *next) {
+    bool there = y < r->kh + r->lines - 1 && r->rows[y];
+    *next = there ? r->channels : 0;
+    return there ? r->rows[y] + c : pad;
 }
 
 static inline __attribute__((always_inline)) void gather(const onx_qdepth_row *r, const columns *cs,
                                                          size_t c, bool whole) {
-    size_t groups = groups_of(r->kh), rows = r->kh + r->lines - 1, left = r->channels - c;
+    size_t groups = groups_of(r->kh);
+    uint8_t pad[VF];
+    memset(pad, r->zero ^ r->flip, sizeof pad);
     for (size_t g = 0; g < groups; g++) {
-        const uint8_t *row[GROUP];
-        for (size_t i = 0; i < GROUP; i++) {
-            row[i] = g * GROUP + i < rows ? r->rows[g * GROUP + i] : NULL;
-            if (row[i]) row[i] += c;
-        }
+        source s = {.left = r->channels - c, .flip = r->flip * 0x10001};
+        s.a = row_at(r, g * GROUP, c, pad, &s.a_next);
+        s.b = row_at(r, g * GROUP + 1, c, pad, &s.b_next);
         char *to = (char *)r->scratch + g * VF_BYTES;
-        for (size_t i = 0; i < cs->n; i++, to += groups * VF_BYTES) {
-            size_t at = (size_t)r->first + i; /* before the image: large */
-            if (!cs->dense)
-                at = (size_t)r->first + i / r->kw * r->stride + i % r->kw * r->dilation;
-            vi x = pixel(r, row[0], at, left, whole) | pixel(r, row[1], at, left, whole) << 16;
-            memcpy(to, &x, sizeof x);
-        }
+        for (size_t i = 0; i < cs->spans; i++)
+            to = gather_span(r, cs, s, pad, r->first + (ptrdiff_t)(i * r->stride),
+                             groups * VF_BYTES, whole, to);
     }
 }
 
-/* Some outputs of one line; `known` taps stay in registers. */
+/* Outputs of one line. */
 static inline __attribute__((always_inline)) void outputs(const onx_qdepth_row *r,
                                                           const columns *cs, size_t line, size_t c,
-                                                          bool whole, size_t known) {
-    const size_t groups = groups_of(r->kh), taps = known ? known : r->kw * groups;
-    const size_t step = cs->step * groups * VF_BYTES, next = r->channels;
+                                                          bool whole) {
+    const size_t groups = groups_of(r->kh), taps = r->kw * groups, next = r->channels;
+    const size_t step = cs->step * groups * VF_BYTES;
     const char *w = (const char *)r->weights +
                     (line * blocks_of(next) + c / VF) * block_length(r->kh, r->kw) * sizeof(int16_t);
     const char *x = r->scratch;
@@ -98,7 +135,7 @@ static inline __attribute__((always_inline)) void outputs(const onx_qdepth_row *
     uint8_t *y = r->y + line * r->y_line + c;
     vu offsets;
     memcpy(&offsets, r->end->offsets + c, sizeof offsets);
-    for (size_t i = 0; i < r->n; i += OUTPUTS, x += OUTPUTS * step) {
+    for (size_t i = 0; i < r->n; i += OUTPUTS, x += OUTPUTS * step, y += OUTPUTS * next) {
         size_t some = r->n - i < OUTPUTS ? r->n - i : OUTPUTS;
         const char *at[OUTPUTS];
         vu acc[OUTPUTS];
@@ -107,17 +144,20 @@ static inline __attribute__((always_inline)) void outputs(const onx_qdepth_row *
             at[o] = x + (o < some ? o : 0) * step;
             acc[o] = offsets;
         }
-        VF_UNROLL
-        for (size_t t = 0; t < taps; t++)
+        for (size_t t = 0; t < taps * VF_BYTES; t += VF_BYTES) {
+            v16 tap = v16_load(w + t);
             VF_UNROLL
-        for (size_t o = 0; o < OUTPUTS; o++)
-            acc[o] += v16_pairs(v16_load(at[o] + t * VF_BYTES), v16_load(w + t * VF_BYTES));
+            for (size_t o = 0; o < OUTPUTS; o++) acc[o] += v16_pairs(v16_load(at[o] + t), tap);
+        }
         vi all[OUTPUTS];
         VF_UNROLL
         for (size_t o = 0; o < OUTPUTS; o++) all[o] = vq_round(&q, (vi)acc[o], factors);
         vo bytes = vq_bytes(&q, all[0], all[1], all[2], all[3]);
-        for (size_t o = 0; o < some; o++, y += next)
-            memcpy(y, (const char *)&bytes + o * VF, whole ? VF : next - c);
+        if (whole && some == OUTPUTS)
+            vo_store_quarters(y, next, bytes);
+        else
+            for (size_t o = 0; o < some; o++)
+                memcpy(y + o * next, (const char *)&bytes + o * VF, whole ? VF : next - c);
     }
 }
 
@@ -126,11 +166,7 @@ static inline __attribute__((always_inline)) void block(const onx_qdepth_row *r,
                                                         bool whole) {
     const columns cs = columns_of(r);
     gather(r, &cs, c, whole);
-    for (size_t line = 0; line < r->lines; line++)
-        if (r->kw * groups_of(r->kh) == 6)
-            outputs(r, &cs, line, c, whole, 6);
-        else
-            outputs(r, &cs, line, c, whole, 0);
+    for (size_t line = 0; line < r->lines; line++) outputs(r, &cs, line, c, whole);
 }
 
 static void depth(const onx_qdepth_row *r) {

@@ -152,7 +152,10 @@ static void end_floats(const onx_qend *e, const int32_t *sums, size_t m, size_t 
         vf x = vi_bits(s);
         if (e->factors) x = vf_float(s) * vf_load(e->factors + at);
         if (e->bias) x += bias;
-        vf_store_n((float *)(void *)y, x, n < VF ? n : VF);
+        if (n < VF)
+            vf_store_n((float *)(void *)y, x, n);
+        else
+            vf_store((float *)(void *)y, x);
     }
 }
 
@@ -216,5 +219,5 @@ const onx_qgemm ONX_TIER(onx_qgemm) = {
     .bytes = bytes,
     .depth = &ONX_TIER(onx_qdepth),
     .k = 4,
-    .work = 1 << 20,
+    .work = 1 << 22,
 };
