@@ -79,9 +79,10 @@ static inline __attribute__((always_inline)) char *interleave(source s, size_t n
 }
 
 /* Columns that lie `apart` from pixel `first` on: those before, in and behind the image. */
-static inline __attribute__((always_inline)) char *
-gather_span(const onx_qdepth_row *r, const columns *cs, source s, const uint8_t *pad,
-            ptrdiff_t first, size_t step, bool whole, char *to) {
+static inline __attribute__((always_inline)) char *gather_span(const onx_qdepth_row *r,
+                                                               const columns *cs, source s,
+                                                               const uint8_t *pad, ptrdiff_t first,
+                                                               size_t step, bool whole, char *to) {
     const source outside = {pad, pad, 0, 0, s.left, s.flip};
     size_t before = first < 0 ? ((size_t)-first - 1) / cs->apart + 1 : 0;
     before = before < cs->n ? before : cs->n;
@@ -127,8 +128,8 @@ static inline __attribute__((always_inline)) void outputs(const onx_qdepth_row *
                                                           bool whole) {
     const size_t groups = groups_of(r->kh), taps = r->kw * groups, next = r->channels;
     const size_t step = cs->step * groups * VF_BYTES;
-    const char *w = (const char *)r->weights +
-                    (line * blocks_of(next) + c / VF) * block_length(r->kh, r->kw) * sizeof(int16_t);
+    const char *w = (const char *)r->weights + (line * blocks_of(next) + c / VF) *
+                                                   block_length(r->kh, r->kw) * sizeof(int16_t);
     const char *x = r->scratch;
     const vq q = vq_of(r->end);
     const vf factors = vf_load(r->end->factors + c);

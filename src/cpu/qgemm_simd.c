@@ -50,32 +50,33 @@ typedef struct results {
     uint8_t *y;
 } results;
 
+/* A row that is not whole goes through `part`: a call in the loop would cost the registers. */
 static inline __attribute__((always_inline)) void store_bytes(const onx_qtile *t, const results *r,
                                                               vu acc[ROWS][VECTORS], size_t m,
                                                               size_t v) {
     const vq q = vq_of(r->end);
+    const bool whole = t->n == v * VF;
+    uint8_t part[ROWS * COLUMNS], *y = whole ? r->y : part;
+    const size_t stride = whole ? r->stride : COLUMNS;
     vf factors[VECTORS];
     for (size_t j = 0; j < v; j++) factors[j] = vf_load(r->end->factors + r->col + j * VF);
     VF_UNROLL
-    for (size_t i = 0; i < m; i += 2) {
+    for (size_t i = 0; i < m; i += 2, y += 2 * stride) {
         vi two[2][VECTORS] = {{{0}}};
-        uint8_t *y = r->y + i * r->stride;
         VF_UNROLL
         for (size_t j = 0; j < 2 * v; j++)
             if (i + j / v < m)
                 two[j / v][j % v] = vq_round(&q, (vi)acc[i + j / v][j % v], factors[j % v]);
         vo bytes = vq_bytes(&q, two[0][0], two[0][1], two[1][0], two[1][1]);
-        for (size_t j = 0; j < 2 && i + j < m; j++, y += r->stride)
-            if (t->n == v * VF)
-                memcpy(y, (const char *)&bytes + j * COLUMNS, v * VF);
-            else
-                memcpy(y, (const char *)&bytes + j * COLUMNS, t->n);
+        memcpy(y, &bytes, v * VF);
+        if (i + 1 < m) memcpy(y + stride, (const char *)&bytes + COLUMNS, v * VF);
     }
+    for (size_t i = 0; !whole && i < m; i++) memcpy(r->y + i * r->stride, part + i * COLUMNS, t->n);
 }
 
-/* m rows with v vectors of columns. */
+/* m rows with v vectors of columns; `wide`: of int16. */
 static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, const results *r,
-                                                          size_t m, size_t v) {
+                                                          size_t m, size_t v, bool wide) {
     vu acc[ROWS][VECTORS], start[VECTORS] = {{0}};
     const int8_t *w = t->panel;
     for (size_t j = 0; r && j < v; j++) start[j] = (vu)load(r->end->offsets + r->col + j * VF);
@@ -86,9 +87,10 @@ static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, co
         const uint8_t *rows[ROWS];
         VF_UNROLL
         for (size_t i = 0; i < m; i++) rows[i] = t->rows[tap * t->m + i];
-        for (size_t k = 0; k < t->k; k += 2, w += COLUMNS * 2) {
+        for (size_t k = 0; k < t->k; k += 2, w += COLUMNS * (wide ? 4 : 2)) {
             v16 b[VECTORS];
-            for (size_t j = 0; j < v; j++) b[j] = v16_load_i8(w + j * V16);
+            for (size_t j = 0; j < v; j++)
+                b[j] = wide ? v16_load(w + j * VF_BYTES) : v16_load_i8(w + j * V16);
             VF_UNROLL
             for (size_t i = 0; i < m; i++) {
                 v16 x = v16_load_pair(rows[i] + 2 * k);
@@ -109,9 +111,12 @@ static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, co
 #define TILE(m)                                                                                    \
     static void tile_##m(const onx_qtile *t, const results *r) {                                   \
         if (t->n > VF)                                                                             \
-            r ? tile_of(t, r, m, 2) : tile_of(t, NULL, m, 2);                                      \
+            r ? tile_of(t, r, m, 2, false) : tile_of(t, NULL, m, 2, false);                        \
         else                                                                                       \
-            r ? tile_of(t, r, m, 1) : tile_of(t, NULL, m, 1);                                      \
+            r ? tile_of(t, r, m, 1, false) : tile_of(t, NULL, m, 1, false);                        \
+    }                                                                                              \
+    static void wide_##m(const onx_qtile *t) {                                                     \
+        tile_of(t, NULL, m, 2, true);                                                              \
     }
 #define TILES(X) X(1) X(2) X(3) X(4) X(5) X(6)
 TILES(TILE)
@@ -120,6 +125,11 @@ static void (*const tiles[ROWS])(const onx_qtile *, const results *) = {TILES(TI
 
 static void tile(const onx_qtile *t) {
     tiles[t->m - 1](t, NULL);
+}
+static void wide(const onx_qtile *t) {
+#define WIDE_NAME(m) wide_##m,
+    static void (*const wides[ROWS])(const onx_qtile *) = {TILES(WIDE_NAME)};
+    wides[t->m - 1](t);
 }
 static void bytes(const onx_qtile *t, const onx_qend *end, size_t col, uint8_t *y, size_t stride) {
     tiles[t->m - 1](t, &(results){end, col, stride, y});
@@ -215,6 +225,8 @@ const onx_qgemm ONX_TIER(onx_qgemm) = {
     .widen = widen,
     .arrange = arrange,
     .tile = tile,
+    .wide = wide,
+    .winograd = &ONX_TIER(onx_qwinograd),
     .end = ONX_TIER(onx_qgemm_end),
     .bytes = bytes,
     .depth = &ONX_TIER(onx_qdepth),

@@ -2,7 +2,7 @@
  *
  * A vector of bytes of weights is a step. What it meets of a row of A becomes integers of 16 bits
  * with a scale, in the order in which weights come out: of 4 bits, those of each half of both bytes
- * of 16 bits. Sums of a step are exact, so numbers of A are rounded to 2^-16 of the largest of their
+ * of 16 bits. Sums of a step are exact: numbers of A are rounded to 2^-16 of the largest of their
  * step, and that is all. Rows with numbers that are not finite are left to the kernels of floats,
  * and so are nodes that ask for them (accuracy_level 1). */
 #include "cpu/nbits.h"
@@ -32,9 +32,9 @@ typedef struct job {
     size_t bytes, zero_bytes; /* of a column */
     const uint8_t *b, *zeros; /* zeros NULL: all are the middle */
     const float *a, *scales, *bias;
-    int16_t *fixed;           /* [rows / height][steps][height][parts][V16] */
-    float *fixed_scales;      /* [rows / height][steps][height] */
-    size_t columns;           /* of a task */
+    int16_t *fixed;      /* [rows / height][steps][height][parts][V16] */
+    float *fixed_scales; /* [rows / height][steps][height] */
+    size_t columns;      /* of a task */
     float *y;
 } job;
 

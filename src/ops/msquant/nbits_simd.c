@@ -106,8 +106,7 @@ static inline void multiply(const job *j, const float *a, const float *b,
         }
     }
     VF_UNROLL
-    for (size_t r = 0; r < ROWS; r++)
-        VF_UNROLL
+    for (size_t r = 0; r < ROWS; r++) VF_UNROLL
     for (size_t c = 0; c < COLUMNS; c++) out[r][c] = vf_sum(sums[r][c]);
 }
 

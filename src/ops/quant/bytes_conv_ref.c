@@ -80,7 +80,9 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
     call->plan_bytes = bytes;
-    call->pack_format = (uint64_t)st->conv->groups << 2 | form_of(st, w);
+    st->winograd = onx_qwinograd_fits(st, &in);
+    call->pack_format =
+        (uint64_t)st->conv->groups << 3 | (uint64_t)st->winograd << 2 | form_of(st, w);
     return ONX_OK;
 }
 
@@ -97,6 +99,7 @@ size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
     if (is_depthwise(st, in.b))
         return sums + st->tier->depth->bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
                                              (size_t)in.b->dims[3]);
+    if (st->winograd) return sums + onx_qwinograd_bytes(st->tier, in.b);
     onx_qweights w = weights_of(st, in.b, 0);
     onx_qplaces p = places_of(st, in.b);
     return sums + p.groups * (p.places / st->tier->columns) * onx_qweights_panel(&w, st->tier);
@@ -123,6 +126,7 @@ onx_status onx_bytes_conv_pack(onx_call *call, void *out) {
     const onx_qplaces p = places_of(st, in.b);
     if (is_depthwise(st, in.b))
         return onx_qdepth_pack(call, &p, out, (char *)out + sums_bytes(st, in.b));
+    if (st->winograd) return onx_qwinograd_pack(call, out, (char *)out + sums_bytes(st, in.b));
     return onx_call_parallel(call, p.groups * (p.places / st->tier->columns), pack_task, out);
 }
 
@@ -173,6 +177,10 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
     if (!st->steady && !onx_qend_bytes(&places, &call->scratch_bytes)) return ONX_LIMIT;
     if (is_depthwise(st, in.b))
         return onx_qdepth_scratch(st, m, &call->scratch_each) ? ONX_OK : ONX_LIMIT;
+    if (st->winograd) {
+        call->scratch_each = onx_qwinograd_scratch(st->tier, m);
+        return onx_add_size(call->scratch_bytes, m->ic, &call->scratch_bytes) ? ONX_OK : ONX_LIMIT;
+    }
     if (!room_of(st->tier, form_of(st, in.b), &w, &r) || !wide_bytes(st, in.a, &wide))
         return ONX_LIMIT;
     call->scratch_each = r.pointers + r.copies + r.sums + r.row_sums;
@@ -205,10 +213,11 @@ static void run_panel(const onx_qconv *j, size_t panel, const onx_qtile *tiles, 
     size_t channel = group * j->m->oc + col, channels = j->m->groups * j->m->oc;
     size_t width = j->m->oc - col < tier->columns ? j->m->oc - col : tier->columns;
     char *sums = scratch + j->room.pointers + j->room.copies;
+    const char *weights = j->packed + panel * onx_qweights_panel(&j->w, tier);
     onx_qend end = *j->end;
     for (size_t i = 0; i < n; i++) {
         onx_qtile t = tiles[i];
-        t.panel = j->packed + panel * onx_qweights_panel(&j->w, tier);
+        t.panel = weights;
         t.n = width;
         t.sums = (int32_t *)(void *)sums;
         end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
@@ -316,6 +325,10 @@ onx_status onx_bytes_conv_run(onx_call *call) {
         if (onx_qend_bytes(&places, &bytes)) scratch += bytes;
     }
     if (is_depthwise(st, in.b)) return onx_qdepth_run(call, &j);
+    if (st->winograd) {
+        j.pad = memset(scratch, zero, j.m->ic);
+        return onx_qwinograd_run(call, &j);
+    }
     j.w = weights_of(st, in.b, 0);
     j.form = form_of(st, in.b);
     j.x_size = onx_qgemm_size(st->tier);

@@ -135,8 +135,8 @@ static layout layout_of(const onx_call *call) {
                 .panel_bytes = onx_qweights_panel(&w, st->tier),
                 .matrices = p->k && p->n ? (size_t)in.b->count / (p->k * p->n) : 1,
                 .k = onx_qweights_k(&w),
-                .copies = p->k % st->tier->k || p->a_col != 1 || st->tier->dense ||
-                          st->tier->widen};
+                .copies =
+                    p->k % st->tier->k || p->a_col != 1 || st->tier->dense || st->tier->widen};
     bool shared = l.matrices == 1 && p->a_col == 1;
     l.sets = shared ? 1 : p->batches;
     l.rows = shared ? p->m * p->batches : p->m;

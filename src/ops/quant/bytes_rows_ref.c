@@ -173,7 +173,8 @@ void onx_qrows_find(const onx_qconv *j, size_t tile, size_t number, size_t group
     size_t first = onx_qconv_start(j, tile), k = onx_qweights_k(&j->w);
     size_t taps = onx_qweights_taps(&j->w), pixel = pixel_bytes(j), part = group_bytes(j);
     const uint8_t **rows = (const uint8_t **)(void *)scratch + number * tier->rows * taps;
-    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + number * tier->rows * taps * row_bytes(j);
+    uint8_t *copies =
+        (uint8_t *)scratch + j->room.pointers + number * tier->rows * taps * row_bytes(j);
     *t = (onx_qtile){.rows = rows,
                      .m = onx_qconv_start(j, tile + 1) - first,
                      .taps = taps,
@@ -183,8 +184,7 @@ void onx_qrows_find(const onx_qconv *j, size_t tile, size_t number, size_t group
                      .is_signed = j->is_signed};
     const onx_images *m = j->m;
     if (reads_plain(j, first, t->m, group)) {
-        for (size_t i = 0; i < t->m; i++)
-            rows[i] = j->x + (first + i) * pixel + group * part;
+        for (size_t i = 0; i < t->m; i++) rows[i] = j->x + (first + i) * pixel + group * part;
         t->stride = m->groups * m->ic;
         return;
     }
