@@ -1,30 +1,17 @@
-/* qgemm_simd.c: products of bytes with vectors that have no instruction for them: pairs of 16 bits.
- * Even and odd bytes go separately, so that nothing has to be put in another order. */
+/* qgemm_simd.c: products of bytes with vectors that have no instruction for them, by products of 16
+ * bits, which are exact. Rows are made that wide before, weights when they are loaded: a panel is
+ * [taps][k / 2][columns][2]. */
+#include "cpu/qbytes.h"
 #include "cpu/qgemm.h"
-#include "cpu/vec_bytes.h"
+#include "cpu/vec_pairs.h"
 
 #include <math.h>
 
 enum {
-    ROWS = VF_REGISTERS > 16 ? 8 : 4,
+    ROWS = 6,
     VECTORS = 2, /* of a panel */
     COLUMNS = VECTORS * VF,
 };
-
-typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
-typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* sums, modulo 2^32 */
-
-/* Products of two and two neighbours, added. */
-static inline vi pairs(v16 a, v16 b) {
-#if defined(__AVX512BW__)
-    return (vi)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-    return (vi)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#else
-    vi even = (((vi)a << 16) >> 16) * (((vi)b << 16) >> 16);
-    return even + ((vi)a >> 16) * ((vi)b >> 16);
-#endif
-}
 
 static inline vi load(const void *p) {
     vi v;
@@ -32,41 +19,120 @@ static inline vi load(const void *p) {
     return v;
 }
 
-static inline void tile_of(const onx_qtile *t, size_t m, int32_t *sums) {
-    vu acc[ROWS][VECTORS] = {{{0}}};
+/* From fours of each column to pairs. */
+static void arrange(int8_t *panel, size_t bytes) {
+    uint16_t fours[2 * COLUMNS], pairs[2 * COLUMNS];
+    for (size_t at = 0; at < bytes; at += sizeof fours) {
+        memcpy(fours, panel + at, sizeof fours);
+        for (size_t j = 0; j < COLUMNS; j++) {
+            pairs[j] = fours[2 * j];
+            pairs[COLUMNS + j] = fours[2 * j + 1];
+        }
+        memcpy(panel + at, pairs, sizeof pairs);
+    }
+}
+
+/* ── Tiles ───────────────────────────────────────────────────────────────────────────────────── */
+
+static void widen(const uint8_t *from, size_t n, uint8_t flip, uint16_t *to) {
+    size_t i = 0;
+    for (; i + V16 <= n; i += V16) {
+        v16 x = v16_load_u8(from + i, flip);
+        memcpy(to + i, &x, sizeof x);
+    }
+    for (; i < n; i++) to[i] = from[i] ^ flip;
+}
+
+/* Where results go, whose columns are col … of the lists; none: sums are stored. */
+typedef struct results {
+    const onx_qend *end;
+    size_t col, stride;
+    uint8_t *y;
+} results;
+
+/* A row that is not whole goes through `part`: a call in the loop would cost the registers. */
+static inline __attribute__((always_inline)) void store_bytes(const onx_qtile *t, const results *r,
+                                                              vu acc[ROWS][VECTORS], size_t m,
+                                                              size_t v) {
+    const vq q = vq_of(r->end);
+    const bool whole = t->n == v * VF;
+    uint8_t part[ROWS * COLUMNS], *y = whole ? r->y : part;
+    const size_t stride = whole ? r->stride : COLUMNS;
+    vf factors[VECTORS];
+    for (size_t j = 0; j < v; j++) factors[j] = vf_load(r->end->factors + r->col + j * VF);
+    VF_UNROLL
+    for (size_t i = 0; i < m; i += 2, y += 2 * stride) {
+        vi two[2][VECTORS] = {{{0}}};
+        VF_UNROLL
+        for (size_t j = 0; j < 2 * v; j++)
+            if (i + j / v < m)
+                two[j / v][j % v] = vq_round(&q, (vi)acc[i + j / v][j % v], factors[j % v]);
+        vo bytes = vq_bytes(&q, two[0][0], two[0][1], two[1][0], two[1][1]);
+        memcpy(y, &bytes, v * VF);
+        if (i + 1 < m) memcpy(y + stride, (const char *)&bytes + COLUMNS, v * VF);
+    }
+    for (size_t i = 0; !whole && i < m; i++) memcpy(r->y + i * r->stride, part + i * COLUMNS, t->n);
+}
+
+/* m rows with v vectors of columns; `wide`: of int16. */
+static inline __attribute__((always_inline)) void tile_of(const onx_qtile *t, const results *r,
+                                                          size_t m, size_t v, bool wide) {
+    vu acc[ROWS][VECTORS], start[VECTORS] = {{0}};
     const int8_t *w = t->panel;
+    for (size_t j = 0; r && j < v; j++) start[j] = (vu)load(r->end->offsets + r->col + j * VF);
+    VF_UNROLL
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < v; j++) acc[i][j] = start[j];
     for (size_t tap = 0; tap < t->taps; tap++) {
-        const uint8_t *const *rows = t->rows + tap * t->m;
-        for (size_t k = 0; k < t->k; k += 4, w += COLUMNS * 4) {
-            v16 even[VECTORS], odd[VECTORS];
-            for (size_t v = 0; v < VECTORS; v++) {
-                v16 four = (v16)load(w + v * VF_BYTES);
-                even[v] = (four << 8) >> 8;
-                odd[v] = four >> 8;
-            }
+        const uint8_t *rows[ROWS];
+        VF_UNROLL
+        for (size_t i = 0; i < m; i++) rows[i] = t->rows[tap * t->m + i];
+        for (size_t k = 0; k < t->k; k += 2, w += COLUMNS * (wide ? 4 : 2)) {
+            v16 b[VECTORS];
+            for (size_t j = 0; j < v; j++)
+                b[j] = wide ? v16_load(w + j * VF_BYTES) : v16_load_i8(w + j * V16);
+            VF_UNROLL
             for (size_t i = 0; i < m; i++) {
-                uint32_t x;
-                memcpy(&x, rows[i] + k, sizeof x);
-                x ^= t->flip;
-                v16 x_even = (v16)vi_set((int32_t)(x & 0x00ff00ff));
-                v16 x_odd = (v16)vi_set((int32_t)(x >> 8 & 0x00ff00ff));
-                for (size_t v = 0; v < VECTORS; v++)
-                    acc[i][v] += (vu)pairs(x_even, even[v]) + (vu)pairs(x_odd, odd[v]);
+                v16 x = v16_load_pair(rows[i] + 2 * k);
+                for (size_t j = 0; j < v; j++) acc[i][j] += v16_pairs(x, b[j]);
             }
         }
     }
-    for (size_t i = 0; i < m; i++) memcpy(sums + i * COLUMNS, acc[i], sizeof acc[i]);
+    if (r) {
+        store_bytes(t, r, acc, m, v);
+        return;
+    }
+    VF_UNROLL
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < v; j++)
+            memcpy(t->sums + i * COLUMNS + j * VF, &acc[i][j], sizeof acc[i][j]);
 }
 
-static void tile(const onx_qtile *t) {
-    onx_qtile part = *t;
-    for (size_t i = 0; i < t->m; i += ROWS, part.rows += ROWS) {
-        int32_t *sums = t->sums + i * COLUMNS;
-        if (t->m - i >= ROWS)
-            tile_of(&part, ROWS, sums);
-        else
-            tile_of(&part, t->m - i, sums);
+#define TILE(m)                                                                                    \
+    static void tile_##m(const onx_qtile *t, const results *r) {                                   \
+        if (t->n > VF)                                                                             \
+            r ? tile_of(t, r, m, 2, false) : tile_of(t, NULL, m, 2, false);                        \
+        else                                                                                       \
+            r ? tile_of(t, r, m, 1, false) : tile_of(t, NULL, m, 1, false);                        \
+    }                                                                                              \
+    static void wide_##m(const onx_qtile *t) {                                                     \
+        tile_of(t, NULL, m, 2, true);                                                              \
     }
+#define TILES(X) X(1) X(2) X(3) X(4) X(5) X(6)
+TILES(TILE)
+#define TILE_NAME(m) tile_##m,
+static void (*const tiles[ROWS])(const onx_qtile *, const results *) = {TILES(TILE_NAME)};
+
+static void tile(const onx_qtile *t) {
+    tiles[t->m - 1](t, NULL);
+}
+static void wide(const onx_qtile *t) {
+#define WIDE_NAME(m) wide_##m,
+    static void (*const wides[ROWS])(const onx_qtile *) = {TILES(WIDE_NAME)};
+    wides[t->m - 1](t);
+}
+static void bytes(const onx_qtile *t, const onx_qend *end, size_t col, uint8_t *y, size_t stride) {
+    tiles[t->m - 1](t, &(results){end, col, stride, y});
 }
 
 /* ── Results ─────────────────────────────────────────────────────────────────────────────────── */
@@ -96,7 +162,10 @@ static void end_floats(const onx_qend *e, const int32_t *sums, size_t m, size_t 
         vf x = vi_bits(s);
         if (e->factors) x = vf_float(s) * vf_load(e->factors + at);
         if (e->bias) x += bias;
-        vf_store_n((float *)(void *)y, x, n < VF ? n : VF);
+        if (n < VF)
+            vf_store_n((float *)(void *)y, x, n);
+        else
+            vf_store((float *)(void *)y, x);
     }
 }
 
@@ -112,59 +181,6 @@ void ONX_TIER(onx_qgemm_end)(const onx_qend *e, const int32_t *sums, size_t m, s
             end_bytes(e, sums + j, m, col + j, n - j, to, stride);
         else
             end_bytes(e, sums + j, m, col + j, VF, to, stride);
-    }
-}
-
-/* ── Depthwise ───────────────────────────────────────────────────────────────────────────────── */
-
-/* Weights as int32: [kh*kw][channels up to whole vectors]. */
-static size_t depth_bytes(size_t channels, size_t kh, size_t kw) {
-    return (channels + VF - 1) / VF * VF * kh * kw * sizeof(int32_t);
-}
-
-static void depth_pack(const int16_t *w, size_t channels, size_t kh, size_t kw, void *packed) {
-    size_t all = (channels + VF - 1) / VF * VF, taps = kh * kw;
-    int32_t *to = packed;
-    for (size_t t = 0; t < taps; t++)
-        for (size_t c = 0; c < all; c++) to[t * all + c] = c < channels ? w[c * taps + t] : 0;
-}
-
-static size_t lines(size_t kh) {
-    (void)kh;
-    return 1;
-}
-
-static size_t depth_scratch(const onx_qdepth_row *r) {
-    return (r->channels + VF) * sizeof(int32_t);
-}
-
-/* VF channels from c on of the output whose window begins at column `first`. */
-static vi depth_sum(const onx_qdepth_row *r, ptrdiff_t first, size_t c) {
-    size_t all = (r->channels + VF - 1) / VF * VF;
-    vu sum = {0};
-    for (size_t ky = 0; ky < r->kh; ky++)
-        for (size_t kx = 0; kx < r->kw; kx++) {
-            size_t at = (size_t)first + kx * r->dilation; /* before the image: large */
-            vi w = load((const int32_t *)r->weights + (ky * r->kw + kx) * all + c);
-            vi x = vi_set(r->zero);
-            if (r->rows[ky] && at < r->iw) {
-                const uint8_t *p = r->rows[ky] + at * r->channels + c;
-                x = vi_load_bytes(p, r->channels - c) ^ r->flip;
-            }
-            sum += (vu)x * (vu)w;
-        }
-    return (vi)sum;
-}
-
-static void depth(const onx_qdepth_row *r) {
-    int32_t *sums = r->scratch;
-    for (size_t i = 0; i < r->n; i++) {
-        ptrdiff_t first = r->first + (ptrdiff_t)(i * r->stride);
-        for (size_t c = 0; c < r->channels; c += VF) {
-            vi sum = depth_sum(r, first, c);
-            memcpy(sums + c, &sum, sizeof sum);
-        }
-        ONX_TIER(onx_qgemm_end)(r->end, sums, 1, 0, r->channels, (char *)r->y + i * r->channels, 0);
     }
 }
 
@@ -202,32 +218,18 @@ static void quantize(const float *x, size_t n, const onx_dynamic *with, uint8_t 
 
 const onx_dynamic_fns ONX_TIER(onx_dynamic) = {range, quantize};
 
-static size_t channel_at(size_t place) {
-    return place;
-}
-static bool depth_fits(int low, int high) {
-    (void)low, (void)high;
-    return true;
-}
-
-static const onx_qdepth depth_fns = {
-    .block = VF,
-    .bytes = depth_bytes,
-    .pack = depth_pack,
-    .lines = lines,
-    .scratch = depth_scratch,
-    .run = depth,
-    .channel_at = channel_at,
-    .fits = depth_fits,
-};
-
 const onx_qgemm ONX_TIER(onx_qgemm) = {
     .dynamic = &ONX_TIER(onx_dynamic),
     .rows = ROWS,
     .columns = COLUMNS,
+    .widen = widen,
+    .arrange = arrange,
     .tile = tile,
+    .wide = wide,
+    .winograd = &ONX_TIER(onx_qwinograd),
     .end = ONX_TIER(onx_qgemm_end),
-    .depth = &depth_fns,
+    .bytes = bytes,
+    .depth = &ONX_TIER(onx_qdepth),
     .k = 4,
-    .work = 1 << 20,
+    .work = 1 << 22,
 };

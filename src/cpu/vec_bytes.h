@@ -82,6 +82,19 @@ static inline void vo_store_n(uint8_t *p, vo v, size_t n) {
     memcpy(p, &v, n);
 #endif
 }
+/* VF bytes each to places that are `step` apart. */
+static inline void vo_store_quarters(uint8_t *p, size_t step, vo v) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    __m128i low = _mm256_castsi256_si128((__m256i)v);
+    __m128i high = _mm256_extracti128_si256((__m256i)v, 1);
+    _mm_storeu_si64(p, low);
+    _mm_storeu_si64(p + step, _mm_unpackhi_epi64(low, low));
+    _mm_storeu_si64(p + 2 * step, high);
+    _mm_storeu_si64(p + 3 * step, _mm_unpackhi_epi64(high, high));
+#else
+    for (size_t i = 0; i < 4; i++) memcpy(p + i * step, (const char *)&v + i * VF, VF);
+#endif
+}
 static inline vo vo_max(vo a, vo b) {
 #if defined(__AVX512BW__)
     return (vo)_mm512_max_epu8((__m512i)a, (__m512i)b);

@@ -96,14 +96,18 @@ static inline void multiply(const job *j, const float *a, const float *b,
     vf sums[ROWS][COLUMNS] = {{{0}}};
     for (size_t k = 0; k < j->depth; k += VF) {
         vf w[COLUMNS];
+        VF_UNROLL
         for (size_t c = 0; c < COLUMNS; c++) w[c] = vf_load(b + c * j->depth + k);
+        VF_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             vf x = vf_load(a + r * j->depth + k);
+            VF_UNROLL
             for (size_t c = 0; c < COLUMNS; c++) sums[r][c] = vf_fma(x, w[c], sums[r][c]);
         }
     }
-    for (size_t r = 0; r < ROWS; r++)
-        for (size_t c = 0; c < COLUMNS; c++) out[r][c] = vf_sum(sums[r][c]);
+    VF_UNROLL
+    for (size_t r = 0; r < ROWS; r++) VF_UNROLL
+    for (size_t c = 0; c < COLUMNS; c++) out[r][c] = vf_sum(sums[r][c]);
 }
 
 static void put(const job *j, size_t at, float value) { /* y may be anywhere */

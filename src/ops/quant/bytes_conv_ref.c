@@ -80,7 +80,9 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
     call->plan_bytes = bytes;
-    call->pack_format = (uint64_t)st->conv->groups << 2 | form_of(st, w);
+    st->winograd = onx_qwinograd_fits(st, &in);
+    call->pack_format =
+        (uint64_t)st->conv->groups << 3 | (uint64_t)st->winograd << 2 | form_of(st, w);
     return ONX_OK;
 }
 
@@ -97,6 +99,7 @@ size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
     if (is_depthwise(st, in.b))
         return sums + st->tier->depth->bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
                                              (size_t)in.b->dims[3]);
+    if (st->winograd) return sums + onx_qwinograd_bytes(st->tier, in.b);
     onx_qweights w = weights_of(st, in.b, 0);
     onx_qplaces p = places_of(st, in.b);
     return sums + p.groups * (p.places / st->tier->columns) * onx_qweights_panel(&w, st->tier);
@@ -123,6 +126,7 @@ onx_status onx_bytes_conv_pack(onx_call *call, void *out) {
     const onx_qplaces p = places_of(st, in.b);
     if (is_depthwise(st, in.b))
         return onx_qdepth_pack(call, &p, out, (char *)out + sums_bytes(st, in.b));
+    if (st->winograd) return onx_qwinograd_pack(call, out, (char *)out + sums_bytes(st, in.b));
     return onx_call_parallel(call, p.groups * (p.places / st->tier->columns), pack_task, out);
 }
 
@@ -146,11 +150,20 @@ static bool room_of(const onx_qgemm *tier, onx_qform form, const onx_qweights *w
     if (!onx_mul_size(rows * sizeof(void *), onx_qweights_taps(w), &r->pointers)) return false;
     r->pointers = onx_qconv_align(r->pointers);
     if (form != ONX_QFORM_TAPS &&
-        !onx_mul_size(rows * onx_qweights_taps(w), onx_qweights_k(w), &r->copies))
+        !onx_mul_size(rows * onx_qweights_taps(w), onx_qweights_k(w) * onx_qgemm_size(tier),
+                      &r->copies))
         return false;
     r->copies = onx_qconv_align(r->copies);
     return onx_add_size(r->pointers, r->copies, &each) &&
            onx_add_size(each, r->sums + r->row_sums, &each);
+}
+
+/* Bytes of an image whose elements are wide; 0: tiles have bytes. */
+static bool wide_bytes(const onx_qstate *st, const onx_operand *a, size_t *bytes) {
+    *bytes = 0;
+    if (!st->tier->widen) return true;
+    if (!onx_mul_size((size_t)a->count, sizeof(uint16_t), bytes)) return false;
+    return onx_add_size(*bytes, ONX_ALIGN - 1, bytes) && (*bytes -= *bytes % ONX_ALIGN, true);
 }
 
 static onx_status bind_scratch(onx_call *call, const onx_images *m) {
@@ -158,17 +171,24 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
     const onx_qins in = onx_qins_of(call);
     const onx_qplaces places = places_of(st, in.b);
     const onx_qweights w = weights_of(st, in.b, 0);
+    size_t wide;
     onx_qroom r;
     call->scratch_bytes = call->scratch_each = 0;
     if (!st->steady && !onx_qend_bytes(&places, &call->scratch_bytes)) return ONX_LIMIT;
     if (is_depthwise(st, in.b))
         return onx_qdepth_scratch(st, m, &call->scratch_each) ? ONX_OK : ONX_LIMIT;
-    if (!room_of(st->tier, form_of(st, in.b), &w, &r)) return ONX_LIMIT;
+    if (st->winograd) {
+        call->scratch_each = onx_qwinograd_scratch(st->tier, m);
+        return onx_add_size(call->scratch_bytes, m->ic, &call->scratch_bytes) ? ONX_OK : ONX_LIMIT;
+    }
+    if (!room_of(st->tier, form_of(st, in.b), &w, &r) || !wide_bytes(st, in.a, &wide))
+        return ONX_LIMIT;
     call->scratch_each = r.pointers + r.copies + r.sums + r.row_sums;
     /* Bytes of the taps are memory, and so are their offsets, about. */
-    return onx_add_size(call->scratch_bytes, onx_qweights_taps(&w) * sizeof(size_t),
-                        &call->scratch_bytes) &&
-                   onx_add_size(call->scratch_bytes, onx_qweights_k(&w), &call->scratch_bytes)
+    size_t taps = onx_qweights_taps(&w) * sizeof(size_t);
+    size_t pad = onx_qweights_k(&w) * onx_qgemm_size(st->tier);
+    return onx_add_size(call->scratch_bytes, wide, &call->scratch_bytes) &&
+                   onx_add_size(call->scratch_bytes, taps + pad, &call->scratch_bytes)
                ? ONX_OK
                : ONX_LIMIT;
 }
@@ -193,10 +213,11 @@ static void run_panel(const onx_qconv *j, size_t panel, const onx_qtile *tiles, 
     size_t channel = group * j->m->oc + col, channels = j->m->groups * j->m->oc;
     size_t width = j->m->oc - col < tier->columns ? j->m->oc - col : tier->columns;
     char *sums = scratch + j->room.pointers + j->room.copies;
+    const char *weights = j->packed + panel * onx_qweights_panel(&j->w, tier);
     onx_qend end = *j->end;
     for (size_t i = 0; i < n; i++) {
         onx_qtile t = tiles[i];
-        t.panel = j->packed + panel * onx_qweights_panel(&j->w, tier);
+        t.panel = weights;
         t.n = width;
         t.sums = (int32_t *)(void *)sums;
         end.row_sums = (int32_t *)(void *)(sums + j->room.sums) + i * tier->rows;
@@ -245,6 +266,43 @@ static onx_status run_tiles(onx_call *call, onx_qconv *j, const onx_operand *w) 
     return onx_call_parallel(call, j->blocks * ((j->all_panels - 1) / j->chunk + 1), tiles_task, j);
 }
 
+enum { WIDEN = 1 << 16 }; /* elements of a task */
+
+typedef struct widening {
+    const onx_operand *x;
+    uint8_t flip;
+    uint16_t *to;
+} widening;
+
+static onx_status widen_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const widening *j = user;
+    const onx_qstate *st = call->state;
+    size_t at = index * WIDEN, left = (size_t)j->x->count - at;
+    (void)scratch;
+    st->tier->widen((const uint8_t *)j->x->data + at, left < WIDEN ? left : WIDEN, j->flip,
+                    j->to + at);
+    return ONX_OK;
+}
+
+/* The image with wide elements, in *scratch, which is moved on. */
+static onx_status widen(onx_call *call, onx_qconv *j, const onx_operand *x, char **scratch) {
+    widening w = {x, j->flip, (uint16_t *)(void *)*scratch};
+    size_t bytes;
+    if (!x->count || !wide_bytes(j->st, x, &bytes) || !bytes) return ONX_OK;
+    ONX_TRY(onx_call_parallel(call, ((size_t)x->count - 1) / WIDEN + 1, widen_task, &w));
+    j->x = (const uint8_t *)w.to;
+    *scratch += bytes;
+    return ONX_OK;
+}
+
+/* A pixel of the padding. */
+static void fill_pad(onx_qconv *j, uint8_t zero, char *to) {
+    size_t k = onx_qweights_k(&j->w);
+    j->pad = (const uint8_t *)to;
+    memset(to, zero, k);
+    for (size_t i = 0; j->x_size > 1 && i < k; i++) ((uint16_t *)(void *)to)[i] = zero ^ j->flip;
+}
+
 onx_status onx_bytes_conv_run(onx_call *call) {
     const onx_qstate *st = call->state;
     const onx_qins in = onx_qins_of(call);
@@ -267,11 +325,16 @@ onx_status onx_bytes_conv_run(onx_call *call) {
         if (onx_qend_bytes(&places, &bytes)) scratch += bytes;
     }
     if (is_depthwise(st, in.b)) return onx_qdepth_run(call, &j);
+    if (st->winograd) {
+        j.pad = memset(scratch, zero, j.m->ic);
+        return onx_qwinograd_run(call, &j);
+    }
     j.w = weights_of(st, in.b, 0);
     j.form = form_of(st, in.b);
+    j.x_size = onx_qgemm_size(st->tier);
+    ONX_TRY(widen(call, &j, in.a, &scratch));
     onx_qrows_measure(&j, (size_t *)(void *)scratch);
-    scratch += onx_qweights_taps(&j.w) * sizeof(size_t);
-    memset(scratch, zero, onx_qweights_k(&j.w));
-    j.pad = (const uint8_t *)scratch;
+    fill_pad(&j, zero, scratch + onx_qweights_taps(&j.w) * sizeof(size_t));
+    if (st->tier->widen) j.flip = 0;
     return run_tiles(call, &j, in.b);
 }

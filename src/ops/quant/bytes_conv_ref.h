@@ -22,6 +22,7 @@ typedef struct onx_qconv {
     const onx_images *m;
     const onx_qend *end;
     const uint8_t *x, *pad;
+    size_t x_size; /* of an element of x: 2 where tiles have wide rows */
     uint8_t *y;
     size_t y_size;      /* of an element */
     const char *packed; /* behind the sums */
@@ -63,5 +64,12 @@ onx_status onx_qdepth_pack(onx_call *call, const onx_qplaces *places, int32_t *s
 /* Bytes of a worker; false: they cannot be counted. */
 bool onx_qdepth_scratch(const onx_qstate *st, const onx_images *m, size_t *bytes) ONX_MUST_CHECK;
 onx_status onx_qdepth_run(onx_call *call, onx_qconv *j) ONX_MUST_CHECK;
+
+/* bytes_winograd_ref.c: windows of 3 x 3. */
+bool onx_qwinograd_fits(const onx_qstate *st, const onx_qins *in); /* and is it worth it? */
+size_t onx_qwinograd_bytes(const onx_qgemm *tier, const onx_operand *w);
+onx_status onx_qwinograd_pack(onx_call *call, int32_t *sums, void *out) ONX_MUST_CHECK;
+size_t onx_qwinograd_scratch(const onx_qgemm *tier, const onx_images *m); /* of a worker */
+onx_status onx_qwinograd_run(onx_call *call, onx_qconv *j) ONX_MUST_CHECK;
 
 #endif

@@ -135,7 +135,8 @@ static layout layout_of(const onx_call *call) {
                 .panel_bytes = onx_qweights_panel(&w, st->tier),
                 .matrices = p->k && p->n ? (size_t)in.b->count / (p->k * p->n) : 1,
                 .k = onx_qweights_k(&w),
-                .copies = p->k % st->tier->k || p->a_col != 1 || st->tier->dense};
+                .copies =
+                    p->k % st->tier->k || p->a_col != 1 || st->tier->dense || st->tier->widen};
     bool shared = l.matrices == 1 && p->a_col == 1;
     l.sets = shared ? 1 : p->batches;
     l.rows = shared ? p->m * p->batches : p->m;
@@ -161,7 +162,7 @@ static bool room_of(const onx_qgemm *tier, const layout *l, room *r) {
     size_t rows = onx_qgemm_tiles(tier) * tier->rows;
     r->pointers = align(rows * sizeof(void *));
     r->sums = tier->rows * tier->columns * sizeof(int32_t);
-    if (!onx_mul_size(rows, l->copies ? l->k : 0, &r->copies)) return false;
+    if (!onx_mul_size(rows * onx_qgemm_size(tier), l->copies ? l->k : 0, &r->copies)) return false;
     r->copies = align(r->copies);
     return onx_add_size(r->copies, r->pointers + r->sums + rows * sizeof(int32_t), &r->all);
 }
@@ -219,8 +220,21 @@ static size_t tile_start(const job *j, size_t tile) {
     return onx_qgemm_start(j->tier, tile, j->l.tiles, j->l.rows);
 }
 
+static void copy_wide(const job *j, const uint8_t *from, uint16_t *to) {
+    size_t k = j->m->k, step = j->m->a_col;
+    if (step == 1)
+        j->tier->widen(from, k, j->flip, to);
+    else
+        for (size_t i = 0; i < k; i++) to[i] = from[i * step] ^ j->flip;
+    memset(to + k, 0, (j->l.k - k) * sizeof *to);
+}
+
 static void copy_row(const job *j, const uint8_t *from, uint8_t *to) {
     size_t k = j->m->k, step = j->m->a_col;
+    if (j->tier->widen) {
+        copy_wide(j, from, (uint16_t *)(void *)to);
+        return;
+    }
     if (step == 1)
         memcpy(to, from, k);
     else
@@ -229,15 +243,18 @@ static void copy_row(const job *j, const uint8_t *from, uint8_t *to) {
 }
 
 static int32_t sum_row(const job *j, const uint8_t *row) {
-    return (int32_t)onx_bytes_sum(row, j->m->k, j->flip, j->is_signed);
+    bool wide = j->tier->widen;
+    return (int32_t)onx_bytes_sum(row, j->m->k, wide ? 0 : j->flip, j->is_signed,
+                                  onx_qgemm_size(j->tier));
 }
 
 /* Tile `number` of the task; `a`: the matrix. */
 static void find_rows(const job *j, const uint8_t *a, size_t tile, size_t number, char *scratch,
                       onx_qtile *t) {
     size_t first = tile_start(j, tile), at = number * j->tier->rows;
+    size_t row_bytes = j->l.k * onx_qgemm_size(j->tier);
     const uint8_t **rows = (const uint8_t **)(void *)scratch + at;
-    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + at * j->l.k;
+    uint8_t *copies = (uint8_t *)scratch + j->room.pointers + at * row_bytes;
     int32_t *sums = (int32_t *)(void *)(scratch + j->room.pointers + j->room.copies + j->room.sums);
     *t = (onx_qtile){.rows = rows,
                      .m = tile_start(j, tile + 1) - first,
@@ -253,8 +270,8 @@ static void find_rows(const job *j, const uint8_t *a, size_t tile, size_t number
     for (size_t i = 0; i < t->m; i++) {
         rows[i] = a + (first + i) * j->m->a_row;
         if (copies_rows) {
-            copy_row(j, rows[i], copies + i * j->l.k);
-            rows[i] = copies + i * j->l.k;
+            copy_row(j, rows[i], copies + i * row_bytes);
+            rows[i] = copies + i * row_bytes;
         }
         if (j->end->zeros) sums[at + i] = sum_row(j, rows[i]);
     }

@@ -62,11 +62,13 @@ static void sum_columns(const onx_qweights *w, const onx_qgemm *gemm, const int8
 #define ONE32 ONE4, ONE4, ONE4, ONE4, ONE4, ONE4, ONE4, ONE4
 #define ONE256 ONE32, ONE32, ONE32, ONE32, ONE32, ONE32, ONE32, ONE32
         ONE256, ONE256, ONE256, ONE256};
-    const uint8_t *row = ones;
+    uint16_t wide[PART];
+    const uint8_t *row = gemm->widen ? (const uint8_t *)wide : ones;
     size_t all = onx_qweights_k(w) * onx_qweights_taps(w);
     int32_t part[ONX_QROWS * ONX_QCOLUMNS];
     onx_qtile tile = {.rows = &row, .m = 1, .taps = 1, .n = n, .sums = part};
     memset(sums, 0, gemm->columns * sizeof *sums);
+    if (gemm->widen) gemm->widen(ones, PART, 0, wide);
     for (size_t at = 0; at < all; at += PART) {
         tile.k = all - at < PART ? all - at : PART;
         tile.panel = panel + at * gemm->columns;
@@ -88,6 +90,7 @@ void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col,
         pack_joined(w, gemm->columns, from, n, panel);
     else
         pack_columns(w, gemm->columns, from, n, to);
+    if (gemm->arrange) gemm->arrange(panel, onx_qweights_panel(w, gemm));
     onx_qgemm_enter(gemm);
     sum_columns(w, gemm, panel, n, sums);
     onx_qgemm_leave(gemm);
@@ -106,8 +109,9 @@ static uint32_t sum_some(const uint8_t *bytes, size_t n, uint64_t flip) {
     return (uint32_t)(sums + (sums >> 32));
 }
 
-uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed) {
+uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed, size_t size) {
     enum { MOST = 1024 };
+    n *= size; /* the upper halves of wide ones add nothing */
     const uint8_t turned = is_signed ? 128 : flip;
     uint32_t sum = is_signed ? 0u - 128u * (uint32_t)n : 0;
     size_t i = 0;

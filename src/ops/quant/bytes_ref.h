@@ -15,12 +15,12 @@
 /* Some rows times a panel. Rows lie anywhere, a piece of k bytes for each tap: a convolution needs
  * no copy of what its windows see. */
 typedef struct onx_qtile {
-    const uint8_t *const *rows; /* [taps][m] */
+    const uint8_t *const *rows; /* [taps][m]; of uint16_t, where there is `widen` */
     size_t m, taps, k;          /* k is a multiple of 4 */
     size_t stride;              /* dense: from row to row; then there is one tap */
     uint32_t flip;              /* turned in each four bytes */
     bool is_signed;             /* native: rows are int8 */
-    const void *panel;          /* [taps][k / 4][columns][4], int8 */
+    const void *panel;          /* [taps][k / 4][columns][4], int8; or as `arrange` makes it */
     size_t n;                   /* columns that are wanted */
     int32_t *sums;              /* [m][columns] */
 } onx_qtile;
@@ -65,6 +65,17 @@ typedef struct onx_qdepth {
     bool (*fits)(int low, int high); /* can it compute with weights in this range? */
 } onx_qdepth;
 
+/* Windows of 3 x 3 by Winograd's F(2 x 2, 3 x 3): bytes_winograd_ref.c. */
+typedef struct onx_qwinograd {
+    size_t least; /* channels, at least */
+    /* The 16 numbers of 4 x 4 pixels for each channel, `next` apart. */
+    void (*in)(const uint8_t *const *pixels, size_t channels, uint8_t flip, int16_t *to,
+               size_t next);
+    /* The results of 2 x 2 outputs from 16 sums [columns], `next` apart; NULL: not wanted. */
+    void (*out)(const int32_t *sums, size_t next, const onx_qend *end, size_t col, size_t n,
+                uint8_t *const y[4]);
+} onx_qwinograd;
+
 typedef struct onx_qgemm {
     const onx_dynamic_fns *dynamic;
     size_t rows;    /* of a tile, at most ONX_QROWS */
@@ -74,8 +85,13 @@ typedef struct onx_qgemm {
     size_t dense;   /* 0: rows lie anywhere. Else equally far from one another, in one piece, and
                        memory is read as if m were a multiple of this */
     bool native;    /* rows of int8 are read as they are */
-    void (*enter)(void), (*leave)(void); /* around tiles, in each task; or NULL */
+    /* NULL, or: rows are 16 bits wide, and flipped already, when tiles get them; */
+    void (*widen)(const uint8_t *from, size_t n, uint8_t flip, uint16_t *to);
+    void (*arrange)(int8_t *panel, size_t bytes); /* the order of weights within fours; or NULL */
+    void (*enter)(void), (*leave)(void);          /* around tiles, in each task; or NULL */
     void (*tile)(const onx_qtile *tile);
+    void (*wide)(const onx_qtile *tile); /* rows and panel are int16_t, [k / 2][columns][2] */
+    const onx_qwinograd *winograd;       /* NULL: there is none, nor `wide` */
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);
@@ -87,6 +103,10 @@ typedef struct onx_qgemm {
 
 enum { ONX_QROWS = 32, ONX_QCOLUMNS = 32, ONX_QPIXELS = 32 /* outputs of onx_qdepth_row */ };
 
+/* Bytes of an element of rows. */
+static inline size_t onx_qgemm_size(const onx_qgemm *gemm) {
+    return gemm->widen ? sizeof(uint16_t) : 1;
+}
 static inline void onx_qgemm_enter(const onx_qgemm *gemm) {
     if (gemm->enter) gemm->enter();
 }
@@ -154,8 +174,8 @@ size_t onx_qweights_panel(const onx_qweights *w, const onx_qgemm *gemm); /* byte
 void onx_qweights_pack(const onx_qweights *w, const onx_qgemm *gemm, size_t col, int8_t *panel,
                        int32_t *sums);
 
-/* The sum of n bytes with these bits turned; `is_signed`: of int8. */
-uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed);
+/* The sum of n bytes with these bits turned; `is_signed`: of int8; `size` 2: each in 16 bits. */
+uint32_t onx_bytes_sum(const uint8_t *bytes, size_t n, uint8_t flip, bool is_signed, size_t size);
 
 /* ── Parameters ──────────────────────────────────────────────────────────────────────────────── */
 

@@ -26,6 +26,7 @@ typedef struct onx_qstate {
     onx_matmul_state gemm;        /* turn_a, turn_b, alpha */
     bool is_gemm, dynamic;        /* QGemm; a is quantized first */
     bool channels_last;           /* of the images of a convolution */
+    bool winograd;                /* bytes_ref.h */
     bool steady;                  /* bytes_ref.h: all parameters are constant */
     const struct onx_qgemm *tier; /* bytes_ref.h: NULL: none */
 } onx_qstate;
