@@ -406,9 +406,7 @@ static void pack_lanes(const float *from, size_t row, size_t lanes, size_t n, si
     for (size_t p = 0, ic = 0, k = 0; p < n; p += VF) {
         size_t some = smaller(VF, n - p);
         vf v[VF];
-        for (size_t i = 0; i < VF; i++)
-            v[i] = i < lanes ? vf_load_n(from + i * row + p, some) : vf_zero();
-        vf_transpose(v);
+        vf_columns(from + p, row, lanes, some, v);
         for (size_t i = 0; i < some; i++) {
             vf_store(out + (k * VF + ic) * width, v[i]);
             if (++k == taps) k = 0, ic++;
@@ -440,6 +438,7 @@ static void direct_pack(const onx_conv *c, const float *w, size_t part, float *p
     size_t width = smaller(WIDE * VF, oc_end - oc0);
     packed += (group * oc_end + oc0) * ic_end * taps;
     w += group * c->oc * c->ic * taps;
+    read_ahead(w + oc0 * c->ic * taps, smaller(width, c->oc - oc0) * c->ic * taps);
     for (size_t ic0 = 0; ic0 < ic_end; ic0 += VF, packed += taps * VF * width)
         pack_block(c, w, oc0, width, ic0, packed);
 }

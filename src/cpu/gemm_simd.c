@@ -263,10 +263,12 @@ static void pack_panel(const float *b, size_t b_row, size_t b_col, size_t n, siz
 
 static void pack_b(size_t k, size_t n, const float *b, size_t b_row, size_t b_col, size_t first,
                    size_t count, float *packed) {
-    for (size_t p = first; p < first + count; p++, packed += k * NR)
-        for (size_t l = 0; l < k; l += DEPTH)
+    enum { ROWS = 16 };
+    size_t step = b_col == 1 ? ROWS : DEPTH;
+    for (size_t l = 0; l < k; l += step)
+        for (size_t p = first; p < first + count; p++)
             pack_panel(b + l * b_row + p * NR * b_col, b_row, b_col, least(NR, n - p * NR),
-                       least(DEPTH, k - l), packed + l * NR);
+                       least(step, k - l), packed + ((p - first) * k + l) * NR);
 }
 
 static void pack_half(onx_gemm_type type, bool keep, size_t k, size_t n, const void *b,

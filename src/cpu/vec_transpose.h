@@ -30,4 +30,16 @@ static inline void vf_transpose(vf v[VF]) {
     }
 }
 
+/* The [rows][n] floats at `from`, rows of which lie `step` apart, as columns: lane i of v[p] is
+ * element p of row i. Zeros where there is none. */
+static inline void vf_columns(const float *from, size_t step, size_t rows, size_t n, vf v[VF]) {
+    if (rows == VF && n >= VF) {
+        VF_UNROLL for (size_t i = 0; i < VF; i++) v[i] = vf_load(from + i * step);
+    } else {
+        for (size_t i = 0; i < VF; i++)
+            v[i] = i < rows ? vf_load_n(from + i * step, n < VF ? n : VF) : vf_zero();
+    }
+    vf_transpose(v);
+}
+
 #endif

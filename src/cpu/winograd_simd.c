@@ -15,8 +15,7 @@
  * times as large as the image: large ones are made in bands, each of about as many tiles.
  */
 #include "cpu/conv_tile.h"
-
-#include <math.h>
+#include "cpu/vec_transpose.h"
 
 enum {
     IN = 6,
@@ -30,7 +29,7 @@ enum {
 #define A3 (A2 * A1)
 #define A4 (A2 * A2)
 #define LARGEST_X 0x1p80f /* sum of magnitudes that cannot overflow on the way */
-#define LARGEST_W 0x1p20
+#define LARGEST_W 0x1p20f
 #define BAND_FLOATS ((size_t)1 << 20)        /* of V */
 #define CACHE_FLOATS ((size_t)VF * 10 << 10) /* of U, to stay in the second-level cache */
 
@@ -73,7 +72,10 @@ static size_t winograd_weights(const onx_conv *c) {
     return POINTS * ceil_div(c->ic, VF) * VF * ceil_div(c->oc, VF) * VF;
 }
 
-typedef double vd __attribute__((vector_size(VF * sizeof(double)))); /* of VF output channels */
+/* Half of VF output channels: as doubles they fill a vector. */
+enum { HALF = VF / 2 };
+typedef double vd __attribute__((vector_size(HALF * sizeof(double))));
+typedef float vh __attribute__((vector_size(HALF * sizeof(float))));
 
 /* u[6] = G w[taps], each with its step. */
 TILE_INLINE void transform_weights(const vd *w, size_t w_step, size_t taps, vd *u, size_t u_step) {
@@ -89,46 +91,72 @@ TILE_INLINE void transform_weights(const vd *w, size_t w_step, size_t taps, vd *
     u[(IN - 1) * u_step] = w[(taps - 1) * w_step];
 }
 
-/* w: [taps][taps], u: [36], for `lanes` output channels that lie `w_step` apart, the rest zero. Is
- * the sum of magnitudes small enough for each? */
-TILE_INLINE bool transform_kernels(const float *w, size_t w_step, size_t lanes, size_t taps,
-                                   vf u[POINTS]) {
-    vd wide[MOST_TAPS * MOST_TAPS] = {{0}}, half[MOST_TAPS * IN], all[POINTS];
-    bool fit = true;
-    for (size_t o = 0; o < lanes; o++) {
-        double sum = 0;
-        for (size_t i = 0; i < taps * taps; i++) {
-            wide[i][o] = (double)load_any(w + o * w_step + i);
-            sum += fabs(wide[i][o]);
-        }
-        fit &= sum <= LARGEST_W;
+/* w: [taps][taps], u: [36], vectors of which HALF are used; those of u are `u_step` apart. */
+TILE_INLINE void transform_kernel(const float *w, size_t taps, float *u, size_t u_step) {
+    vd wide[MOST_TAPS * MOST_TAPS], rows[IN * MOST_TAPS], all[IN];
+    VF_UNROLL for (size_t i = 0; i < taps * taps; i++) {
+        vh v;
+        memcpy(&v, w + i * VF, sizeof v);
+        wide[i] = __builtin_convertvector(v, vd);
     }
     VF_UNROLL for (size_t x = 0; x < taps; x++) {
-        transform_weights(wide + x, taps, taps, half + x, taps);
+        transform_weights(wide + x, taps, taps, rows + x, taps);
     }
     VF_UNROLL for (size_t y = 0; y < IN; y++) {
-        transform_weights(half + y * taps, 1, taps, all + y * IN, 1);
+        transform_weights(rows + y * taps, 1, taps, all, 1);
+        VF_UNROLL for (size_t x = 0; x < IN; x++) {
+            vh v = __builtin_convertvector(all[x], vh);
+            memcpy(u + (y * IN + x) * u_step, &v, sizeof v);
+        }
     }
-    for (size_t i = 0; i < POINTS; i++) u[i] = __builtin_convertvector(all[i], vf);
-    return fit;
+}
+
+/* The kernels of VF input channels: [VF][area] vectors of output channels, from w: [lanes][row], of
+ * which `n` are left. Is the sum of magnitudes small enough for each? */
+static bool load_kernels(const float *w, size_t row, size_t lanes, size_t n, size_t area,
+                         float *kernels) {
+    vf v[VF];
+    vi large = {0};
+    for (size_t i = 0; i < area; i++) {
+        size_t at = smaller(i * VF, n);
+        vf_columns(w + at, row, lanes, n - at, v);
+        memcpy(kernels + i * VF * VF, v, sizeof v);
+    }
+    for (size_t k = 0; k < VF; k++) {
+        vf sum = vf_zero();
+        for (size_t i = 0; i < area; i++) sum += vf_abs(vf_load(kernels + (k * area + i) * VF));
+        large |= ~(sum <= vf_set(LARGEST_W));
+    }
+    return !vf_any(large);
 }
 
 static size_t winograd_parts(const onx_conv *c) {
     return ceil_div(c->oc, VF);
 }
 
+/* U is written for SOME input channels at a time: the points lie far apart. */
 static bool winograd_pack(const onx_conv *c, const float *w, size_t part, float *packed) {
+    enum { SOME = 4 };
+    float kernels[VF * MOST_TAPS * MOST_TAPS * VF], u[POINTS * SOME * VF];
     size_t ic_end = ceil_div(c->ic, VF) * VF, oc_end = ceil_div(c->oc, VF) * VF, oc = part * VF;
     size_t pair = oc / (WIDE * VF) * (WIDE * VF), width = smaller(WIDE * VF, oc_end - pair);
+    size_t area = c->kh * c->kh, row = c->ic * area, lanes = smaller(VF, c->oc - oc);
     float *out = packed + pair * ic_end * POINTS + oc - pair;
     bool fit = true;
-    for (size_t ic = 0; ic < ic_end; ic++) {
-        vf u[POINTS];
-        size_t lanes = ic < c->ic ? smaller(VF, c->oc - oc) : 0;
-        const float *first = w + (oc * c->ic + smaller(ic, c->ic - 1)) * c->kh * c->kh;
-        fit &= c->kh == 3 ? transform_kernels(first, c->ic * 9, lanes, 3, u)
-                          : transform_kernels(first, c->ic * 25, lanes, 5, u);
-        for (size_t i = 0; i < POINTS; i++) vf_store(out + (i * ic_end + ic) * width, u[i]);
+    w += oc * row;
+    read_ahead(w, lanes * row);
+    for (size_t ic = 0; ic < ic_end; ic += SOME, out += SOME * width) {
+        if (ic % VF == 0)
+            fit &= load_kernels(w + ic * area, row, lanes, row - ic * area, area, kernels);
+        for (size_t i = 0; i < SOME * VF; i += HALF) {
+            const float *from = kernels + (ic % VF * VF + i / VF * VF) * area + i % VF;
+            if (c->kh == 3)
+                transform_kernel(from, 3, u + i, SOME * VF);
+            else
+                transform_kernel(from, 5, u + i, SOME * VF);
+        }
+        for (size_t i = 0; i < POINTS * SOME; i++)
+            vf_store(out + (i / SOME * ic_end + i % SOME) * width, vf_load(u + i * VF));
     }
     return fit;
 }

@@ -92,8 +92,8 @@ static size_t span(onx_str s, char stop) {
         if (c == stop && !depth && !quoted) return i;
         if (c == '"') quoted = !quoted;
         if (quoted) continue;
-        if (strchr("([{", c)) depth++;
-        if (strchr(")]}", c) && depth) depth--;
+        if (c == '(' || c == '[' || c == '{') depth++;
+        if ((c == ')' || c == ']' || c == '}') && depth) depth--;
     }
     return s.size;
 }

@@ -329,6 +329,17 @@ static void start_over(onx_frame *frame) {
     for (size_t d = 0; d < program->engine->n_providers; d++) onx_slab_reset(&frame->slabs[d]);
 }
 
+/* Memory for the plan. What is fresh is going to be written from end to end. */
+static onx_status back(onx_frame *frame, size_t device) {
+    const onx_provider *provider = frame->program->engine->providers[device];
+    onx_slab *slab = &frame->slabs[device];
+    size_t before = slab->bytes;
+    ONX_TRY(onx_slab_back(slab, provider, frame->ctx, frame->diag));
+    onx_call call = {.ctx = frame->ctx, .run = frame->run, .diag = frame->diag};
+    if (slab->bytes == before || provider->alloc) return ONX_OK;
+    return onx_call_touch(&call, slab->data, slab->bytes, true);
+}
+
 static onx_status bind_all(onx_frame *frame) {
     const onx_program *program = frame->program;
     start_over(frame);
@@ -343,9 +354,7 @@ static onx_status bind_all(onx_frame *frame) {
         for (uint32_t d = 0; d < step->n_dies && step->when != ONX_WHEN_EARLY; d++)
             if (!program->slots[step->dies[d]].late) give_place(frame, step->dies[d]);
     }
-    for (size_t d = 0; d < program->engine->n_providers; d++)
-        ONX_TRY(onx_slab_back(&frame->slabs[d], program->engine->providers[d], frame->ctx,
-                              frame->diag));
+    for (size_t d = 0; d < program->engine->n_providers; d++) ONX_TRY(back(frame, d));
     return ONX_OK;
 }
 

@@ -80,6 +80,27 @@ onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void 
     return ONX_OK;
 }
 
+enum { PIECE = 1 << 20 };
+typedef struct pages {
+    const char *data;
+    size_t bytes;
+    bool write;
+} pages;
+
+static onx_status touch_piece(void *user, onx_call *call, size_t index, void *scratch) {
+    const pages *p = user;
+    size_t first = index * PIECE, rest = p->bytes - first;
+    (void)scratch;
+    (void)call->ctx->os->touch(p->data + first, rest < PIECE ? rest : PIECE, p->write);
+    return ONX_OK;
+}
+
+onx_status onx_call_touch(onx_call *call, const void *data, size_t bytes, bool write) {
+    pages p = {data, bytes, write};
+    if (bytes < PIECE) return ONX_OK;
+    return onx_call_parallel(call, (bytes + PIECE - 1) / PIECE, touch_piece, &p);
+}
+
 void onx_call_spent(const onx_call *call, const void *data, size_t bytes) {
     if (call->node) onx_doc_drop(call->node->msg.doc, (onx_str){data, bytes});
 }

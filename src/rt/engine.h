@@ -133,6 +133,9 @@ void onx_wanted_clear(onx_wanted *wanted);
 bool onx_run_stopped(const onx_run *run);
 onx_status onx_run_check(const onx_run *run);
 onx_status onx_run_parallel(onx_run *run, onx_call *call, size_t count, onx_task *task, void *user);
+/* Many pages, fresh or of a file, come faster together than one by one as they are needed. */
+onx_status onx_call_touch(onx_call *call, const void *data, size_t bytes, bool write)
+    ONX_MUST_CHECK;
 
 /* ─ Programs (build.c, analyse.c, store.c) ───────────────────────────────────────────────────── */
 

@@ -6,7 +6,7 @@
 
 #include "base/thread.h"
 
-enum { INPUTS_MAX = 8, CHUNK_MIN = 64 << 10, CHUNK_MAX = 32 << 20, PIECE = 1 << 20 };
+enum { INPUTS_MAX = 8, CHUNK_MIN = 64 << 10, CHUNK_MAX = 32 << 20 };
 
 typedef struct chunk {
     const onx_provider *provider;
@@ -100,32 +100,12 @@ static onx_status enter_chunk(onx_store *store, const onx_provider *provider, si
     return ONX_OK;
 }
 
-typedef struct pages {
-    const char *data;
-    size_t bytes;
-    bool write;
-} pages;
-
-static onx_status touch_piece(void *user, onx_call *call, size_t index, void *scratch) {
-    const pages *p = user;
-    size_t first = index * PIECE, rest = p->bytes - first;
-    (void)scratch;
-    (void)call->ctx->os->touch(p->data + first, rest < PIECE ? rest : PIECE, p->write);
-    return ONX_OK;
-}
-
-/* Many pages, fresh or of a file, come faster together than one by one as they are needed. */
-static onx_status touch(onx_call *call, const void *data, size_t bytes, bool write) {
-    pages p = {data, bytes, write};
-    if (bytes < PIECE) return ONX_OK;
-    return onx_call_parallel(call, (bytes + PIECE - 1) / PIECE, touch_piece, &p);
-}
-
 static onx_status fill(onx_call *call, const onx_packed *packed) {
-    if (packed->provider == &host_memory) ONX_TRY(touch(call, packed->data, packed->bytes, true));
+    if (packed->provider == &host_memory)
+        ONX_TRY(onx_call_touch(call, packed->data, packed->bytes, true));
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
         if (packed->from[i] && call->in[i]->bytes <= CHUNK_MAX)
-            ONX_TRY(touch(call, packed->from[i], call->in[i]->bytes, false));
+            ONX_TRY(onx_call_touch(call, packed->from[i], call->in[i]->bytes, false));
     ONX_TRY(call->kernel->pack(call, packed->data));
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
         if (packed->from[i]) onx_call_spent(call, packed->from[i], call->in[i]->bytes);
