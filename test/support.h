@@ -130,7 +130,7 @@ void test_links_print(const onx_model *model, test_bytes *out);
 /* ── Files ── */
 
 const char *test_data(void);                           /* $ONX_DATA, or NULL */
-const char *test_zoo(void);                            /* the same, or NULL where it has no zoo */
+bool test_has_zoo(void);                               /* in $ONX_DATA */
 void test_folder_new(char out[static 256]);            /* a new, empty folder */
 void test_folder_remove(const char *folder);           /* with all that is in it */
 size_t test_folder_count(const char *folder);          /* entries */

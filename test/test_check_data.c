@@ -68,7 +68,7 @@ TEST(backend_tests) {
 }
 
 TEST(zoo) {
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     check_folder("", "model.slim.onnx", 40);
 }
 

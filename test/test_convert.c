@@ -468,7 +468,7 @@ static void there_and_back(const char *name) {
 
 TEST(zoo) {
     size_t count = 0;
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     DIR *dir = opendir(test_data());
     for (struct dirent *e; dir && (e = readdir(dir)); count++)
         if (e->d_name[0] != '.') there_and_back(e->d_name);
@@ -501,7 +501,7 @@ static void zoo_results(const char *name, int64_t oldest) {
 }
 
 TEST(zoo_runs) {
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     zoo_results("squeezenet1_1", 7);
     zoo_results("mobilenet_v3_large", 7);
     zoo_results("shufflenet_v2", 7);

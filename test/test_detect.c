@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "kernel.h"
+#include "support.h"
 #include "zoo.h"
 
 /* ── NonMaxSuppression ── */
@@ -252,7 +253,7 @@ static bool agrees(const zoo_model *zoo, size_t o, const onx_arg *got) {
 
 TEST(models) {
     static const char *const names[] = {"deeplabv3_mobilenet", "fasterrcnn_mobilenet"};
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     for (size_t i = 0; i < ONX_COUNT(names); i++) {
         onx_arg out[ZOO_ARGS] = {{0}};
         zoo_model zoo;
@@ -295,7 +296,7 @@ TEST(ssdlite) {
     onx_arg out[ZOO_ARGS] = {{0}};
     zoo_model zoo;
     size_t found = 0, n = 300;
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     REQUIRE(zoo_load(NULL, "ssdlite320_mobilenet", &zoo));
     if (CHECK(run_zoo("ssdlite320_mobilenet", &zoo, out)) &&
         CHECK(out[1].bytes == n * sizeof(float)) && CHECK(out[0].bytes == n * 16))

@@ -1,5 +1,6 @@
 /* test_engine.c: whole models: recorded outputs, in every way there is to run them, and the same
  * bits with any number of threads. */
+#include "support.h"
 #include "test.h"
 #include "ways.h"
 #include "zoo.h"
@@ -51,7 +52,7 @@ static const bool sanitized = false;
  * kernels of the second device. */
 static void try_model(const char *name, bool light) {
     zoo_model zoo;
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     REQUIRE(zoo_load(NULL, name, &zoo));
     for (size_t w = 0; w < ONX_COUNT(ways); w++)
         for (const char *const *tier = kernel_tiers(); *tier; tier++) {

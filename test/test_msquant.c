@@ -566,7 +566,7 @@ static void try_zoo(const char *name) {
 }
 
 TEST(networks) {
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     try_zoo("mobilenet_v2_qop");
     try_zoo("resnet18_qdq");
 }

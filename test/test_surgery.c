@@ -278,7 +278,7 @@ static void cut_file(const char *path, test_random *random) {
 }
 
 TEST(zoo_in_halves) {
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     test_random random = {2};
     test_files files = test_files_find(test_data(), "/model.slim.onnx");
     for (size_t i = 0; i < files.count; i++) cut_file(files.paths[i], &random);
@@ -300,7 +300,7 @@ static bool run_model(const onx_model *model, const zoo_model *zoo, onx_arg *out
 TEST(zoo_runs) {
     static const char *const names[] = {"squeezenet1_1", "note_if", "lstm", "minilm_l6"};
     static cut c;
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     for (size_t i = 0; i < ONX_COUNT(names); i++) {
         zoo_model zoo;
         onx_diag diag = ONX_INIT(onx_diag);

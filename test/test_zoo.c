@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include "test.h"
 
+#include "support.h"
 #include "zoo.h"
 
 #include <dirent.h>
@@ -152,7 +153,7 @@ TEST(recorded_outputs) {
 /* With numerics FAST results are near what was recorded, and the same with two threads. */
 TEST(fast) {
     static const char *const names[] = {"deit_tiny", "minilm_l6", "t5_encoder", "whisper_encoder"};
-    if (!test_zoo()) SKIP("there is no zoo in ONX_DATA");
+    if (!test_has_zoo()) SKIP("there is no zoo in ONX_DATA");
     for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
         zoo_model zoo;
         onx_arg out[2][ZOO_ARGS] = {{{0}}};
