@@ -2,8 +2,8 @@
  *
  * A vector of bytes of weights is a step. What it meets of a row of A becomes integers of 16 bits
  * with a scale, in the order in which weights come out: of 4 bits, those of each half of both bytes
- * of 16 bits. Sums of a step are exact: numbers of A are rounded to 2^-16 of the largest of their
- * step, and that is all. Rows with numbers that are not finite are left to the kernels of floats,
+ * of 16 bits. Sums of a step are exact: numbers of A are rounded to 2^-15 of the largest of their
+ * step, and that is all; scales are powers of two, so that numbers of few bits are not. Rows with numbers that are not finite are left to the kernels of floats,
  * and so are nodes that ask for them (accuracy_level 1). */
 #include "cpu/nbits.h"
 #include "cpu/vec_bytes.h"
@@ -65,10 +65,12 @@ static bool fix_step(const job *j, const float *a, size_t n, int16_t *to, float 
         if (!(largest < 0x1p100f)) return false;
         if (largest > most) most = largest;
     }
-    float by = most > 0x1p-100f ? 32767 / most : 0;
-    *scale = most / 32767;
+    int exponent;
+    (void)frexpf(most, &exponent);
+    float by = most > 0x1p-100f ? ldexpf(1, 15 - exponent) : 0;
+    *scale = most > 0x1p-100f ? ldexpf(1, exponent - 15) : 0;
     for (size_t i = 0; i < step_length(j); i += VF) {
-        vi v = vf_int(vf_load(x + i) * by);
+        vi v = vf_int(vf_min(vf_load(x + i) * by, vf_set(INT16_MAX)));
         memcpy(whole + i, &v, sizeof v);
     }
     for (size_t part = 0; part < j->parts; part++)
