@@ -13,9 +13,12 @@
 #if defined(__AVX512F__) || defined(__ARM_NEON) /* 32 registers */
 enum { SPAN = 14 };
 #define EACH_SPAN(X) X(14) X(7) X(4) X(2) X(1)
-#else
+#elif defined(__AVX2__)
 enum { SPAN = 8 };
 #define EACH_SPAN(X) X(8) X(7) X(4) X(2) X(1)
+#else /* any processor: small rather than fast */
+enum { SPAN = 4 };
+#define EACH_SPAN(X) X(4) X(1)
 #endif
 #if defined(__clang__)
 #define UNROLL_ALL _Pragma("clang loop unroll(full)")
@@ -135,7 +138,7 @@ EACH_SPAN(SPAN_OF_ANY)
  * sevens, but not eights, are cut into sevens: many images are 7, 14 or 28 wide. */
 #define SPANS(pixels)                                                                              \
     for (; ox + pixels <= f->c->ow && (pixels != 8 || eights); ox += pixels)                       \
-        if (kw > 1 && !is_usual(f->c, ox, kw, sw, pixels))                                         \
+        if (kw == 0 || (kw > 1 && !is_usual(f->c, ox, kw, sw, pixels)))                            \
             any_##pixels(f, oy, ox);                                                               \
         else                                                                                       \
             run_span(f, oy, ox, kw, sw, pixels);

@@ -192,9 +192,9 @@ EACH_TALL(TILE_TALL)
 static void (*const points[TALL][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)
                                                              EACH_TALL(TILE_TALL_ENTRY)};
 
-/* A single tap, and no padding. */
+/* A single tap, and no padding. On any processor there is no other way for it. */
 static bool is_point(const onx_conv *c) {
-    return c->kh * c->kw == 1 && !c->top && !c->left && (c->oh - 1) * c->sh < c->ih &&
+    return TALL > 4 && c->kh * c->kw == 1 && !c->top && !c->left && (c->oh - 1) * c->sh < c->ih &&
            (c->ow - 1) * c->sw < c->iw;
 }
 
@@ -345,6 +345,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
                        size_t k, tap *taps) {
     size_t blocks = smaller(s->chunk, s->ic_blocks - k), size = (r->last - r->first) / r->tiles;
     tile t = {.blocks = blocks, .count = r->tiles, .taps = taps, .n_taps = 1};
+    void (*const(*kind)[WIDE])(const tile *) = is_point(c) ? points : tiles;
     t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
     if (!is_point(c)) t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {
@@ -362,7 +363,7 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
             memset(t.ends.bias, 0, sizeof t.ends.bias);
         }
         if (k + blocks < s->ic_blocks) t.ends.lo = -INFINITY, t.ends.hi = INFINITY;
-        (is_point(c) ? points : tiles)[size - 1][wide - 1](&t);
+        kind[size - 1][wide - 1](&t);
     }
 }
 

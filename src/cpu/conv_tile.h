@@ -12,10 +12,14 @@
 enum { WIDE = 2, PIXELS = 14, TALL = 14 };
 #define EACH_TALL(X)
 #define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#else
+#elif defined(__AVX2__)
 enum { WIDE = 2, PIXELS = 6, TALL = 12 };
 #define EACH_TALL(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #define EACH_SIZE(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#else /* any processor: small rather than fast */
+enum { WIDE = 2, PIXELS = 4, TALL = 4 };
+#define EACH_TALL(X)
+#define EACH_SIZE(X) X(1) X(2) X(3) X(4)
 #endif
 
 /* A file defines TILE_TYPE and TILE_FUNCTION, an inline function of (const TILE_TYPE *, pixels,
