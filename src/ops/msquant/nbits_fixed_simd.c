@@ -3,8 +3,9 @@
  * A vector of bytes of weights is a step. What it meets of a row of A becomes integers of 16 bits
  * with a scale, in the order in which weights come out: of 4 bits, those of each half of both bytes
  * of 16 bits. Sums of a step are exact: numbers of A are rounded to 2^-15 of the largest of their
- * step, and that is all; scales are powers of two, so that numbers of few bits are not. Rows with numbers that are not finite are left to the kernels of floats,
- * and so are nodes that ask for them (accuracy_level 1). */
+ * step, and that is all. Scales are powers of two, so that numbers of few bits are not rounded.
+ * Rows with numbers that are not finite are left to the kernels of floats, and so are nodes that
+ * ask for them (accuracy_level 1). */
 #include "cpu/nbits.h"
 #include "cpu/vec_bytes.h"
 #include "cpu/vec_pairs.h"
