@@ -192,7 +192,8 @@ EACH_TALL(TILE_TALL)
 static void (*const points[TALL][WIDE])(const tile *) = {EACH_SIZE(TILE_ENTRY)
                                                              EACH_TALL(TILE_TALL_ENTRY)};
 
-/* A single tap, and no padding. On any processor there is no other way for it. */
+/* A single tap, and no padding: what run_points is for. The kernels for any processor (conv_tile.h)
+ * are small, and do without it. */
 static bool is_point(const onx_conv *c) {
     return TALL > 4 && c->kh * c->kw == 1 && !c->top && !c->left && (c->oh - 1) * c->sh < c->ih &&
            (c->ow - 1) * c->sw < c->iw;

@@ -223,9 +223,7 @@ static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     const onx_op *op = onx_pass_op(ctx, node);
     term t[TERMS] = {{{0}, 0}};
     roles r = {.sum = 0};
-    if (op && op->domain && strcmp(op->domain, "com.microsoft") == 0 &&
-        strcmp(op->name, "FusedMatMul") == 0)
-        return visit_fused(ctx, node, op);
+    if (onx_pass_is_microsoft(op, "FusedMatMul")) return visit_fused(ctx, node, op);
     if (!onx_pass_is(op, "Einsum") || node->input.n > 2) return ONX_OK;
     if (!parse(onx_op_string(op, node, "equation"), t)) return ONX_OK;
     if (node->input.n == 1 && !t[B].n && onx_model_opset(ctx->model, "") >= 13)

@@ -7,11 +7,6 @@
  *                                         with slices of b */
 #include "pass/pass.h"
 
-static bool is_microsoft(const onx_op *op, const char *name) {
-    return op && op->domain && strcmp(op->domain, "com.microsoft") == 0 &&
-           strcmp(op->name, name) == 0;
-}
-
 static bool is_alone(const onx_node *node, size_t first_in) {
     for (size_t i = first_in; i < node->input.n; i++)
         if (onx_node_input(node, i)) return false;
@@ -110,9 +105,9 @@ onx_status onx_pass_heads(onx_pass_ctx *ctx, onx_graph *graph) {
     ONX_EACH (onx_node, node, graph->node) {
         const onx_op *op = onx_pass_op(ctx, node);
         bool past = onx_node_input(node, 4) || onx_node_input(node, 6);
-        if (is_microsoft(op, "Attention") && !past && is_alone(node, 6))
+        if (onx_pass_is_microsoft(op, "Attention") && !past && is_alone(node, 6))
             ONX_TRY(split_off(ctx, node, op));
-        else if (is_microsoft(op, "MultiHeadAttention") && onx_node_input(node, 3) &&
+        else if (onx_pass_is_microsoft(op, "MultiHeadAttention") && onx_node_input(node, 3) &&
                  is_alone(node, 6))
             ONX_TRY(add_biases(ctx, node));
     }

@@ -104,7 +104,8 @@ onx_node *onx_pass_only_use(const onx_pass_ctx *ctx, const onx_value *value, siz
 bool onx_pass_named(const onx_pass_ctx *ctx, const onx_node *node, const char *name);
 /* The row of the node's operator; NULL where it is not known, or is a function of the model. */
 const onx_op *onx_pass_op(const onx_pass_ctx *ctx, const onx_node *node);
-bool onx_pass_is(const onx_op *op, const char *name); /* of ai.onnx; `op` may be NULL */
+bool onx_pass_is(const onx_op *op, const char *name);           /* of ai.onnx; `op` may be NULL */
+bool onx_pass_is_microsoft(const onx_op *op, const char *name); /* the same of com.microsoft */
 /* The same result from the same inputs, and no graphs inside. */
 bool onx_pass_pure(const onx_op *op, const onx_node *node);
 /* The operator "onx.internal::Name" for a pass to make: "Name" where the model's opset has that

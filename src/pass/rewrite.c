@@ -101,6 +101,11 @@ bool onx_pass_is(const onx_op *op, const char *name) {
     return op && !op->domain && strcmp(op->name, name) == 0;
 }
 
+bool onx_pass_is_microsoft(const onx_op *op, const char *name) {
+    return op && op->domain && strcmp(op->domain, "com.microsoft") == 0 &&
+           strcmp(op->name, name) == 0;
+}
+
 bool onx_pass_pure(const onx_op *op, const onx_node *node) {
     static const char *const random[] = {
         "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",

@@ -48,9 +48,8 @@ extern onx_pass_fn onx_pass_skips;
 onx_status onx_pass_skips(onx_pass_ctx *ctx, onx_graph *graph) {
     ONX_EACH (onx_node, node, graph->node) {
         const onx_op *op = onx_pass_op(ctx, node);
-        if (!op || !op->domain || strcmp(op->domain, "com.microsoft") != 0) continue;
-        bool centred = strcmp(op->name, "SkipLayerNormalization") == 0;
-        if (centred || strcmp(op->name, "SkipSimplifiedLayerNormalization") == 0)
+        bool centred = onx_pass_is_microsoft(op, "SkipLayerNormalization");
+        if (centred || onx_pass_is_microsoft(op, "SkipSimplifiedLayerNormalization"))
             ONX_TRY(visit(ctx, node, op, centred));
     }
     return ONX_OK;

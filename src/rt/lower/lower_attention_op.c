@@ -193,8 +193,7 @@ static onx_status lower_heads(onx_pass_ctx *ctx, onx_node *node, const onx_op *o
 onx_status onx_lower_attention_op(onx_pass_ctx *ctx, onx_node *node) {
     const onx_op *op = onx_pass_op(ctx, node);
     if (onx_pass_is(op, "Attention") && node->input.n >= 3) return lower(ctx, node, op);
-    if (op && op->domain && strcmp(op->domain, "com.microsoft") == 0 &&
-        strcmp(op->name, "MultiHeadAttention") == 0 && onx_pass_takes_constants(node->graph) &&
+    if (onx_pass_is_microsoft(op, "MultiHeadAttention") && onx_pass_takes_constants(node->graph) &&
         onx_model_opset(ctx->model, "") >= 13)
         return lower_heads(ctx, node, op);
     return ONX_OK;

@@ -41,10 +41,9 @@ static bool is_function(const onx_pass_ctx *ctx, const onx_node *node) {
 }
 
 bool onx_pairs_maps_bytes(const onx_pass_ctx *ctx, const onx_node *node) {
-    static const char *const names[] = {"QLinearAdd", "QLinearMul", "QLinearSigmoid"};
     const onx_op *op = onx_pass_op(ctx, node);
-    return op && op->domain && strcmp(op->domain, "com.microsoft") == 0 &&
-           is_named(op, names, ONX_COUNT(names));
+    return onx_pass_is_microsoft(op, "QLinearAdd") || onx_pass_is_microsoft(op, "QLinearMul") ||
+           onx_pass_is_microsoft(op, "QLinearSigmoid");
 }
 
 static bool takes_bytes(const group *g, const onx_node *node) {
