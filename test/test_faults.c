@@ -1352,6 +1352,27 @@ TEST(unusual_sources) {
     test_folder_remove(folder);
 }
 
+/* Whatever pages memory gets, and whichever of them go: what lies in the others stays. */
+TEST(pages_come_and_go) {
+    enum { PIECES = 4 };
+    char *memory = aligned_alloc(ONX_OS_LARGE_PAGE, PIECES * ONX_OS_LARGE_PAGE);
+    REQUIRE(memory);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < PIECES; i++) {
+            char *piece = memory + i * ONX_OS_LARGE_PAGE;
+            CHECK_EQ(onx_os_host.touch(piece, ONX_OS_LARGE_PAGE, true), 0);
+            CHECK_EQ(onx_os_host.touch(piece + 1, ONX_OS_LARGE_PAGE - 2, true), 0);
+            CHECK(!round || (piece[0] == 1 && piece[ONX_OS_LARGE_PAGE / 2] == 2));
+            CHECK(!round || piece[ONX_OS_LARGE_PAGE - 1] == 3); /* of a page that stayed in part */
+            piece[0] = 1, piece[ONX_OS_LARGE_PAGE / 2] = 2, piece[ONX_OS_LARGE_PAGE - 1] = 3;
+            size_t used = ONX_OS_LARGE_PAGE / 2 + 1;
+            CHECK_EQ(onx_os_host.drop(piece + used, ONX_OS_LARGE_PAGE - used - 1), 0);
+        }
+    }
+    CHECK_EQ(onx_os_host.touch(memory, PIECES * ONX_OS_LARGE_PAGE, false), 0);
+    free(memory);
+}
+
 int main(int argc, char **argv) {
     static const test_case cases[] = {
         E(memory_load_and_save) E(memory_edit) E(memory_build) E(memory_add) E(memory_files)
@@ -1359,7 +1380,7 @@ int main(int argc, char **argv) {
                 E(synced_before_renamed) E(modes_are_kept) E(temporary_file_is_stolen)
                     E(temporary_names_in_use) E(file_shrinks) E(killed_before_every_call)
                         E(killed_at_random) E(two_savers) E(unusual_targets)
-                            E(unusual_sources){NULL, NULL}};
+                            E(unusual_sources) E(pages_come_and_go){NULL, NULL}};
     prepare(1);
     int status = test_main(cases, argc, argv);
     for (size_t i = 0; i < ONX_COUNT(forms); i++) test_bytes_free(&forms[i]);

@@ -80,25 +80,29 @@ onx_status onx_call_parallel(onx_call *call, size_t count, onx_task *task, void 
     return ONX_OK;
 }
 
-enum { PIECE = 1 << 20 };
 typedef struct pages {
-    const char *data;
-    size_t bytes;
+    uintptr_t from, to;
     bool write;
 } pages;
 
+/* The part of the range that lies in the piece: pieces begin at multiples of their size. */
 static onx_status touch_piece(void *user, onx_call *call, size_t index, void *scratch) {
     const pages *p = user;
-    size_t first = index * PIECE, rest = p->bytes - first;
+    uintptr_t from = (p->from / ONX_OS_LARGE_PAGE + index) * ONX_OS_LARGE_PAGE;
+    uintptr_t to = from + ONX_OS_LARGE_PAGE;
+    if (from < p->from) from = p->from;
+    if (to > p->to) to = p->to;
     (void)scratch;
-    (void)call->ctx->os->touch(p->data + first, rest < PIECE ? rest : PIECE, p->write);
+    (void)call->ctx->os->touch((const void *)from, to - from, p->write);
     return ONX_OK;
 }
 
 onx_status onx_call_touch(onx_call *call, const void *data, size_t bytes, bool write) {
-    pages p = {data, bytes, write};
-    if (bytes < PIECE) return ONX_OK;
-    return onx_call_parallel(call, (bytes + PIECE - 1) / PIECE, touch_piece, &p);
+    enum { WORTH = 1 << 20 };
+    pages p = {(uintptr_t)data, (uintptr_t)data + bytes, write};
+    if (bytes < WORTH) return ONX_OK;
+    size_t last = (p.to - 1) / ONX_OS_LARGE_PAGE;
+    return onx_call_parallel(call, last - p.from / ONX_OS_LARGE_PAGE + 1, touch_piece, &p);
 }
 
 void onx_call_spent(const onx_call *call, const void *data, size_t bytes) {

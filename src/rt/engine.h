@@ -168,6 +168,7 @@ void onx_store_release(void *store); /* NULL is fine */
  * there is nothing to pack. */
 onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *provider,
                           onx_packed **out) ONX_MUST_CHECK;
+void onx_store_trim(onx_store *store); /* give back pages that it took in advance */
 const void *onx_packed_data(const onx_packed *packed);
 size_t onx_packed_bytes(const onx_packed *packed);
 void onx_packed_release(onx_store *store, onx_packed *packed);

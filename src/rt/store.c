@@ -12,6 +12,8 @@ typedef struct chunk {
     const onx_provider *provider;
     char *data;
     size_t bytes, used, refs;
+    size_t present; /* bytes whose pages are there */
+    struct chunk *next;
 } chunk;
 
 struct onx_packed {
@@ -30,8 +32,8 @@ struct onx_store {
     onx_context *ctx;
     onx_mutex lock;
     onx_packed *all;
-    chunk *open;  /* the one that is being filled; NULL: none */
-    size_t total; /* bytes in chunks */
+    chunk *chunks; /* the newest first */
+    size_t total;  /* bytes in them */
 };
 /* All sessions have a host of their own, but its memory is one. */
 static const onx_provider host_memory = {.host = true};
@@ -68,41 +70,67 @@ static bool same(const onx_packed *a, const onx_packed *b) {
 
 static void leave_chunk(onx_store *store, chunk *c) {
     if (--c->refs) return;
-    if (store->open == c) store->open = NULL;
+    chunk **link = &store->chunks;
+    while (*link != c) link = &(*link)->next;
+    *link = c->next;
     store->total -= c->bytes;
     onx_device_free(c->provider, store->ctx, c->data, c->bytes);
     onx_mem_free(store->ctx, c, sizeof *c);
 }
 
+/* Give back the pages that nothing lies in. */
+static void trim(onx_store *store, chunk *c) {
+    if (!c || c->present <= c->used) return;
+    (void)store->ctx->os->drop(c->data + c->used, c->present - c->used);
+    c->present = c->used;
+}
+
+static onx_status add_chunk(onx_store *store, const onx_provider *provider, size_t bytes,
+                            onx_diag *diag) {
+    chunk *c = onx_mem_alloc(store->ctx, sizeof *c);
+    if (!c) return onx_fail_nomem(diag);
+    *c = (chunk){.provider = provider, .bytes = bytes, .next = store->chunks};
+    void *data = NULL;
+    onx_status status = onx_device_alloc(provider, store->ctx, bytes, &data, diag);
+    if (status != ONX_OK) {
+        onx_mem_free(store->ctx, c, sizeof *c);
+        return status;
+    }
+    c->data = data;
+    trim(store, store->chunks);
+    store->total += bytes;
+    store->chunks = c;
+    return ONX_OK;
+}
+
 /* A chunk that has room for so many bytes, with one more reference: they grow with the store. */
 static onx_status enter_chunk(onx_store *store, const onx_provider *provider, size_t bytes,
                               chunk **out, onx_diag *diag) {
-    chunk *c = store->open;
-    if (!c || c->provider != provider || c->bytes - c->used < bytes) {
+    chunk *c = store->chunks;
+    while (c && (c->provider != provider || c->bytes - c->used < bytes)) c = c->next;
+    if (!c) {
         size_t wanted = store->total < CHUNK_MIN ? CHUNK_MIN : store->total;
         if (wanted > CHUNK_MAX) wanted = CHUNK_MAX;
-        if (wanted < bytes) wanted = bytes;
-        c = onx_mem_alloc(store->ctx, sizeof *c);
-        if (!c) return onx_fail_nomem(diag);
-        *c = (chunk){.provider = provider, .bytes = wanted};
-        void *data = NULL;
-        onx_status status = onx_device_alloc(provider, store->ctx, wanted, &data, diag);
-        if (status != ONX_OK) {
-            onx_mem_free(store->ctx, c, sizeof *c);
-            return status;
-        }
-        c->data = data;
-        store->total += wanted;
-        store->open = c;
+        ONX_TRY(add_chunk(store, provider, wanted < bytes ? bytes : wanted, diag));
+        c = store->chunks;
     }
     c->refs++;
     *out = c;
     return ONX_OK;
 }
 
-static onx_status fill(onx_call *call, const onx_packed *packed) {
-    if (packed->provider == &host_memory)
-        ONX_TRY(onx_call_touch(call, packed->data, packed->bytes, true));
+/* Pages for so many more bytes of the chunk; of the one that is being filled large ones, whole. */
+static onx_status page_in(const onx_store *store, onx_call *call, chunk *c, size_t bytes) {
+    size_t end = c->used + bytes, before = c->present;
+    if (c->provider != &host_memory || end <= before) return ONX_OK;
+    if (c == store->chunks)
+        end += ONX_OS_LARGE_PAGE - 1 - ((uintptr_t)c->data + end - 1) % ONX_OS_LARGE_PAGE;
+    c->present = end < c->bytes ? end : c->bytes;
+    return onx_call_touch(call, c->data + before, c->present - before, true);
+}
+
+static onx_status fill(const onx_store *store, onx_call *call, const onx_packed *packed) {
+    ONX_TRY(page_in(store, call, packed->chunk, packed->bytes));
     for (size_t i = 0; i < call->n_in && i < INPUTS_MAX; i++)
         if (packed->from[i] && call->in[i]->bytes <= CHUNK_MAX)
             ONX_TRY(onx_call_touch(call, packed->from[i], call->in[i]->bytes, false));
@@ -121,7 +149,7 @@ static onx_status make(onx_store *store, onx_call *call, const onx_packed *key, 
         enter_chunk(store, key->provider, onx_align_up(key->bytes), &packed->chunk, call->diag);
     if (status == ONX_OK) {
         packed->data = packed->chunk->data + packed->chunk->used;
-        status = fill(call, packed);
+        status = fill(store, call, packed);
         if (status != ONX_OK) leave_chunk(store, packed->chunk);
     }
     if (status != ONX_OK) {
@@ -158,6 +186,12 @@ onx_status onx_store_pack(onx_store *store, onx_call *call, const onx_provider *
     onx_mutex_unlock(&store->lock);
     if (status == ONX_OK) *out = found;
     return status;
+}
+
+void onx_store_trim(onx_store *store) {
+    onx_mutex_lock(&store->lock);
+    trim(store, store->chunks);
+    onx_mutex_unlock(&store->lock);
 }
 
 const void *onx_packed_data(const onx_packed *packed) {

@@ -139,6 +139,7 @@ static onx_status make(making *m, size_t n, const char *const *names) {
     onx_status status = onx_program_build(&build, v->model->graph, &v->program);
     onx_workers_release(build.workers);
     ONX_TRY(status);
+    onx_store_trim(s->engine.store);
     onx_session_log_variant(s, v, s->source->graph->node.count);
     return build.pinned ? collect_pins(m, v->program, &cap) : ONX_OK;
 }
