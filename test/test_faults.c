@@ -1379,8 +1379,8 @@ int main(int argc, char **argv) {
             E(memory_data_files) E(memory_limit) E(system_calls) E(short_counts)
                 E(synced_before_renamed) E(modes_are_kept) E(temporary_file_is_stolen)
                     E(temporary_names_in_use) E(file_shrinks) E(killed_before_every_call)
-                        E(killed_at_random) E(two_savers) E(unusual_targets)
-                            E(unusual_sources) E(pages_come_and_go){NULL, NULL}};
+                        E(killed_at_random) E(two_savers) E(unusual_targets) E(unusual_sources)
+                            E(pages_come_and_go){NULL, NULL}};
     prepare(1);
     int status = test_main(cases, argc, argv);
     for (size_t i = 0; i < ONX_COUNT(forms); i++) test_bytes_free(&forms[i]);

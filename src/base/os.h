@@ -39,8 +39,8 @@ typedef struct onx_os {
     int (*unmap)(void *address, uint64_t size);
     int (*drop)(const void *address, uint64_t size); /* of a mapping: not needed again soon */
     /* Make the pages of memory that is about to be read (or written) present, faster than it would
-     * happen by itself. Of advantage for whole megabytes; what is to be written best comes in pieces
-     * of ONX_OS_LARGE_PAGE, at multiples of it. */
+     * happen by itself. Of advantage for whole megabytes; what is to be written comes in pieces
+     * of ONX_OS_LARGE_PAGE best, at multiples of it. */
     int (*touch)(const void *address, size_t size, bool write);
     const char *(*variable)(const char *name); /* of the environment; NULL: not set */
 } onx_os;
