@@ -41,6 +41,7 @@ typedef struct onx_gemm_args {
     size_t ldb;    /* 0: packed */
     onx_gemm_type b_type; /* of a packed b */
     size_t b_first;       /* the panel that a packed b begins with */
+    const void *ahead;    /* fetched with the part's last panel: what is read next; NULL: unknown */
     float *c;             /* [m,n], rows ldc >= n apart, */
     size_t c_row, c_col;  /* from this element on */
     size_t ldc;

@@ -346,15 +346,18 @@ static const float *group_at(const work *w, size_t row, size_t rows) {
     return w->a ? w->a + (row - w->part.row) * w->depth : a + row * g->a_row + w->k;
 }
 
-/* Sets b of the tile, as floats if it is one panel, and `ahead`: what is needed next, as far as it
- * follows in memory. */
+/* Sets b of the tile, as floats if it is one panel, and `ahead`: what is needed next. */
 static void set_panel(const work *w, tile *t, size_t panel, size_t count) {
     const onx_gemm_args *g = w->g;
     size_t col = panel * NR, n = least(NR, g->n - col), size = type_size(g->b_type);
     size_t at = g->ldb ? w->k * g->ldb + col : ((panel - g->b_first) * g->k + w->k) * NR;
     const char *b = (const char *)g->b + at * size;
     bool more = panel + 1 < w->part.panel_end || (!w->a && w->k + w->depth < g->k);
-    t->ahead = g->ldb || !more ? b : b + (w->a ? g->k : w->depth) * NR * size;
+    t->ahead = b;
+    if (more && !g->ldb)
+        t->ahead = b + (w->a ? g->k : w->depth) * NR * size;
+    else if (g->ahead)
+        t->ahead = g->ahead;
     t->b = (const float *)(const void *)b;
     t->ldb = g->ldb ? g->ldb : NR;
     if (g->ldb && n < NR)

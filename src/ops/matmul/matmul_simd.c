@@ -318,6 +318,17 @@ static void set_b(const onx_call *call, const void *b, onx_gemm_args *args, onx_
     }
 }
 
+/* What is read after the part's panels of a packed B, of which it is matrix `index`: those of the
+ * part beside it, or weights of a later step. */
+static const void *read_next(const onx_call *call, onx_gemm_part part, size_t index) {
+    const simd_plan *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    if (plan->b != B_PACKED) return NULL;
+    if (part.panel_end == onx_gemm_panels(gemm, p->n)) return call->ahead;
+    size_t at = index * plan->b_floats + part.panel_end * gemm->nr * p->k;
+    return element(call->packed, plan->b_type, at);
+}
+
 /* A of the product: matrix `index`. */
 static void set_a(const onx_call *call, const void *a, onx_gemm_args *args, size_t index) {
     const simd_plan *plan = call->plan;
@@ -358,6 +369,7 @@ static void run_tile(const onx_call *call, const operands *o, size_t index, void
     if (plan->type) set_own_c(plan, &args, part, (float *)(void *)(own + plan->program_at));
     set_a(call, o->in[0], &args, a);
     set_b(call, o->in[1], &args, part, b, (float *)(void *)(own + plan->tile_at));
+    args.ahead = read_next(call, part, b);
     if (p->has_c) add_c(call, o->in[2], &args, part);
     if (plan->bias) args.d = call->in[plan->bias]->data; /* ldd 0: the same for all rows */
     onx_tile_end e;
