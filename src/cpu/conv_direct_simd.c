@@ -175,8 +175,7 @@ TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
         }
         ahead = some.ahead;
         tile_end(now, sum, pixels, wide);
-        now->y += pixels * VF;
-        if (now->add) now->add += pixels * VF;
+        tile_ends_step(now, pixels);
     }
 }
 #define TILE_TYPE tile

@@ -19,22 +19,30 @@ typedef struct tile {
     const float *w;       /* [taps][wide*b] */
     const size_t *offset; /* [taps], into x */
     size_t taps;
+    size_t count; /* tiles, one after the other */
     tile_ends ends;
 } tile;
 
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
-    vf sum[PIXELS][WIDE];
-    tile_start(&t->ends, sum, pixels, wide);
-    for (size_t k = 0; k < t->taps; k++) {
-        const float *in = t->x + t->offset[k], *w = t->w + k * wide * VF;
-        vf weight[WIDE];
-        VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
-        VF_UNROLL for (size_t p = 0; p < pixels; p++) {
-            vf x = vf_set(in[p]);
-            VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
+    const float *x = t->x;
+    tile_ends ends = t->ends, *now = &ends;
+    for (size_t i = 0; i < t->count; i++, x += pixels) {
+        vf sum[PIXELS][WIDE];
+        __asm__("" : "+r"(now) : : "memory"); /* registers are for sums, not for limits */
+        tile_start(now, sum, pixels, wide);
+        for (size_t k = 0; k < t->taps; k++) {
+            const float *in = x + t->offset[k], *w = t->w + k * wide * VF;
+            vf weight[WIDE];
+            VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
+            VF_UNROLL for (size_t p = 0; p < pixels; p++) {
+                vf v = vf_set(in[p]);
+                VF_UNROLL for (size_t j = 0; j < wide; j++)
+                    sum[p][j] = vf_fma(v, weight[j], sum[p][j]);
+            }
         }
+        tile_end(now, sum, pixels, wide);
+        tile_ends_step(now, pixels);
     }
-    tile_end(&t->ends, sum, pixels, wide);
 }
 #define TILE_TYPE tile
 #define TILE_FUNCTION run_tile
@@ -119,19 +127,23 @@ static void find_offsets(const onx_conv *c, const split *s, size_t *offset) {
             }
 }
 
-/* One row of the output, from the dealt rows at x, for all channels of a group (of all images). */
+/* One row of the output, from the dealt rows at x, for all channels of a group (of all images), in
+ * tiles of about equal size: first those that have a pixel more. */
 static void run_row(const onx_conv *c, const onx_conv_args *a, size_t group, size_t oy, tile *t,
                     const float *x) {
-    size_t n = ceil_div(c->ow, PIXELS), blocks = ceil_div(c->oc, VF);
-    for (size_t i = 0; i < n; i++) {
-        size_t first = i * c->ow / n, pixels = (i + 1) * c->ow / n - first;
+    size_t n = ceil_div(c->ow, PIXELS), each = c->ow / n, longer = c->ow % n;
+    size_t blocks = ceil_div(c->oc, VF);
+    for (size_t block = 0; block < blocks; block += WIDE) {
+        size_t wide = smaller(WIDE, blocks - block), first = longer * (each + 1);
+        t->w = a->w + (group % c->groups * blocks + block) * t->taps * VF;
+        t->x = x;
+        t->count = longer;
+        t->ends = tile_ends_at(c, a, group, block, wide, oy * c->ow);
+        if (longer) tiles[each][wide - 1](t);
         t->x = x + first;
-        for (size_t block = 0; block < blocks; block += WIDE) {
-            size_t wide = smaller(WIDE, blocks - block);
-            t->w = a->w + (group % c->groups * blocks + block) * t->taps * VF;
-            t->ends = tile_ends_at(c, a, group, block, wide, oy * c->ow + first);
-            tiles[pixels - 1][wide - 1](t);
-        }
+        t->count = n - longer;
+        tile_ends_step(&t->ends, first);
+        tiles[each - 1][wide - 1](t);
     }
 }
 

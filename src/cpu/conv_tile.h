@@ -111,6 +111,12 @@ static inline tile_ends tile_ends_at(const onx_conv *c, const onx_conv_args *a, 
     return e;
 }
 
+/* Those of the tile `pixels` further on. */
+static inline void tile_ends_step(tile_ends *e, size_t pixels) {
+    e->y += pixels * VF;
+    if (e->add) e->add += pixels * VF;
+}
+
 /* The sums of n pixels of an output block, of which the first is at `at`, become outputs. */
 static inline void finish_sums(const onx_conv_args *a, size_t at, size_t n, const float *sums,
                                vf bias) {
