@@ -147,10 +147,16 @@ TILE_INLINE void add_channel(const float *w, const float *in, vf sum[][WIDE], si
         VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_fma(x, weight[j], sum[p][j]);
     }
 }
-TILE_INLINE void add_points(weights k, const float *in, vf sum[][WIDE], size_t pixels,
-                            size_t wide) {
-    for (size_t i = 0; i < k.lanes / 2; i++, k.w += 2 * wide * VF, in += 2) {
+/* next: the inputs that come after these. They and weights a little further on come from the
+ * second-level cache meanwhile. */
+TILE_INLINE void add_points(weights k, const float *in, const float *next, vf sum[][WIDE],
+                            size_t pixels, size_t wide) {
+    enum { LINE = 64 / sizeof(float), SOON = 16 * LINE };
+    for (size_t i = 0; i < k.lanes / 2; i++, k.w += 2 * wide * VF, in += 2, next += 2 * VF) {
         __builtin_prefetch(k.ahead + 2 * i * k.step, 0, 2);
+        VF_UNROLL for (size_t j = 0; j < 2 * VF; j += LINE) __builtin_prefetch(next + j);
+        VF_UNROLL for (size_t j = 0; j < 2 * wide * VF; j += LINE)
+            __builtin_prefetch(k.w + SOON + j);
         add_channel(k.w, in, sum, pixels, wide);
         add_channel(k.w + wide * VF, in + 1, sum, pixels, wide);
     }
@@ -170,7 +176,7 @@ TILE_INLINE void run_points(const tile *t, size_t pixels, size_t wide) {
         tile_start(now, sum, pixels, wide);
         for (size_t left = t->blocks; left; left--, in += t->x_step, some.w += t->w_step) {
             if (left == 1) some.lanes = t->last;
-            add_points(some, in, sum, pixels, wide);
+            add_points(some, in, left > 1 ? in + t->x_step : in, sum, pixels, wide);
             some.ahead += VF * some.step;
         }
         ahead = some.ahead;
