@@ -36,8 +36,8 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
             VF_UNROLL for (size_t j = 0; j < wide; j++) weight[j] = vf_load(w + j * VF);
             VF_UNROLL for (size_t p = 0; p < pixels; p++) {
                 vf v = vf_set(in[p]);
-                VF_UNROLL for (size_t j = 0; j < wide; j++)
-                    sum[p][j] = vf_fma(v, weight[j], sum[p][j]);
+                VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] =
+                    vf_fma(v, weight[j], sum[p][j]);
             }
         }
         tile_end(now, sum, pixels, wide);
