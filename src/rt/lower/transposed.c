@@ -9,6 +9,10 @@
  *                                     y = DepthToSpace(t) { CRD, s }     with Slice, where that is
  *                                                                        larger than y
  *
+ * Of an image that is a single pixel, it is a product:
+ *
+ *     y = ConvTranspose(x, W, B)      t = Gemm(x, W, B')                 with Reshape on all sides
+ *
  * Left alone: weights that are not constant floats, strides that differ, dilations, named sizes,
  * and small images, whose weights would cost more than the sums. */
 #include "rt/lower/lower.h"
@@ -174,11 +178,45 @@ static onx_status remake_slice(onx_pass_ctx *ctx, onx_node *node, const transpos
     return onx_pass_remake(ctx, node, "Slice", 4, in);
 }
 
+/* ─ A single pixel ───────────────────────────────────────────────────────────────────────────── */
+
+static bool is_single(const onx_fact *x, const transposed *t) {
+    for (size_t i = 0; i < 2; i++) {
+        const axis *a = &t->axis[i];
+        int64_t in;
+        if (!x->ranked || x->rank != 4 || !x->dims[i + 2] || !onx_sym_is_int(x->dims[i + 2], &in))
+            return false;
+        if (in != 1 || a->before || a->after || a->more) return false;
+    }
+    return t->groups == 1;
+}
+
+static onx_status remake_product(onx_pass_ctx *ctx, onx_node *node, const transposed *t) {
+    int64_t kernel = t->axis[0].kernel * t->axis[1].kernel, n = t->oc * kernel;
+    int64_t flat[2] = {-1, t->ic}, wide[2] = {t->ic, n};
+    int64_t image[4] = {-1, t->oc, t->axis[0].kernel, t->axis[1].kernel};
+    onx_value *b = onx_node_input(node, 2), *x[2] = {onx_node_input(node, 0)}, *in[3], *y[2];
+    float *w = onx_pass_floats(ctx, onx_node_input(node, 1), 4, t->ic), *many = NULL;
+    float *bias = b ? onx_pass_floats(ctx, b, 1, t->oc) : NULL;
+    size_t bytes = (size_t)n * sizeof(float);
+    if (!w || (b && !bias) || !onx_pass_afford(ctx, (size_t)(t->ic + 1) * bytes)) return ONX_OK;
+    if (b && !(many = onx_arena_alloc(&ctx->arena, bytes))) return onx_fail_nomem(ctx->diag);
+    for (int64_t i = 0; i < n && b; i++) many[i] = bias[i / kernel];
+    ONX_TRY(onx_pass_add_ints(ctx, node->graph, "shape", 2, flat, &x[1]));
+    ONX_TRY(onx_pass_add_node(ctx, node, "Reshape", 2, x, &in[0]));
+    ONX_TRY(onx_pass_add_floats(ctx, node->graph, "wide", 2, wide, w, &in[1]));
+    if (b) ONX_TRY(onx_pass_add_floats(ctx, node->graph, "wide", 1, &n, many, &in[2]));
+    ONX_TRY(onx_pass_add_node(ctx, node, "Gemm", b ? 3 : 2, in, &y[0]));
+    ONX_TRY(onx_pass_add_ints(ctx, node->graph, "shape", 4, image, &y[1]));
+    return onx_pass_remake(ctx, node, "Reshape", 2, y);
+}
+
 static onx_status visit(onx_pass_ctx *ctx, onx_node *node) {
     transposed t;
     bool fits;
     onx_value *in[3] = {onx_node_input(node, 0)}, *conv, *dealt;
     if (!read_node(ctx, node, onx_pass_op(ctx, node), &t)) return ONX_OK;
+    if (is_single(onx_pass_fact(ctx, in[0]), &t)) return remake_product(ctx, node, &t);
     for (size_t i = 0; i < 2; i++) plan_axis(&t.axis[i]);
     if (!is_worth(onx_pass_fact(ctx, in[0]), &t)) return ONX_OK;
     ONX_TRY(add_constants(ctx, node, &t, in + 1, &fits));
