@@ -1,7 +1,7 @@
 /* softmax_simd.c: Softmax, LogSoftmax of floats: vectors. Rows that lie together go through three
  * passes in the cache: largest element, exponentials and their sum, scaling. Along other axes,
- * VF columns go through the same side by side. Hardmax, without any sums, goes element by
- * element. */
+ * VF columns go through the same side by side; of fewer, several rows. Hardmax, without any sums,
+ * goes element by element. */
 #include "cpu/vec_math.h"
 #include "ops/reduce/row_simd.h"
 #include "ops/softmax/softmax_ref.h"
@@ -97,6 +97,63 @@ static void softmax_columns(const float *x, float *y, int64_t n, int64_t stride,
     }
 }
 
+/* Rows of fewer than VF columns, one after the other: what a lane of a vector belongs to comes
+ * again after some vectors. Of each of these, lanes for all columns. */
+typedef struct woven {
+    size_t columns, vectors;
+    vf lanes[VF];
+} woven;
+
+static woven weave(size_t columns, float value) {
+    woven w = {.columns = columns, .vectors = 1};
+    while (w.vectors * VF % columns) w.vectors++;
+    for (size_t v = 0; v < w.vectors; v++) w.lanes[v] = vf_set(value);
+    return w;
+}
+
+/* All lanes of a column get what they are together: their largest, or their sum. */
+static void join(woven *w, bool sum) {
+    float lane[VF * VF], all[VF];
+    memcpy(lane, w->lanes, w->vectors * sizeof *w->lanes);
+    memcpy(all, lane, w->columns * sizeof *all);
+    for (size_t i = w->columns; i < w->vectors * VF; i++) {
+        float *to = all + i % w->columns;
+        *to = sum ? *to + lane[i] : lane[i] > *to ? lane[i] : *to;
+    }
+    for (size_t i = 0; i < w->vectors * VF; i++) lane[i] = all[i % w->columns];
+    memcpy(w->lanes, lane, w->vectors * sizeof *w->lanes);
+}
+
+/* x, y: count floats, rows of so many columns. */
+static void softmax_woven(const float *x, float *y, size_t count, size_t columns, bool log_) {
+    woven max = weave(columns, -INFINITY), sum = weave(columns, 0);
+    size_t v = 0, last = count / VF * VF, rest = count - last;
+    for (size_t i = 0; i < last; i += VF, v = v + 1 < max.vectors ? v + 1 : 0)
+        max.lanes[v] = vf_max(vf_load(x + i), max.lanes[v]);
+    vf tail = vf_select(row_first(rest), vf_load_n(x + last, rest), vf_set(-INFINITY));
+    max.lanes[v] = vf_max(tail, max.lanes[v]);
+    join(&max, false);
+    v = 0;
+    for (size_t i = 0; i < last; i += VF, v = v + 1 < max.vectors ? v + 1 : 0) {
+        vf e = vf_exp(vf_load(x + i) - max.lanes[v]);
+        if (!log_) vf_store(y + i, e);
+        sum.lanes[v] += e;
+    }
+    vf e = vf_exp(tail - max.lanes[v]);
+    if (!log_) vf_store_n(y + last, e, rest);
+    sum.lanes[v] += vf_select(row_first(rest), e, vf_zero());
+    join(&sum, true);
+    for (size_t k = 0; k < sum.vectors; k++)
+        sum.lanes[k] = log_ ? vf_log(sum.lanes[k]) : 1.0f / sum.lanes[k];
+    v = 0;
+    for (size_t i = 0; i < count; i += VF, v = v + 1 < max.vectors ? v + 1 : 0) {
+        size_t n = count - i < VF ? count - i : VF;
+        vf to = log_ ? vf_load_n(x + i, n) - max.lanes[v] - sum.lanes[v]
+                     : vf_load_n(y + i, n) * sum.lanes[v];
+        vf_store_n(y + i, to, n);
+    }
+}
+
 /* 1 for the first of the largest of n elements, `stride` apart; NaN is passed over. */
 static void hardmax(const char *x, char *y, int64_t n, int64_t stride) {
     float max = -INFINITY, v;
@@ -137,6 +194,10 @@ static void unit(const onx_call *call, const onx_softmax_plan *plan, cut c, int6
     if (st->hard) return;
     if (plan->inner == 1) {
         softmax_row(x, y, (size_t)plan->n, st->log);
+        return;
+    }
+    if (plan->inner < VF) {
+        softmax_woven(x, y, (size_t)(plan->n * plan->inner), (size_t)plan->inner, st->log);
         return;
     }
     for (; column < end; column += VF) {
