@@ -43,7 +43,7 @@ static const float zeros[VF];
 
 typedef struct tap {
     uint64_t at[SLOTS]; /* where each pixel's input is in the image, in bytes, or OUTSIDE */
-    size_t index;       /* of the tap in the kernel */
+    size_t weights;     /* where its weights begin, of a single output block */
     size_t even;        /* inputs are so many bytes apart, one after the other; or 0 */
 } tap;
 
@@ -118,20 +118,27 @@ TILE_INLINE void find_inputs(const float *x, const tap *tap_at, const float *in[
 TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
     vf sum[TALL][WIDE];
     const float *x = t->x, *w = t->w, *in[2][SLOTS];
-    size_t n = t->blocks * t->n_taps, k = 0;
+    const tap *end = t->taps + t->n_taps;
+    weights some = {NULL, VF, t->ahead, t->ahead_step};
+    size_t turn = 0;
     tile_start(&t->ends, sum, pixels, wide);
-    if (n && !t->taps->even) find_inputs(x, t->taps, in[0], pixels);
-    for (size_t i = 0; i < n; i++) {
-        const tap *now = t->taps + k;
-        const float *first = x + now->at[0] / sizeof *x;
-        weights some = {w + now->index * VF * wide * VF, i < n - t->n_taps ? VF : t->last,
-                        t->ahead + i * VF * t->ahead_step, t->ahead_step};
-        if (++k == t->n_taps) k = 0, x += t->x_step, w += t->w_step;
-        if (i + 1 < n && !t->taps[k].even) find_inputs(x, t->taps + k, in[(i + 1) % 2], pixels);
-        if (now->even)
-            add_even_products(some, first, now->even, sum, pixels, wide);
-        else
-            add_products(some, in[i % 2], sum, pixels, wide);
+    if (t->n_taps && !t->taps->even) find_inputs(x, t->taps, in[0], pixels);
+    for (size_t left = t->blocks; left; left--, w += t->w_step) {
+        const float *next = x + t->x_step;
+        if (left == 1) some.lanes = t->last;
+        for (const tap *now = t->taps; now < end; now++) {
+            const tap *then = now + 1 < end ? now + 1 : t->taps;
+            some.w = w + now->weights * wide;
+            if (!then->even && (now + 1 < end || left > 1))
+                find_inputs(now + 1 < end ? x : next, then, in[turn ^ 1], pixels);
+            if (now->even)
+                add_even_products(some, x + now->at[0] / sizeof *x, now->even, sum, pixels, wide);
+            else
+                add_products(some, in[turn], sum, pixels, wide);
+            turn ^= 1;
+            some.ahead += VF * some.step;
+        }
+        x = next;
     }
     tile_end(&t->ends, sum, pixels, wide);
 }
@@ -279,7 +286,7 @@ static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps
             any |= inside, all &= inside;
             taps[n].at[p] = (at[p] + d) | ~inside;
         }
-        taps[n].index = k;
+        taps[n].weights = k * VF * VF;
         /* Those that begin a row are all as far from the one before them. */
         size_t step = c->sw * VF_BYTES;
         taps[n].even = all && at[count - 1] - at[0] == (count - 1) * step ? step : 0;
