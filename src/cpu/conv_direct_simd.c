@@ -268,6 +268,22 @@ static size_t direct_scratch(const onx_conv *c) {
     return c->kh * c->kw * sizeof(tap) + (is_point(c) ? gathered : 0);
 }
 
+/* The taps of the pixels [first, first + count) if these are neighbours in a row, and all of their
+ * taps touch the image; else 0. They are even: one address will do. */
+static size_t find_inner_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
+    size_t oy = first / c->ow, ox = first % c->ow, n = 0;
+    size_t y = oy * c->sh - c->top, x = ox * c->sw - c->left; /* modulo 2^64, as below */
+    bool inside = ox + count <= c->ow && y < c->ih && y + (c->kh - 1) * c->dh < c->ih &&
+                  x < c->iw && x + (count - 1) * c->sw + (c->kw - 1) * c->dw < c->iw;
+    for (size_t ky = 0; ky < c->kh && inside; ky++)
+        for (size_t kx = 0; kx < c->kw; kx++, n++) {
+            taps[n].at[0] = ((y + ky * c->dh) * c->iw + x + kx * c->dw) * VF_BYTES;
+            taps[n].weights = n * VF * VF;
+            taps[n].even = c->sw * VF_BYTES;
+        }
+    return n;
+}
+
 /* The taps that touch the image from any of the pixels [first, first + count); how many. */
 static size_t find_taps(const onx_conv *c, size_t first, size_t count, tap *taps) {
     uint64_t y[SLOTS], x[SLOTS], at[SLOTS]; /* modulo 2^64: negative ones are large */
@@ -360,7 +376,8 @@ static void run_region(const onx_conv *c, const onx_conv_args *a, const split *s
     tile t = {.blocks = blocks, .count = r->tiles, .taps = taps, .n_taps = 1};
     void (*const(*kind)[WIDE])(const tile *) = is_point(c) ? points : tiles;
     t.last = smaller(VF, c->ic - (k + blocks - 1) * VF);
-    if (!is_point(c)) t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
+    if (!is_point(c)) t.n_taps = find_inner_taps(c, r->first, r->last - r->first, taps);
+    if (!t.n_taps) t.n_taps = find_taps(c, r->first, r->last - r->first, taps);
     for (size_t pair = r->pair; pair < r->last_pair; pair++) {
         size_t group = pair / s->pairs, block = pair % s->pairs * WIDE;
         size_t wide = smaller(WIDE, s->oc_blocks - block);
