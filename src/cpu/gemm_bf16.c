@@ -228,12 +228,20 @@ static size_t share(size_t count, size_t most) {
     return count ? onx_bf16_ceil(count, onx_bf16_ceil(count, most ? most : 1)) : 1;
 }
 
+/* The panels of a tile: an even number of tiles along the panels, so that two threads have about
+ * the same to do, whatever the rows are. */
+static size_t panels_of(size_t panels, size_t most) {
+    size_t across = onx_bf16_ceil(panels, most);
+    if (across % 2 && panels >= 2 * (across + 1)) across++;
+    return across ? onx_bf16_ceil(panels, across) : 1;
+}
+
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
     size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
     onx_gemm_tiling t = {.rows = share(onx_bf16_ceil(m, PART), most / PART) * PART};
     double wide = TILE_WORK / ((double)depth * (double)t.rows * COLS);
-    t.panels = share(panels, wide < TILE_PANELS ? TILE_PANELS : (size_t)wide);
+    t.panels = panels_of(panels, wide < TILE_PANELS ? TILE_PANELS : (size_t)wide);
     t.n_down = onx_bf16_ceil(m, t.rows);
     t.n_across = onx_bf16_ceil(panels, t.panels);
     return t;
