@@ -76,7 +76,7 @@ static bool assign(const term t[TERMS], roles *r) {
     }
     return r->shared.n + r->rows.n + r->columns.n == t[OUT].n;
 }
-/* Do these make up one dimension? */
+/* One of each: a product as it is. */
 static bool is_plain(const roles *r) {
     return r->rows.n == 1 && r->columns.n == 1 && r->sums.n == 1;
 }
@@ -181,11 +181,15 @@ static void add_size(shape *s, int64_t size) {
     s->unknown += size < 0;
 }
 
+/* At most one size may be unknown. */
 static bool is_possible(const shape *s) {
     return !s->needed || s->unknown < 2;
 }
+
+/* False: a factor would have too many dimensions, or sizes that are not known. */
 static bool merge(const onx_pass_ctx *ctx, const onx_node *node, const term t[TERMS],
                   const roles *r, merged *m) {
+    if (r->shared.n + 2 > ONX_RANK_MAX) return false;
     *m = (merged){.out = {.needed = r->rows.n != 1 || r->columns.n != 1}};
     m->in[A].needed = r->rows.n != 1 || r->sums.n != 1;
     m->in[B].needed = r->columns.n != 1 || r->sums.n != 1;
