@@ -181,14 +181,14 @@ static onx_status remake_slice(onx_pass_ctx *ctx, onx_node *node, const transpos
 /* ─ A single pixel ───────────────────────────────────────────────────────────────────────────── */
 
 static bool is_single(const onx_fact *x, const transposed *t) {
+    int64_t size;
+    if (t->groups != 1 || !x->ranked || x->rank != 4) return false;
     for (size_t i = 0; i < 2; i++) {
         const axis *a = &t->axis[i];
-        int64_t in;
-        if (!x->ranked || x->rank != 4 || !x->dims[i + 2] || !onx_sym_is_int(x->dims[i + 2], &in))
-            return false;
-        if (in != 1 || a->before || a->after || a->more) return false;
+        if (!onx_sym_is_int(x->dims[i + 2], &size) || size != 1) return false;
+        if (a->before || a->after || a->more) return false;
     }
-    return t->groups == 1;
+    return onx_sym_is_int(x->dims[1], &size) && size == t->ic; /* Reshape would not ask for it */
 }
 
 static onx_status remake_product(onx_pass_ctx *ctx, onx_node *node, const transposed *t) {
