@@ -166,12 +166,12 @@ typedef struct merged {
 } merged;
 
 /* The product of the sizes that the labels have in factor `i`; -1: not known, or nothing. */
-static int64_t size_of(const onx_pass_ctx *ctx, const onx_node *node, const term *t, size_t i,
+static int64_t size_of(const onx_pass_ctx *ctx, const onx_node *node, const term t[TERMS], size_t i,
                        const char *labels, size_t n) {
     const onx_fact *f = onx_pass_fact(ctx, onx_node_input(node, i));
     int64_t all = 1, size;
     for (size_t k = 0; k < n; k++)
-        if (!onx_sym_is_int(f->dims[place(t, labels[k])], &size) || size <= 0 ||
+        if (!onx_sym_is_int(f->dims[place(&t[i], labels[k])], &size) || size <= 0 ||
             __builtin_mul_overflow(all, size, &all))
             return -1;
     return all;
@@ -197,14 +197,14 @@ static bool merge(const onx_pass_ctx *ctx, const onx_node *node, const term t[TE
         for (size_t k = A; k <= B; k++) add_size(&m->in[k], 0);
         add_size(&m->out, 0);
     }
-    add_size(&m->in[A], size_of(ctx, node, &t[A], A, r->rows.at, r->rows.n));
-    add_size(&m->in[A], size_of(ctx, node, &t[A], A, r->sums.at, r->sums.n));
-    add_size(&m->in[B], size_of(ctx, node, &t[B], B, r->sums.at, r->sums.n));
-    add_size(&m->in[B], size_of(ctx, node, &t[B], B, r->columns.at, r->columns.n));
+    add_size(&m->in[A], size_of(ctx, node, t, A, r->rows.at, r->rows.n));
+    add_size(&m->in[A], size_of(ctx, node, t, A, r->sums.at, r->sums.n));
+    add_size(&m->in[B], size_of(ctx, node, t, B, r->sums.at, r->sums.n));
+    add_size(&m->in[B], size_of(ctx, node, t, B, r->columns.at, r->columns.n));
     for (size_t i = 0; i < r->rows.n; i++)
-        add_size(&m->out, size_of(ctx, node, &t[A], A, &r->rows.at[i], 1));
+        add_size(&m->out, size_of(ctx, node, t, A, &r->rows.at[i], 1));
     for (size_t i = 0; i < r->columns.n; i++)
-        add_size(&m->out, size_of(ctx, node, &t[B], B, &r->columns.at[i], 1));
+        add_size(&m->out, size_of(ctx, node, t, B, &r->columns.at[i], 1));
     return is_possible(&m->in[A]) && is_possible(&m->in[B]) && is_possible(&m->out);
 }
 
@@ -251,7 +251,7 @@ static onx_status replace_elements(onx_pass_ctx *ctx, onx_node *node, const term
 /* One term: what is not in the output is summed, the rest turned. */
 static onx_status replace_one(onx_pass_ctx *ctx, onx_node *node, const term t[TERMS]) {
     onx_value *in[2] = {onx_node_input(node, 0)};
-    int64_t perm[ONX_RANK_MAX], axes[ONX_RANK_MAX];
+    int64_t axes[ONX_RANK_MAX];
     size_t n_axes = 0;
     term kept = {{0}, 0};
     const onx_fact *f = onx_pass_fact(ctx, in[0]);
@@ -267,9 +267,7 @@ static onx_status replace_one(onx_pass_ctx *ctx, onx_node *node, const term t[TE
         ONX_TRY(onx_pass_add_node(ctx, node, "ReduceSum", 2, in, &in[0]));
         if (onx_node_set_int(in[0]->def, "keepdims", 0)) return onx_fail_nomem(ctx->diag);
     }
-    for (size_t i = 0; i < kept.n; i++) perm[i] = (int64_t)place(&kept, t[OUT].at[i]);
-    ONX_TRY(onx_pass_remake(ctx, node, "Transpose", 1, in));
-    return onx_node_set_ints(node, "perm", kept.n, perm) ? onx_fail_nomem(ctx->diag) : ONX_OK;
+    return turn(ctx, node, &kept, &t[OUT], in[0]);
 }
 
 /* What is summed must be of one size: of MatMul it is not broadcast. */
