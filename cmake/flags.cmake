@@ -19,6 +19,9 @@ set(onx_codegen -ffp-contract=off -ffunction-sections -fdata-sections -fno-tree-
 if(ONX_SANITIZE)
   add_compile_options(-fsanitize=${ONX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ONX_SANITIZE})
+  # Checks in large functions are calls: kernels take minutes to compile otherwise.
+  set(calls asan-instrumentation-with-call-threshold=100)
+  add_compile_options("$<IF:$<C_COMPILER_ID:GNU>,SHELL:--param ${calls},SHELL:-mllvm -${calls}>")
 endif()
 if(ONX_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -206,12 +206,7 @@ static const struct {
     {"session", prepare, false},
 };
 
-#if defined(__has_feature) && !defined(__SANITIZE_ADDRESS__) /* clang's way of saying it */
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ONX_SANITIZED
 enum { SECONDS = 10 };
 #else
 enum { SECONDS = 1 };

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* frames are larger there */
+#ifdef ONX_SANITIZED /* frames are larger there */
 enum { STACK = 2 << 20, MEMORY = 256 << 20 };
 #else
 enum { STACK = 256 << 10, MEMORY = 256 << 20 };

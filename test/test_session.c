@@ -316,7 +316,7 @@ static const char endless[] =
            "    { d = Identity(c)\n m = MatMul(a, a)\n e = Tanh(m) }>\n}\n";
 
 /* What a run may take to end. Of a few tries the best counts: machines are noisy. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ONX_SANITIZED
 enum { PROMPTLY = 1000000000 };
 #else
 enum { PROMPTLY = 100000000 };

@@ -141,7 +141,7 @@ TEST(many_threads) {
 /* ── Stopping ────────────────────────────────────────────────────────────────────────────────── */
 
 /* What a run may take to end. Of a few tries the best counts: machines are noisy. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ONX_SANITIZED
 enum { PROMPTLY = 1000000000 };
 #else
 enum { PROMPTLY = 100000000 };

@@ -68,6 +68,7 @@ static size_t fold(uint32_t sum, const unsigned char *p, size_t n, unsigned char
 uint32_t onx_crc32_add(const onx_crc32 *crc, uint32_t sum, onx_str bytes) {
     const unsigned char *p = (const unsigned char *)bytes.data;
     unsigned char rest[16];
+    if (!bytes.size) return sum;
     sum = ~sum;
     size_t folded = fold(sum, p, bytes.size, rest);
     if (folded) sum = add_by_tables(crc, 0, rest, sizeof rest);

@@ -164,8 +164,9 @@ static void step_begin(onx_matcher *m, unsigned c, bool *exact) {
     const onx_regex *re = m->regex;
     for (uint32_t i = 0; i < m->here.n; i++) {
         uint32_t at = m->here.list[i];
+        if (at == re->n) continue;
         const onx_regex_inst *inst = &re->code[at];
-        if (at == re->n || inst->op > OP_BYTE) continue;
+        if (inst->op > OP_BYTE) continue;
         if (inst->op == OP_BYTE || (c < 0x80 && takes(re, inst, c)))
             put(&m->then, at + 1);
         else if (c >= 0x80 && part_begin(c)) {

@@ -61,7 +61,7 @@ TILE_INLINE void add_row_of_any(const onx_conv *c, const float *row, size_t x, c
 TILE_INLINE void add_row(const onx_conv *c, const float *row, size_t x, const float *weights,
                          vf sum[SPAN], size_t kw, size_t sw, size_t pixels) {
     const size_t n = (pixels - 1) * sw + kw, edge = kw / 2;
-    const float *first = row + x * VF;
+    const float *first = row + (ptrdiff_t)x * VF;
     vf w[7];
     KEEP(first);
     VF_UNROLL for (size_t k = 0; k < kw; k++) w[k] = vf_load(weights + k * VF);
@@ -109,8 +109,8 @@ TILE_INLINE void run_span(const plane *f, size_t oy, size_t ox, size_t kw, size_
     }
     for (size_t k = 0; k < c->kh; k++) {
         size_t y = oy * c->sh + k * c->dh - c->top; /* modulo 2^64 */
-        const float *row = f->x + y * c->iw * VF, *w = f->w + k * c->kw * c->ic * VF;
         if (y >= c->ih) continue;
+        const float *row = f->x + y * c->iw * VF, *w = f->w + k * c->kw * c->ic * VF;
         if (kw == 1)
             add_row_of_groups(c, row, x, w, sum, pixels);
         else if (kw)

@@ -341,7 +341,9 @@ static void set_block(work *w, size_t i) {
 /* The group at `row` as the kernel reads it. */
 static const float *group_at(const work *w, size_t row, size_t rows) {
     const onx_gemm_args *g = w->g;
+    static const float nothing[1];
     const float *a = g->a;
+    if (!w->depth) return nothing;
     if (g->a_packed) return a + row * g->k + w->k * rows;
     return w->a ? w->a + (row - w->part.row) * w->depth : a + row * g->a_row + w->k;
 }

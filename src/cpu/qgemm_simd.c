@@ -153,19 +153,21 @@ static inline void end_bytes(const onx_qend *e, const int32_t *sums, size_t m, s
     }
 }
 
-static void end_floats(const onx_qend *e, const int32_t *sums, size_t m, size_t at, size_t n,
-                       char *y, size_t stride) {
+/* Floats, or the sums themselves. */
+static void end_words(const onx_qend *e, const int32_t *sums, size_t m, size_t at, size_t n,
+                      char *y, size_t stride) {
     const vf bias = e->bias ? vf_load(e->bias + at) : vf_zero();
     const vi offsets = load(e->offsets + at), zeros = e->zeros ? load(e->zeros + at) : offsets;
     for (size_t i = 0; i < m; i++, y += stride) {
         vi s = sum_of(e, sums + i * COLUMNS, i, offsets, zeros);
-        vf x = vi_bits(s);
-        if (e->factors) x = vf_float(s) * vf_load(e->factors + at);
-        if (e->bias) x += bias;
+        if (e->factors) { /* integers are not touched as floats: some are NaN, and would change */
+            vf x = vf_float(s) * vf_load(e->factors + at);
+            s = vf_bits(e->bias ? x + bias : x);
+        }
         if (n < VF)
-            vf_store_n((float *)(void *)y, x, n);
+            memcpy(y, &s, n * sizeof(float));
         else
-            vf_store((float *)(void *)y, x);
+            memcpy(y, &s, sizeof s);
     }
 }
 
@@ -176,7 +178,7 @@ void ONX_TIER(onx_qgemm_end)(const onx_qend *e, const int32_t *sums, size_t m, s
     for (size_t j = 0; j < n; j += VF) {
         uint8_t *to = (uint8_t *)y + j * size;
         if (!bytes)
-            end_floats(e, sums + j, m, col + j, n - j, (char *)to, stride);
+            end_words(e, sums + j, m, col + j, n - j, (char *)to, stride);
         else if (n - j < VF)
             end_bytes(e, sums + j, m, col + j, n - j, to, stride);
         else

@@ -203,7 +203,8 @@ static inline int64_t onx_operand_int(const onx_operand *operand, int64_t at) {
 }
 /* run: where an element is; of packed types, the first. */
 static inline void *onx_operand_at(const onx_operand *operand, size_t at) {
-    return (char *)operand->data + at * (onx_dtype_bits((onx_dtype)operand->dtype) / 8);
+    char *data = operand->data;
+    return at ? data + at * (onx_dtype_bits((onx_dtype)operand->dtype) / 8) : data;
 }
 /* run: elements at … at+n-1 (of packed types: 0 … n-1) as doubles, and doubles as such elements,
  * rounded once; 8-bit floats do not saturate. */

@@ -29,12 +29,14 @@ onx_rows onx_rows_of(const onx_operand *operand, int64_t heads) {
 
 void onx_rows_get(const onx_rows *rows, size_t at, int64_t n, double *out) {
     size_t size = onx_dtype_bits(rows->dtype) / 8;
+    if (!n) return;
     (void)onx_dtype_convert(rows->dtype, rows->data + at * size, ONX_DTYPE_F64, out, (uint64_t)n,
                             false);
 }
 
 void onx_rows_put(const onx_rows *rows, size_t at, int64_t n, const double *x) {
     size_t size = onx_dtype_bits(rows->dtype) / 8;
+    if (!n) return;
     (void)onx_dtype_convert(ONX_DTYPE_F64, x, rows->dtype, rows->data + at * size, (uint64_t)n,
                             false);
 }

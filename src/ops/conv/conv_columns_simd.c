@@ -285,7 +285,7 @@ static void make_panel(const work *j, size_t image, size_t row, size_t end, size
     const onx_images *m = &p->images;
     size_t group = image % m->groups;
     float *columns = scratch, *sums = columns + CHUNK * NR + VF, *rest = sums + sums_floats(p);
-    const char *weights = j->packed + group * p->group_bytes;
+    const char *weights = p->k ? j->packed + group * p->group_bytes : NULL;
     segment segments[SEGMENTS];
     size_t count = segments_of(p, first, n, segments);
     onx_gemm_args args = {.m = m->oc, .n = NR, .a_packed = true, .b = columns, .alpha = 1};

@@ -312,7 +312,8 @@ onx_conv_args ONX_TIER(onx_conv_args_of)(const onx_call *call) {
  * packed. */
 static onx_status run_floats(onx_call *call, onx_conv_args *a, const float *w) {
     const onx_conv_plan *p = call->plan;
-    float *x = call->scratch, *y = x + p->x_floats, *packed = y + p->y_floats, *out = a->y;
+    float *x = call->scratch, *y = x, *packed = x, *out = a->y;
+    if (x) y += p->x_floats, packed += p->x_floats + p->y_floats;
     if (!call->packed) {
         a->w = packed;
         packing k = {.conv = &p->conv, .algorithm = p->algorithm, .from = w, .to = packed};
@@ -333,7 +334,8 @@ onx_status ONX_TIER(onx_conv_run)(onx_call *call) {
     const onx_operand *x = call->in[0], *y = call->out[0];
     if (!y || !y->count) return ONX_OK;
     onx_conv_args a = ONX_TIER(onx_conv_args_of)(call);
-    float *room = (float *)call->scratch + p->x_floats + p->y_floats + p->w_floats;
+    float *room = call->scratch;
+    if (room) room += p->x_floats + p->y_floats + p->w_floats;
     const float *w = NULL;
     ONX_TRY(get_floats(call, x, &room, &a.x));
     ONX_TRY(get_floats(call, onx_call_in(call, 2), &room, &a.bias));

@@ -143,9 +143,10 @@ static onx_status read_header(png *g) {
         uint8_t type, channels, depths; /* depths: 1 | 2 | 4 | 8 | 16 */
     } types[] = {{0, 1, 31}, {2, 3, 24}, {3, 1, 15}, {4, 2, 24}, {6, 4, 24}};
     size_t size = 0, i = 0;
-    const uint8_t *chunk = next_chunk(g, &size), *data = chunk + 4;
+    const uint8_t *chunk = next_chunk(g, &size);
     if (!chunk || !is(chunk, "IHDR") || size != 13)
         return onx_picture_wrong(g->picture, "it has no header");
+    const uint8_t *data = chunk + 4;
     g->width = u32(data);
     g->height = u32(data + 4);
     g->bits = data[8];

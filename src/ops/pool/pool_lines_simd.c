@@ -117,18 +117,18 @@ static taps put_together(const onx_call *call, const work *j, size_t line, float
     const plan *p = call->plan;
     const onx_images *m = &p->images;
     size_t last = m->window.axes - 1, lines = m->out_pixels / m->out[last], rest = line % lines;
-    const float *x = (const float *)call->in[0]->data + line / lines * m->in_pixels;
-    size_t at[ONX_RANK_MAX] = {0}, counts[ONX_RANK_MAX];
+    const float *x = call->in[0]->data;
+    size_t at[ONX_RANK_MAX] = {0}, counts[ONX_RANK_MAX], next = line / lines * m->in_pixels;
     taps all = {1, 1};
     for (size_t i = last; i-- > 0; rest /= m->out[i]) {
         const place *w = j->places + p->places[i] + rest % m->out[i];
-        x += w->first * p->step[i];
+        next += w->first * p->step[i];
         counts[i] = w->count;
         all.count *= w->count;
         all.padded *= w->padded;
     }
     if (!all.count) fill(sum, m->in[last], j->none);
-    for (size_t tap = 0, n, next = 0; tap < all.count; tap += n) {
+    for (size_t tap = 0, n; m->in[last] && tap < all.count; tap += n) {
         size_t starts[LINES];
         for (n = 0; n < LINES && tap + n < all.count; n++) {
             starts[n] = next;

@@ -128,7 +128,7 @@ static float sum_of(const float *x, size_t n) {
     for (; i + 4 * VF <= n; i += 4 * VF)
         for (size_t k = 0; k < 4; k++) sum[k] += vf_load(x + i + k * VF);
     for (; i + VF <= n; i += VF) sum[0] += vf_load(x + i);
-    sum[1] += vf_load_n(x + i, n - i);
+    if (i < n) sum[1] += vf_load_n(x + i, n - i);
     return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
@@ -141,7 +141,8 @@ static onx_status global_task(onx_call *call, const onx_planes *p, size_t index,
     size_t each = planes_in_task(p), first = index * each;
     size_t last = p->count - first < each ? p->count : first + each;
     for (size_t i = first; i < last; i++) {
-        const float *x = (const float *)call->in[0]->data + i * p->pixels;
+        const float *x = call->in[0]->data;
+        if (p->pixels) x += i * p->pixels;
         float v = max ? row_max(x, p->pixels) : sum_of(x, p->pixels) / (float)p->pixels;
         memcpy((char *)call->out[0]->data + i * sizeof v, &v, sizeof v);
     }

@@ -90,7 +90,7 @@ static void point(const onx_qconv *j, const window *w, const uint8_t **to, size_
     size_t kw = (size_t)m->window.kernel[1], across = (size_t)m->window.dilation[1] * pixel;
     for (size_t ky = 0; ky < kh; ky++) {
         size_t iy = w->y0 + ky * (size_t)m->window.dilation[0], ix = w->x0;
-        const uint8_t *row = w->x + (iy * m->in[1] + ix) * pixel;
+        const uint8_t *row = w->x + (ptrdiff_t)((iy * m->in[1] + ix) * pixel);
         for (size_t kx = 0; kx < kw; kx++, to += step, row += across) {
             *to = iy < m->in[0] && ix < m->in[1] ? row : j->pad;
             ix += (size_t)m->window.dilation[1];
@@ -108,7 +108,7 @@ static void point_lines(const onx_qconv *j, const window *w, const uint8_t **to,
     bool across = w->x0 < m->in[1] && w->x0 + kw <= m->in[1];
     for (size_t ky = 0; ky < (size_t)m->window.kernel[0]; ky++, to += step, copy += k) {
         size_t iy = w->y0 + ky * (size_t)m->window.dilation[0];
-        const uint8_t *line = w->x + (iy * m->in[1] + w->x0) * pixel;
+        const uint8_t *line = w->x + (ptrdiff_t)((iy * m->in[1] + w->x0) * pixel);
         *to = iy < m->in[0] ? line : j->pad;
         if (iy >= m->in[0] || (across && (size_t)(end - line) >= k)) continue;
         for (size_t kx = 0; kx < kw; kx++)
@@ -125,7 +125,7 @@ static void copy_window(const onx_qconv *j, const window *w, uint8_t *to) {
     bool dense = m->groups == 1 && m->window.dilation[1] == 1;
     for (int32_t ky = 0; ky < m->window.kernel[0]; ky++) {
         size_t iy = w->y0 + (size_t)ky * (size_t)m->window.dilation[0];
-        const uint8_t *row = w->x + iy * m->in[1] * pixel;
+        const uint8_t *row = w->x + (ptrdiff_t)(iy * m->in[1] * pixel);
         if (dense && iy < m->in[0] && w->x0 < m->in[1] && w->x0 + last < m->in[1]) {
             copy_bytes(to + used, row + w->x0 * pixel, kw * part);
             used += kw * part;

@@ -101,7 +101,7 @@ static onx_status task_weights(void *user, onx_call *call, size_t index, void *s
     size_t first = index * j->each;
     size_t end = j->channels - first < j->each ? j->channels : first + j->each;
     (void)call, (void)scratch;
-    for (size_t c = first; c < end; c++)
+    for (size_t c = first; j->depth && c < end; c++)
         onx_product_terms(q, 1, (const uint8_t *)q->in.b->data + c * j->depth, 1, j->depth,
                           q->b_zero ? q->b_zero[c % q->n_b_zero] : 0, j->weights + c * j->depth);
     return ONX_OK;
@@ -158,7 +158,8 @@ static onx_status task_pixels(void *user, onx_call *call, size_t index, void *sc
     size_t bytes = onx_dtype_bits(j->product.dtype) / 8;
     int64_t *at = scratch;
     int16_t *rows = (int16_t *)(at + PIXELS * m->taps);
-    const uint8_t *x = j->product.in.a->data;
+    static const uint8_t nothing[1];
+    const uint8_t *x = j->product.in.a->count ? j->product.in.a->data : nothing;
     char *y = call->out[0]->data;
     place_taps(m, first, n, at);
     for (size_t g = 0; g < m->groups; g++) {

@@ -132,7 +132,7 @@ static void reduce_short(const onx_call *call, kind k, int64_t at, size_t lanes)
     float turned[VF][VF];
     vf all = vf_set((float)start(k));
     if (lanes < VF) memset(turned, 0, sizeof turned);
-    for (size_t l = 0; l < lanes; l++) {
+    for (size_t l = 0; n && l < lanes; l++) {
         const char *p = (const char *)call->in[0]->data +
                         onx_reduce_offset(&plan->kept, at + (int64_t)l) * (int64_t)sizeof(float);
         for (size_t i = 0; i < n; i++) memcpy(&turned[i][l], p + i * sizeof(float), sizeof(float));

@@ -178,6 +178,7 @@ static void pack_slice(const onx_call *call, const plan *p, size_t index, float 
         for (size_t g = 0; g < p->matrices[i].gates; g++) {
             const matrix *m = &p->matrices[i];
             const float *b = call->in[i == MATRIX_W ? ONX_RNN_W : ONX_RNN_R]->data;
+            if (!m->k) continue;
             GEMM.pack_b(m->k, hidden, b + (d * state->gates + m->first + g) * hidden * m->k, 1,
                         m->k, slice, 1,
                         out + d * p->packed + m->start + (slice * m->gates + g) * m->k * SLICE);

@@ -273,7 +273,7 @@ static void pad_row(const onx_call *call, const border *b, int64_t row, char *to
     int64_t width = call->out[0]->dims[last], n = call->in[0]->dims[last], size = (int64_t)b->size;
     int64_t before = ((const pad_plan *)call->plan)->before[last];
     int64_t first = before > 0 ? before : 0, end = n + before < width ? n + before : width;
-    const char *from = row > 0 ? b->from + row * n * size : b->from;
+    const char *from = row > 0 && n > 0 ? b->from + row * n * size : b->from;
     if (row < 0 || first >= end) {
         pad_beyond(call, b, from, to, 0, width);
         return;

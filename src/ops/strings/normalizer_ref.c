@@ -17,6 +17,7 @@ typedef struct normalizer {
 
 /* `text` in another case, at the end of `out`. */
 static void put_mapped(onx_buf *out, mapping *map, onx_str text) {
+    if (!text.size) return;
     const char *end = text.data + text.size;
     for (const char *p = text.data; p < end;) {
         uint32_t code = 0;
