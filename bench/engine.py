@@ -1,8 +1,9 @@
 """Running models: onx beside ONNX Runtime, OpenVINO and PyTorch, one process each, in turn, for several
 rounds. See --help.
 
-Of every round the fastest run counts, of the rounds the median. All ratios are onx / peer, so that less
-is better: latency, start (time to the first result, less one run), memory (peak resident, beyond what the
+Of every round the fastest run counts, of the rounds the median. Where that of onx or of a peer is more than
+a tenth above its fastest, the machine was disturbed, and rounds are added: all run again, up to three times
+as often. All ratios are onx / peer, so that less is better: latency, start (time to the first result, less one run), memory (peak resident, beyond what the
 process had before). Outputs are compared: the largest difference from ONNX Runtime's, as a part of the
 largest element; "other" where shapes differ or ties were broken otherwise. GFLOP/s count the definition of
 the operators; the peak is that of float32 arithmetic on these threads, measured by `onx bench --ops`.
@@ -58,7 +59,8 @@ class Bench:
         how = ["--fast"] if fast else []
         call(self.args.onx, "run", "--inputs", inputs, "--threads", str(threads), *how, "-o", self.folder, model)
         runs, failed = {"onx": []}, {}
-        for _ in range(self.args.rounds):
+        while len(runs["onx"]) < self.args.rounds or not (
+                len(runs["onx"]) >= 3 * self.args.rounds or all(settled(r) for r in runs.values())):
             runs["onx"].append(self.onx(model, inputs, threads, *how))
             for name in self.pythons:
                 try:
@@ -86,6 +88,11 @@ class Bench:
                 os.remove(model)
 
 
+def settled(runs):
+    times = [r["min_ms"] for r in runs]
+    return statistics.median(times) <= 1.1 * min(times)
+
+
 def figures(runs):
     def median(key):
         return statistics.median(key(r) for r in runs)
@@ -97,7 +104,7 @@ def figures(runs):
 
 def row(name, threads, fast, runs, ops):
     result = {"model": name, "threads": threads, "numerics": "fast" if fast else "strict",
-              "kinds": {peer: figures(r) for peer, r in runs.items()}}
+              "rounds": len(runs["onx"]), "kinds": {peer: figures(r) for peer, r in runs.items()}}
     onx = result["kinds"]["onx"]
     result["gflops"] = ops["flops"] / onx["latency_ms"] / 1e6
     result["of_peak"] = result["gflops"] / max(ops["peak_flops"] / 1e9, 1e-9)
@@ -156,8 +163,8 @@ def write(rows, peers, args):
     head, *body = table(rows, peers)
     with open(f"{args.results}.md", "w") as f:
         print(f"# engine: {datetime.date.today()}, {commit}, {machine()}\n", file=f)
-        print(f"onx beside {', '.join(PEERS[p][1] for p in peers) or 'nobody'}: {args.rounds} rounds of "
-              f"{args.seconds:g} s. Ratios are onx / peer: latency of the\nfastest run, start (time to the first "
+        print(f"onx beside {', '.join(PEERS[p][1] for p in peers) or 'nobody'}: {args.rounds} to {3 * args.rounds} "
+              f"rounds of {args.seconds:g} s. Ratios are onx / peer: latency of the\nfastest run, start (time to the first "
               "result, less one run), peak memory. `peak`: the share of the float32\narithmetic that these "
               "threads can do.\n", file=f)
         print("| " + " | ".join(head) + " |\n|---" + "|---:" * (len(head) - 1) + "|", file=f)
@@ -185,7 +192,7 @@ def parse():
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2],
                         help="numbers of threads, with commas between them (1,2)")
     parser.add_argument("--fast", action="store_true", help="also with numerics FAST")
-    parser.add_argument("--rounds", type=int, default=3, help="(3)")
+    parser.add_argument("--rounds", type=int, default=3, help="at least (3)")
     parser.add_argument("--seconds", type=float, default=1, help="of runs in a round (1)")
     parser.add_argument("--data", default=os.environ.get("ONX_DATA"), help="folder of the zoo ($ONX_DATA)")
     parser.add_argument("--build", default="build", help="folder of the program (build)")
