@@ -1,9 +1,9 @@
 /* vec.h: vectors of floats, the same names on every instruction set.
  *
  * A file x_simd.c is compiled once per instruction set of cpu/isa.def, with ONX_ISA defined to its
- * name. It uses `vf` (a vector of VF floats) and `vi` (as many int32), the operators of C on them
- * (+ - * / and comparisons, which give a `vi` of 0 and -1), and the functions below. Everything
- * that is not static is named through ONX_TIER: ONX_TIER(onx_gemm) is onx_gemm_avx2.
+ * name. It uses `vf` (a vector of VF floats), `vi` and `vu` (as many int32, uint32), the operators
+ * of C on them (+ - * / and comparisons, which give a `vi` of 0 and -1), and the functions below.
+ * Everything that is not static is named through ONX_TIER: ONX_TIER(onx_gemm) is onx_gemm_avx2.
  *
  * Order of additions is part of a kernel's result: sums over lanes are made in one fixed order.
  */
@@ -39,6 +39,8 @@
 #else
 #include "cpu/vec_base.h"
 #endif
+
+typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* whose sums are modulo 2^32 */
 
 /* Each of the headers above defines:
  *   VF                          lanes: 4, 8 or 16; VF_BYTES; VF_REGISTERS: how many there are

@@ -18,8 +18,6 @@
 #define ONX_VF_ULP_TANH 2.5
 #define ONX_VF_ULP_ERF 2.0
 
-typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
-
 /* c[0] + c[1] x + … + c[n-1] x^(n-1), by Horner's rule; `n` is a constant. */
 static inline __attribute__((always_inline)) vf vf_poly(vf x, const float *c, int n) {
     vf y = vf_set(c[n - 1]);

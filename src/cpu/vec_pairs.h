@@ -8,7 +8,6 @@
 enum { V16 = VF_BYTES / 2 };
 typedef int16_t v16 __attribute__((vector_size(VF_BYTES)));
 typedef uint16_t vu16 __attribute__((vector_size(VF_BYTES)));
-typedef uint32_t vu __attribute__((vector_size(VF_BYTES))); /* sums, modulo 2^32 */
 
 /* Products of two and two neighbours, added. */
 static inline vu v16_pairs(v16 a, v16 b) {

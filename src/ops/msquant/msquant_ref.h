@@ -30,7 +30,15 @@ onx_status onx_qsigmoid_bind(onx_call *call) ONX_MUST_CHECK;
 onx_status onx_qsigmoid_run_with(onx_call *call, onx_look_fn *look) ONX_MUST_CHECK;
 onx_status onx_qsigmoid_run(onx_call *call) ONX_MUST_CHECK;
 
-/* nbits_ref.c: MatMulNBits. */
+/* nbits_ref.c: MatMulNBits, and its inputs. */
+enum {
+    ONX_NBITS_A,
+    ONX_NBITS_B,
+    ONX_NBITS_SCALES,
+    ONX_NBITS_ZEROS,
+    ONX_NBITS_GROUPS,
+    ONX_NBITS_BIAS,
+};
 typedef struct onx_nbits_state {
     int64_t k, n, block, blocks; /* block: elements; blocks: of a column */
     unsigned bits;

@@ -18,11 +18,6 @@ enum {
     HEIGHT = 4, /* rows at once; less than 3 go one by one */
     TASK_COLUMNS = 16,
     FLOAT32 = 1, /* accuracy_level */
-    A = 0,
-    B = 1,
-    SCALES = 2,
-    ZEROS = 3,
-    BIAS = 5,
 };
 
 typedef struct job {
@@ -233,7 +228,8 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 
 static job job_of(const onx_call *call) {
     const onx_nbits_state *st = call->state;
-    job j = {.st = *st, .rows = (size_t)(call->in[A]->count / st->k), .parts = 16 / st->bits};
+    job j = {
+        .st = *st, .rows = (size_t)(call->in[ONX_NBITS_A]->count / st->k), .parts = 16 / st->bits};
     j.bytes = (size_t)(st->blocks * st->block) / 8 * st->bits;
     j.zero_bytes = ((size_t)st->blocks * st->bits + 7) / 8;
     j.steps = (j.bytes + VF_BYTES - 1) / VF_BYTES;
@@ -256,13 +252,14 @@ onx_status ONX_TIER(onx_nbits_fixed_bind)(onx_call *call) {
 }
 
 onx_status ONX_TIER(onx_nbits_fixed_run)(onx_call *call) {
-    const onx_operand *zeros = onx_call_in(call, ZEROS), *bias = onx_call_in(call, BIAS);
+    const onx_operand *zeros = onx_call_in(call, ONX_NBITS_ZEROS),
+                      *bias = onx_call_in(call, ONX_NBITS_BIAS);
     job j = job_of(call);
     if (!call->out[0]->count) return ONX_OK;
-    j.a = call->in[A]->data;
-    j.b = call->in[B]->data;
+    j.a = call->in[ONX_NBITS_A]->data;
+    j.b = call->in[ONX_NBITS_B]->data;
     j.zeros = zeros ? zeros->data : NULL;
-    j.scales = call->in[SCALES]->data;
+    j.scales = call->in[ONX_NBITS_SCALES]->data;
     j.bias = bias ? bias->data : NULL;
     j.y = call->out[0]->data;
     j.fixed = call->scratch;

@@ -7,8 +7,6 @@
 
 typedef onx_nbits_state state;
 
-enum { A, B, SCALES, ZEROS, GROUPS, BIAS };
-
 onx_status onx_nbits_init(onx_call *call) {
     state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
@@ -50,8 +48,10 @@ static onx_status check_rows(const onx_call *call, size_t index, const char *nam
 
 static onx_status check_shapes(onx_call *call, int64_t blob) {
     const state *st = call->state;
-    const onx_operand *a = call->in[A], *b = call->in[B], *zeros = onx_call_in(call, ZEROS);
-    const onx_operand *groups = onx_call_in(call, GROUPS), *bias = onx_call_in(call, BIAS);
+    const onx_operand *a = call->in[ONX_NBITS_A], *b = call->in[ONX_NBITS_B],
+                      *zeros = onx_call_in(call, ONX_NBITS_ZEROS);
+    const onx_operand *groups = onx_call_in(call, ONX_NBITS_GROUPS),
+                      *bias = onx_call_in(call, ONX_NBITS_BIAS);
     if (a->rank < 1 || a->dims[a->rank - 1] != st->k)
         return onx_call_fail(call, ONX_INVALID, "A needs rows of %lld, which is K",
                              (long long)st->k);
@@ -60,8 +60,8 @@ static onx_status check_shapes(onx_call *call, int64_t blob) {
                              (long long)st->blocks, (long long)blob);
     int64_t packed = (st->blocks * st->bits + 7) / 8; /* B has as many bytes, at least */
     bool is_packed = zeros && zeros->dtype == ONX_DTYPE_U8;
-    ONX_TRY(check_rows(call, SCALES, "scales", st->blocks));
-    ONX_TRY(check_rows(call, ZEROS, "zero_points", is_packed ? packed : st->blocks));
+    ONX_TRY(check_rows(call, ONX_NBITS_SCALES, "scales", st->blocks));
+    ONX_TRY(check_rows(call, ONX_NBITS_ZEROS, "zero_points", is_packed ? packed : st->blocks));
     if (groups && (groups->rank != 1 ||
                    (groups->dims[0] != st->k && groups->dims[0] != st->blocks * st->block)))
         return onx_call_fail(call, ONX_INVALID, "g_idx must be a list of %lld", (long long)st->k);
@@ -74,7 +74,7 @@ static onx_status check_shapes(onx_call *call, int64_t blob) {
  * worker a column of weights, as codes and as floats, and its zero points. */
 onx_status onx_nbits_bind(onx_call *call) {
     const state *st = call->state;
-    const onx_operand *a = call->in[A];
+    const onx_operand *a = call->in[ONX_NBITS_A];
     int64_t dims[ONX_RANK_MAX], blob;
     size_t floats, each;
     if (!onx_mul_i64(st->block, st->bits, &blob))
@@ -82,8 +82,8 @@ onx_status onx_nbits_bind(onx_call *call) {
     ONX_TRY(check_shapes(call, blob / 8));
     if (!onx_mul_size((size_t)a->count, sizeof(float), &floats) ||
         !onx_add_size(call->scratch_bytes, floats, &call->scratch_bytes) ||
-        !onx_param_bytes(call->in[SCALES], &call->scratch_bytes) ||
-        !onx_param_bytes(onx_call_in(call, ZEROS), &call->scratch_bytes) ||
+        !onx_param_bytes(call->in[ONX_NBITS_SCALES], &call->scratch_bytes) ||
+        !onx_param_bytes(onx_call_in(call, ONX_NBITS_ZEROS), &call->scratch_bytes) ||
         !onx_mul_size((size_t)(st->blocks * st->block), 1 + sizeof(float), &each) ||
         !onx_add_size(each, (size_t)st->blocks, &call->scratch_each))
         return onx_call_fail(call, ONX_LIMIT, "the scratch memory cannot be counted");
@@ -132,11 +132,11 @@ static const float *make_column(const job *j, const uint8_t *b, size_t column, v
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const job *j = user;
-    const onx_operand *y = call->out[0], *bias = onx_call_in(call, BIAS);
+    const onx_operand *y = call->out[0], *bias = onx_call_in(call, ONX_NBITS_BIAS);
     size_t n = (size_t)j->state->n, k = (size_t)j->state->k, first = index * j->columns;
     size_t end = n - first < j->columns ? n : first + j->columns;
     for (size_t column = first; column < end; column++) {
-        const float *b = make_column(j, call->in[B]->data, column, scratch);
+        const float *b = make_column(j, call->in[ONX_NBITS_B]->data, column, scratch);
         double more = 0;
         if (bias) onx_operand_get(bias, column, 1, &more);
         for (size_t row = 0; row < j->rows; row++) {
@@ -149,7 +149,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 }
 
 static onx_status check_groups(const onx_call *call, int64_t blocks) {
-    const onx_operand *groups = onx_call_in(call, GROUPS);
+    const onx_operand *groups = onx_call_in(call, ONX_NBITS_GROUPS);
     for (int64_t i = 0; groups && i < groups->count; i++) {
         int64_t group = onx_operand_int(groups, i);
         if (group < 0 || group >= blocks)
@@ -173,14 +173,14 @@ static const float *floats_of(const onx_operand *a, char **scratch) {
 
 onx_status onx_nbits_run(onx_call *call) {
     const state *st = call->state;
-    const onx_operand *a = call->in[A], *zeros = onx_call_in(call, ZEROS);
-    const onx_operand *groups = onx_call_in(call, GROUPS);
+    const onx_operand *a = call->in[ONX_NBITS_A], *zeros = onx_call_in(call, ONX_NBITS_ZEROS);
+    const onx_operand *groups = onx_call_in(call, ONX_NBITS_GROUPS);
     char *scratch = call->scratch;
     bool packed = zeros && zeros->dtype == ONX_DTYPE_U8;
     ONX_TRY(check_groups(call, st->blocks));
     if (!call->out[0]->count) return ONX_OK;
     job j = {.state = st, .rows = (size_t)(a->count / st->k)};
-    j.scales = onx_param_read(call->in[SCALES], &scratch);
+    j.scales = onx_param_read(call->in[ONX_NBITS_SCALES], &scratch);
     if (packed)
         j.packed = zeros->data;
     else

@@ -12,12 +12,6 @@ enum {
     ROWS = VF_REGISTERS > 16 ? 4 : 2, /* of a product in registers */
     COLUMNS = 4,
     TASK_COLUMNS = 16,
-    A = 0,
-    B = 1,
-    SCALES = 2,
-    ZEROS = 3,
-    GROUPS = 4,
-    BIAS = 5,
 };
 
 typedef struct job {
@@ -161,15 +155,15 @@ static size_t rows_up(size_t rows) {
 onx_status ONX_TIER(onx_nbits_init)(onx_call *call) {
     ONX_TRY(onx_nbits_init(call));
     const onx_nbits_state *st = call->state;
-    const onx_operand *zeros = onx_call_in(call, ZEROS);
+    const onx_operand *zeros = onx_call_in(call, ONX_NBITS_ZEROS);
     bool fits = (st->bits == 4 || st->bits == 8) && st->block >= GROUP &&
-                !onx_call_in(call, GROUPS) && (!zeros || zeros->dtype == ONX_DTYPE_U8);
+                !onx_call_in(call, ONX_NBITS_GROUPS) && (!zeros || zeros->dtype == ONX_DTYPE_U8);
     return fits ? ONX_OK : ONX_UNSUPPORTED;
 }
 
 onx_status ONX_TIER(onx_nbits_bind)(onx_call *call) {
     const onx_nbits_state *st = call->state;
-    size_t depth, rows = rows_up((size_t)(call->in[A]->count / st->k));
+    size_t depth, rows = rows_up((size_t)(call->in[ONX_NBITS_A]->count / st->k));
     ONX_TRY(onx_nbits_bind(call));
     if (!onx_mul_size((size_t)st->blocks, (size_t)st->block * sizeof(float), &depth) ||
         !onx_mul_size(rows, depth, &call->scratch_bytes) ||
@@ -181,19 +175,20 @@ onx_status ONX_TIER(onx_nbits_bind)(onx_call *call) {
 
 onx_status ONX_TIER(onx_nbits_run)(onx_call *call) {
     const onx_nbits_state *st = call->state;
-    const onx_operand *zeros = onx_call_in(call, ZEROS), *bias = onx_call_in(call, BIAS);
+    const onx_operand *zeros = onx_call_in(call, ONX_NBITS_ZEROS),
+                      *bias = onx_call_in(call, ONX_NBITS_BIAS);
     if (!call->out[0]->count) return ONX_OK;
     job j = {.st = *st,
-             .rows = (size_t)(call->in[A]->count / st->k),
+             .rows = (size_t)(call->in[ONX_NBITS_A]->count / st->k),
              .depth = (size_t)(st->blocks * st->block),
              .a = call->scratch,
-             .b = call->in[B]->data,
+             .b = call->in[ONX_NBITS_B]->data,
              .zeros = zeros ? zeros->data : NULL,
-             .scales = call->in[SCALES]->data,
+             .scales = call->in[ONX_NBITS_SCALES]->data,
              .bias = bias ? bias->data : NULL,
              .zero_bytes = ((size_t)st->blocks * st->bits + 7) / 8,
              .y = call->out[0]->data};
-    order_rows(&j, call->in[A]->data, rows_up(j.rows));
+    order_rows(&j, call->in[ONX_NBITS_A]->data, rows_up(j.rows));
     size_t work = ((size_t)1 << 18) / (j.depth * (j.rows + 2)) + 1;
     j.columns = (work + TASK_COLUMNS - 1) / TASK_COLUMNS * TASK_COLUMNS;
     return onx_call_parallel(call, ((size_t)st->n - 1) / j.columns + 1, task, &j);

@@ -13,12 +13,6 @@ enum {
     FEW = 6, /* rows that do not pay for the integers */
     PACK_ROWS = 16,
     FLOAT32 = 1, /* accuracy_level */
-    A = 0,
-    B = 1,
-    SCALES = 2,
-    ZEROS = 3,
-    GROUPS = 4,
-    BIAS = 5,
 };
 
 typedef struct job {
@@ -37,7 +31,7 @@ static bool is_plain(const onx_call *call) {
     return ((const onx_nbits_state *)call->state)->block < DEPTH;
 }
 static size_t rows_of(const onx_call *call) {
-    return (size_t)(call->in[A]->count / ((const onx_nbits_state *)call->state)->k);
+    return (size_t)(call->in[ONX_NBITS_A]->count / ((const onx_nbits_state *)call->state)->k);
 }
 static size_t steps_of(const onx_nbits_state *st) {
     return ((size_t)(st->blocks * st->block) + DEPTH - 1) / DEPTH;
@@ -46,8 +40,8 @@ static size_t steps_of(const onx_nbits_state *st) {
 onx_status onx_nbits_init_vnni(onx_call *call) {
     ONX_TRY(onx_nbits_init(call));
     const onx_nbits_state *st = call->state;
-    const onx_operand *zeros = onx_call_in(call, ZEROS);
-    bool fits = (st->bits == 4 || st->bits == 8) && !onx_call_in(call, GROUPS) &&
+    const onx_operand *zeros = onx_call_in(call, ONX_NBITS_ZEROS);
+    bool fits = (st->bits == 4 || st->bits == 8) && !onx_call_in(call, ONX_NBITS_GROUPS) &&
                 (!zeros || zeros->dtype == ONX_DTYPE_U8) &&
                 onx_call_int(call, "accuracy_level") != FLOAT32;
     return fits ? ONX_OK : ONX_UNSUPPORTED;
@@ -223,13 +217,14 @@ static onx_status run_floats(onx_call *call) {
 
 onx_status onx_nbits_run_vnni(onx_call *call) {
     const onx_nbits_state *st = call->state;
-    const onx_operand *zeros = onx_call_in(call, ZEROS), *bias = onx_call_in(call, BIAS);
+    const onx_operand *zeros = onx_call_in(call, ONX_NBITS_ZEROS),
+                      *bias = onx_call_in(call, ONX_NBITS_BIAS);
     if (!call->out[0]->count) return ONX_OK;
     job j = {.st = *st, .rows = rows_of(call), .steps = steps_of(st)};
     if (j.rows < FEW) return run_floats(call);
-    j.a = call->in[A]->data;
-    j.b = call->in[B]->data;
-    j.scales = call->in[SCALES]->data;
+    j.a = call->in[ONX_NBITS_A]->data;
+    j.b = call->in[ONX_NBITS_B]->data;
+    j.scales = call->in[ONX_NBITS_SCALES]->data;
     j.zeros = zeros ? zeros->data : NULL;
     j.bias = bias ? bias->data : NULL;
     j.y = call->out[0]->data;
