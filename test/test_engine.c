@@ -73,8 +73,8 @@ TEST(lstm) {
 TEST(resnet18) {
     try_model("resnet18", false);
 }
-TEST(bert_base) {
-    try_model("bert_base", false);
+TEST(bert) { /* or a small one of its kind */
+    try_model(sanitized ? "minilm_l6" : "bert_base", false);
 }
 
-TEST_MAIN(E(note_if) E(lstm) E(resnet18) E(bert_base))
+TEST_MAIN(E(note_if) E(lstm) E(resnet18) E(bert))

@@ -407,4 +407,68 @@ TEST(shared_buffer) {
     kernel_free(&r);
 }
 
-TEST_MAIN(E(recorded) E(refused) E(nothing) E(shared_buffer))
+/* ─ On vectors ───────────────────────────────────────────────────────────────────────────────── */
+
+enum { HEADS = 4, SHARED = 2, MOST = 1 << 16 };
+
+static bool is_near(const kernel_result *a, const kernel_result *b) {
+    if (a->status != ONX_OK || b->status != ONX_OK || a->n_out != b->n_out) return false;
+    for (size_t o = 0; o < a->n_out; o++) {
+        const float *x = a->out[o].data, *y = b->out[o].data;
+        if (a->out[o].bytes != b->out[o].bytes) return false;
+        for (int64_t i = 0; i < a->out[o].count; i++)
+            if (!(fabsf(x[i] - y[i]) <= 2e-6f + 2e-6f * fabsf(y[i]))) return false;
+    }
+    return true;
+}
+
+/* `new` queries and keys after a past of `past`, as each tier and the plain kernel have it. */
+static void try_group(const char *more, int64_t new, int64_t past, int64_t size) {
+    static float q[MOST], k[MOST], v[MOST], old_k[MOST], old_v[MOST];
+    int32_t last = (int32_t)(past + new - 1), total = last + 1;
+    char dims[3][64], node[200];
+    (void)snprintf(dims[0], sizeof dims[0], "1,%lld,%lld", (long long)new,
+                   (long long)(HEADS * size));
+    (void)snprintf(dims[1], sizeof dims[1], "1,%lld,%lld", (long long)new,
+                   (long long)(SHARED * size));
+    (void)snprintf(dims[2], sizeof dims[2], "1,%d,%lld,%lld", SHARED, (long long)past,
+                   (long long)size);
+    (void)snprintf(node, sizeof node,
+                   "y, a, b = com.microsoft.GroupQueryAttention<num_heads=%d, kv_num_heads=%d%s>"
+                   "(q, k, v, p, o, l, t)",
+                   HEADS, SHARED, more);
+    REQUIRE(HEADS * size * (new > past ? new : past) <= MOST);
+    float *all[] = {q, k, v, old_k, old_v};
+    for (size_t i = 0; i < ONX_COUNT(all); i++) kernel_fill(all[i], MOST, i + 1, -1, 1);
+    onx_operand operand[] = {kernel_operand(ONX_DTYPE_F32, dims[0], q),
+                             kernel_operand(ONX_DTYPE_F32, dims[1], k),
+                             kernel_operand(ONX_DTYPE_F32, dims[1], v),
+                             kernel_operand(ONX_DTYPE_F32, dims[2], old_k),
+                             kernel_operand(ONX_DTYPE_F32, dims[2], old_v),
+                             kernel_operand(ONX_DTYPE_I32, "1", &last),
+                             kernel_operand(ONX_DTYPE_I32, "1", &total)};
+    onx_operand *in[ONX_COUNT(operand)];
+    for (size_t i = 0; i < ONX_COUNT(in); i++) in[i] = &operand[i];
+    kernel_result want = kernel_run("ref", 21, node, ONX_COUNT(in), in, 0);
+    for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+        kernel_result got = kernel_run(*tier, 21, node, ONX_COUNT(in), in, 0);
+        if (!CHECK(is_near(&got, &want)))
+            fprintf(stderr, "    %s, %lld after %lld, size %lld: %s %s\n", *tier, (long long)new,
+                    (long long)past, (long long)size, got.diag.message, want.diag.message);
+        kernel_free(&got);
+    }
+    kernel_free(&want);
+}
+
+TEST(vectors) {
+    static const char *const more[] = {"", ", softcap=2.0", ", local_window_size=9",
+                                       ", smooth_softmax=1"};
+    static const int64_t sizes[] = {1, 8, 16, 19, 40}, pasts[] = {1, 7, 16, 33, 300};
+    for (size_t m = 0; m < ONX_COUNT(more); m++)
+        for (size_t s = 0; s < ONX_COUNT(sizes); s++)
+            for (size_t p = 0; p < ONX_COUNT(pasts); p++)
+                for (int64_t new = 1; new < 80; new = 5 * new + 1)
+                    try_group(more[m], new, pasts[p], sizes[s]);
+}
+
+TEST_MAIN(E(recorded) E(vectors) E(refused) E(nothing) E(shared_buffer))

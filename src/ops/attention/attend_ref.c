@@ -76,6 +76,7 @@ typedef struct block {
     const onx_attend *of;
     int64_t b, h, first, rows, keys, past, stride; /* stride: scores of a row */
     double *q, *scores, *y, *row;                  /* row: of a key, or of a value */
+    const onx_attend_vectors *vectors;             /* q and y are floats then */
     onx_seen seen[MOST_ROWS];
 } block;
 
@@ -143,6 +144,78 @@ static bool make_products(const block *k) {
     return true;
 }
 
+/* ─ On vectors ───────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_floats(const onx_rows *rows) {
+    return !rows->data || (rows->dtype == ONX_DTYPE_F32 && !rows->bits);
+}
+static const onx_attend_vectors *vectors_of(const onx_attend *of) {
+    bool fits = of->vectors && of->stage == ONX_DTYPE_F32 && of->soft == ONX_DTYPE_F32 &&
+                is_floats(&of->q) && is_floats(&of->y);
+    for (size_t i = 0; i < 2; i++) fits = fits && is_floats(&of->k[i]) && is_floats(&of->v[i]);
+    return fits ? of->vectors : NULL;
+}
+
+/* Rows of key or value from `j` on that lie one after the other, `end` excluded and SPAN at most;
+ * the first is *row. */
+static int64_t next_rows(const block *k, const onx_rows parts[2], int64_t j, int64_t end,
+                         const float **row) {
+    const bool old = j < k->past;
+    const onx_rows *part = &parts[!old];
+    int64_t head = k->h / (k->of->q_heads / k->of->kv_heads), stop = old ? k->past : end;
+    *row = (const float *)(const void *)part->data +
+           onx_rows_at(part, k->b, head, old ? j : j - k->past);
+    if (stop > end) stop = end;
+    return stop - j < SPAN ? stop - j : SPAN;
+}
+
+static bool make_products_f32(const block *k) {
+    const onx_attend *of = k->of;
+    float *q = (float *)(void *)k->q;
+    if (!of->head) memset(k->scores, 0, (size_t)(k->rows * k->stride) * sizeof *k->scores);
+    for (int64_t r = 0; r < k->rows && of->head; r++)
+        memcpy(q + r * of->head,
+               of->q.data + onx_rows_at(&of->q, k->b, k->h, k->first + r) * sizeof *q,
+               (size_t)of->head * sizeof *q);
+    onx_attend_dots d = {.q = q, .rows = (size_t)k->rows, .head = (size_t)of->head};
+    d.stride = (size_t)k->stride;
+    d.scale = of->root * of->root * of->scale;
+    for (int64_t j = 0, n; j < k->keys && of->head; j += n) {
+        if (onx_call_stopped(of->call)) return false;
+        n = next_rows(k, of->k, j, k->keys, &d.k);
+        d.step = of->k[j >= k->past].row;
+        d.n = (size_t)n;
+        d.scores = k->scores + j;
+        k->vectors->dots(&d);
+    }
+    return true;
+}
+
+static bool make_rows_f32(const block *k) {
+    const onx_attend *of = k->of;
+    float *y = (float *)(void *)k->y;
+    if (!of->v_head) return true;
+    memset(y, 0, (size_t)(k->rows * of->v_head) * sizeof *y);
+    for (int64_t j = 0, n; j < k->keys; j += n) {
+        const float *v;
+        if (onx_call_stopped(of->call)) return false;
+        n = next_rows(k, of->v, j, k->keys, &v);
+        size_t step = of->v[j >= k->past].row;
+        for (int64_t r = 0; r < k->rows; r++) {
+            int64_t first = k->seen[r].first > j ? k->seen[r].first : j;
+            int64_t end = k->seen[r].end < j + n ? k->seen[r].end : j + n;
+            if (first < end)
+                k->vectors->add(y + r * of->v_head, (size_t)of->v_head,
+                                v + (size_t)(first - j) * step, step,
+                                k->scores + r * k->stride + first, (size_t)(end - first));
+        }
+    }
+    for (int64_t r = 0; r < k->rows; r++)
+        memcpy(of->y.data + onx_rows_at(&of->y, k->b, k->h, k->first + r) * sizeof *y,
+               y + r * of->v_head, (size_t)of->v_head * sizeof *y);
+    return true;
+}
+
 /* ─ From products to chances ─────────────────────────────────────────────────────────────────── */
 
 /* A row of the output that shows scores; keys that it has beyond are 0. */
@@ -168,7 +241,8 @@ static void bend(const onx_attend *of, double *x, int64_t n) {
 }
 
 /* In steps as NumPy makes them in a small type: the differences, their powers and the sum round. */
-static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
+static void softmax(const onx_attend *of, const onx_attend_vectors *vectors, int64_t h, double *x,
+                    int64_t n) {
     double max = -INFINITY, sum, sink = 0;
     if (of->sink) {
         onx_rows sinks = {.data = of->sink->data, .dtype = (onx_dtype)of->sink->dtype};
@@ -178,10 +252,14 @@ static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
     if (sinks) max = sink;
     for (int64_t j = 0; j < n; j++)
         if (x[j] > max) max = x[j];
-    for (int64_t j = 0; j < n; j++) x[j] -= max;
-    onx_dtype_round(of->soft, x, n);
-    for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
-    onx_dtype_round(of->soft, x, n);
+    if (vectors) {
+        vectors->powers(x, (size_t)n, max);
+    } else {
+        for (int64_t j = 0; j < n; j++) x[j] -= max;
+        onx_dtype_round(of->soft, x, n);
+        for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
+        onx_dtype_round(of->soft, x, n);
+    }
     sum = onx_softmax_sum(of->soft, x, n);
     if (sinks) sum += exp(sink - max);
     double rounded = sum;
@@ -206,7 +284,7 @@ static void make_chances(block *k, int64_t r) {
     double *from = x + seen.first;
     int64_t some = seen.end - seen.first;
     onx_dtype_round(of->soft, from, some);
-    softmax(of, k->h, from, some);
+    softmax(of, k->vectors, k->h, from, some);
     onx_dtype_round(of->soft, from, some);
     onx_dtype_round(of->stage, from, some);
     show(k, s, 3, &seen, x);
@@ -256,9 +334,10 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     k.y = k.q + j->rows * of->head;
     k.row = k.y + j->rows * of->v_head;
     k.scores = k.row + (of->head > of->v_head ? of->head : of->v_head);
-    if (!make_products(&k)) return ONX_CANCELLED;
+    k.vectors = vectors_of(of);
+    if (!(k.vectors ? make_products_f32 : make_products)(&k)) return ONX_CANCELLED;
     for (int64_t r = 0; r < k.rows; r++) make_chances(&k, r);
-    return make_rows(&k) ? ONX_OK : ONX_CANCELLED;
+    return (k.vectors ? make_rows_f32 : make_rows)(&k) ? ONX_OK : ONX_CANCELLED;
 }
 
 onx_status onx_attend_run(onx_call *call, const onx_attend *attend, int64_t keys) {

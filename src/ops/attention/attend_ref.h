@@ -43,8 +43,23 @@ typedef onx_seen onx_attend_bias(const onx_attend *attend, int64_t b, int64_t h,
 /* How many keys batch `b` has, and how many of them are of the past. */
 typedef int64_t onx_attend_keys(const onx_attend *attend, int64_t b, int64_t *past);
 
+/* What a tier may make of a block of rows whose numbers are all floats. */
+typedef struct onx_attend_dots { /* scores of n keys, which are `step` apart */
+    const float *q, *k;          /* q: [rows][head] */
+    size_t rows, head, step, n, stride;
+    double scale, *scores; /* [rows][stride] */
+} onx_attend_dots;
+typedef struct onx_attend_vectors {
+    void (*dots)(const onx_attend_dots *d);
+    void (*powers)(double *x, size_t n, double max); /* exp (x - max) */
+    /* y[n] += chances of so many values, which are `step` apart. */
+    void (*add)(float *y, size_t n, const float *v, size_t step, const double *chances,
+                size_t values);
+} onx_attend_vectors;
+
 struct onx_attend {
     const onx_call *call;
+    const onx_attend_vectors *vectors; /* used where all are floats; NULL: none */
     int64_t batch, q_heads, kv_heads, q_len, head, v_head;
     int64_t past, keys;    /* in all batches, unless `count` says it */
     onx_dtype stage, soft; /* scores are rounded to the first, and to the second for the softmax */
@@ -69,6 +84,12 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
                               int64_t v_head) ONX_MUST_CHECK;
 /* run: `keys` is what onx_attend_scratch was told. */
 onx_status onx_attend_run(onx_call *call, const onx_attend *attend, int64_t keys) ONX_MUST_CHECK;
+
+/* attention_ref.c: Attention, with the vectors of a tier, or NULL. Its plan is at most this large. */
+enum { ONX_ATTENTION_PLAN = 128 };
+onx_status onx_attention_init(onx_call *call, const onx_attend_vectors *vectors) ONX_MUST_CHECK;
+onx_status onx_attention_bind(onx_call *call) ONX_MUST_CHECK;
+onx_status onx_attention_run(onx_call *call) ONX_MUST_CHECK;
 
 /* run: rows 0 … length-1 of each head to row `at` … of another place. */
 onx_status onx_rows_copy(onx_call *call, const onx_rows *from, const onx_rows *to, int64_t at,

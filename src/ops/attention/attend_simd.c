@@ -16,6 +16,7 @@
  * scores first, once for all heads and batches that share them. */
 #include "cpu/turn.h"
 #include "ops/attention/attend_product_simd.h"
+#include "ops/attention/attend_ref.h"
 #include "ops/attention/rotate_ref.h"
 
 enum {
@@ -306,6 +307,11 @@ static onx_status run(onx_call *call) {
     return ONX_TIER(onx_attend_run)(call, NULL);
 }
 
+extern const onx_attend_vectors ONX_TIER(onx_attend_vectors); /* attend_rows_simd.c */
+static onx_status attention_init(onx_call *call) {
+    return onx_attention_init(call, &ONX_TIER(onx_attend_vectors));
+}
+
 extern onx_status ONX_TIER(onx_rotate_vectors)(onx_call *call); /* rotate_simd.c */
 extern onx_kernel_rows ONX_TIER(onx_kernels_attention);
 onx_kernel_rows ONX_TIER(onx_kernels_attention) = {
@@ -318,6 +324,14 @@ onx_kernel_rows ONX_TIER(onx_kernels_attention) = {
      .init = onx_fused_init,
      .bind = bind,
      .run = run},
+    {.op = "Attention",
+     .first = 23,
+     .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32), ONX_T_NUMBERS | ONX_T(BOOL), ONX_T_FLOATS, 0},
+     .name = "attention_f32",
+     .plan_bytes = ONX_ATTENTION_PLAN,
+     .init = attention_init,
+     .bind = onx_attention_bind,
+     .run = onx_attention_run},
     {.op = "Rotate",
      .first = 1,
      .types = {ONX_T(F32), ONX_T(F32), ONX_T(F32)},

@@ -14,6 +14,7 @@ typedef struct state {
     float scale, cap;
     bool scaled; /* there is a scale */
     onx_dtype soft;
+    const onx_attend_vectors *vectors; /* of the tier; NULL: none */
 } state;
 
 typedef struct plan {
@@ -21,6 +22,7 @@ typedef struct plan {
     size_t mask[4]; /* steps of attn_mask for batch, head, row and key */
     int64_t masked; /* keys that it knows of */
 } plan;
+_Static_assert(sizeof(plan) <= ONX_ATTENTION_PLAN, "ONX_ATTENTION_PLAN is too small");
 
 static const int64_t far_away = INT64_MAX / 8;
 
@@ -28,9 +30,10 @@ static int64_t near(int64_t place) {
     return place > far_away ? far_away : place < -far_away ? -far_away : place;
 }
 
-static onx_status init(onx_call *call) {
+onx_status onx_attention_init(onx_call *call, const onx_attend_vectors *vectors) {
     state *st = onx_call_state(call, sizeof *st);
     if (!st) return onx_fail_nomem(call->diag);
+    st->vectors = vectors;
     int64_t soft = onx_call_int(call, "softmax_precision");
     st->q_heads = onx_call_int(call, "q_num_heads");
     st->kv_heads = onx_call_int(call, "kv_num_heads");
@@ -148,7 +151,7 @@ static onx_status bind_outputs(onx_call *call, const plan *p) {
     return onx_call_shape(call, 0, q, 3, flat);
 }
 
-static onx_status bind(onx_call *call) {
+onx_status onx_attention_bind(onx_call *call) {
     plan *p = call->plan;
     const onx_operand *q = call->in[0];
     if ((q->rank != 3 && q->rank != 4) || call->in[1]->rank != q->rank ||
@@ -238,7 +241,7 @@ static onx_status keep(onx_call *call, size_t index, const onx_rows parts[2], in
     return onx_rows_copy(call, &parts[1], &to, p->past, p->batch, p->kv_heads, p->kv_len, size);
 }
 
-static onx_status run(onx_call *call) {
+onx_status onx_attention_run(onx_call *call) {
     const plan *p = call->plan;
     const state *st = call->state;
     onx_dtype dtype = (onx_dtype)call->in[0]->dtype;
@@ -262,7 +265,12 @@ static onx_status run(onx_call *call) {
     of.shown = call->n_out > 3 ? call->out[3] : NULL;
     of.show = st->mode >= 0 && st->mode < 4 ? st->mode : 0;
     of.more = p;
+    of.vectors = st->vectors;
     return onx_attend_run(call, &of, p->keys);
+}
+
+static onx_status init(onx_call *call) {
+    return onx_attention_init(call, NULL);
 }
 
 #define MASK (ONX_T_NUMBERS | ONX_T(BOOL))
@@ -286,8 +294,8 @@ onx_kernel_rows onx_kernels_attention_ref = {
      .name = "attention",
      .plan_bytes = sizeof(plan),
      .init = init,
-     .bind = bind,
-     .run = run},
+     .bind = onx_attention_bind,
+     .run = onx_attention_run},
     {.op = "CausalConvWithState",
      .first = 27,
      .types = {F32, F32, F32, F32},

@@ -28,6 +28,7 @@ typedef struct onx_ms_group {
     bool causal, turns, alternate, smooth, slides;
     unsigned bits; /* of the caches; 0: they are floats */
     bool by_channel;
+    const onx_attend_vectors *vectors; /* of the tier; NULL: none */
 } onx_ms_group;
 
 typedef struct onx_ms_group_plan {

@@ -213,5 +213,6 @@ onx_status onx_ms_group_run(onx_call *call) {
     of.shown = call->n_out > 3 ? call->out[3] : NULL;
     of.show = st->show == 2 ? 3 : 2;
     of.bare = true;
+    of.vectors = st->vectors;
     return onx_attend_run(call, &of, p->most);
 }

@@ -157,5 +157,6 @@ onx_status onx_ms_heads_run(onx_call *call, const onx_ms_rows *rows) {
     of.more = &m;
     of.shown = rows->shown;
     of.show = 2;
+    of.vectors = st->vectors;
     return onx_attend_run(call, &of, p->most);
 }

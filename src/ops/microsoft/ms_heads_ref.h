@@ -10,8 +10,9 @@ typedef struct onx_ms_state {
     int64_t heads;
     float scale, filter; /* scale 0: by the size of a head; filter: what hides a key */
     bool causal;
-    bool shared;       /* past and present, if there are any, are of one size */
-    int64_t widths[3]; /* of query, key and value; 0: equal */
+    bool shared;                       /* past and present, if there are any, are of one size */
+    int64_t widths[3];                 /* of query, key and value; 0: equal */
+    const onx_attend_vectors *vectors; /* of the tier; NULL: none */
 } onx_ms_state;
 
 typedef struct onx_ms_plan {
