@@ -85,7 +85,7 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
 /* run: `keys` is what onx_attend_scratch was told. */
 onx_status onx_attend_run(onx_call *call, const onx_attend *attend, int64_t keys) ONX_MUST_CHECK;
 
-/* attention_ref.c: Attention, with the vectors of a tier, or NULL. Its plan is at most this large. */
+/* attention_ref.c: Attention, with the vectors of a tier, or NULL; how large its plan may be. */
 enum { ONX_ATTENTION_PLAN = 128 };
 onx_status onx_attention_init(onx_call *call, const onx_attend_vectors *vectors) ONX_MUST_CHECK;
 onx_status onx_attention_bind(onx_call *call) ONX_MUST_CHECK;
