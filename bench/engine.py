@@ -3,10 +3,10 @@ rounds. See --help.
 
 Of every round the fastest run counts, of the rounds the median. Where that of onx or of a peer is more than
 a tenth above its fastest, the machine was disturbed, and rounds are added: all run again, up to three times
-as often. All ratios are onx / peer, so that less is better: latency, start (time to the first result, less one run), memory (peak resident, beyond what the
-process had before). Outputs are compared: the largest difference from ONNX Runtime's, as a part of the
-largest element; "other" where shapes differ or ties were broken otherwise. GFLOP/s count the definition of
-the operators; the peak is that of float32 arithmetic on these threads, measured by `onx bench --ops`.
+as often. All ratios are onx / peer, so that less is better: latency, start (time to the first result, less
+one run), memory (peak resident, beyond what the process had before). Outputs are compared: the largest
+difference from ONNX Runtime's, as a part of the largest element; "other" where shapes differ or ties were
+broken otherwise. GFLOP/s count the definition of the operators; the peak is that of float32 arithmetic on these threads, measured by `onx bench --ops`.
 Tables go to bench/results/engine.md and .json."""
 import argparse, datetime, json, math, os, platform, shutil, statistics, subprocess, sys, tempfile
 

@@ -19,6 +19,8 @@ set(onx_codegen -ffp-contract=off -ffunction-sections -fdata-sections -fno-tree-
 if(ONX_SANITIZE)
   add_compile_options(-fsanitize=${ONX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${ONX_SANITIZE})
+endif()
+if(ONX_SANITIZE MATCHES address)
   # Checks in large functions are calls: kernels take minutes to compile otherwise.
   set(calls asan-instrumentation-with-call-threshold=100)
   add_compile_options("$<IF:$<C_COMPILER_ID:GNU>,SHELL:--param ${calls},SHELL:-mllvm -${calls}>")

@@ -1,5 +1,6 @@
 /* test_microsoft.c: the operators of com.microsoft: what ONNX Runtime gives for nodes with all
- * sorts of options (test/kernels/microsoft.txt); what must be refused; what has no elements. */
+ * sorts of options (test/kernels/microsoft.txt); what must be refused; what has no elements; and
+ * vectors beside the plain kernel. */
 #include "test.h"
 
 #include "case_file.h"

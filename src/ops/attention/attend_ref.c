@@ -172,15 +172,18 @@ static int64_t next_rows(const block *k, const onx_rows parts[2], int64_t j, int
 static bool make_products_f32(const block *k) {
     const onx_attend *of = k->of;
     float *q = (float *)(void *)k->q;
-    if (!of->head) memset(k->scores, 0, (size_t)(k->rows * k->stride) * sizeof *k->scores);
-    for (int64_t r = 0; r < k->rows && of->head; r++)
+    if (!of->head) {
+        memset(k->scores, 0, (size_t)(k->rows * k->stride) * sizeof *k->scores);
+        return true;
+    }
+    for (int64_t r = 0; r < k->rows; r++)
         memcpy(q + r * of->head,
                of->q.data + onx_rows_at(&of->q, k->b, k->h, k->first + r) * sizeof *q,
                (size_t)of->head * sizeof *q);
     onx_attend_dots d = {.q = q, .rows = (size_t)k->rows, .head = (size_t)of->head};
     d.stride = (size_t)k->stride;
     d.scale = of->root * of->root * of->scale;
-    for (int64_t j = 0, n; j < k->keys && of->head; j += n) {
+    for (int64_t j = 0, n; j < k->keys; j += n) {
         if (onx_call_stopped(of->call)) return false;
         n = next_rows(k, of->k, j, k->keys, &d.k);
         d.step = of->k[j >= k->past].row;
