@@ -18,7 +18,7 @@ enum {
     RANGE = 512, /* pixels of a task */
     STRIDE_MAX = 4,
     REACH_MAX = 8,   /* from the first tap to the last */
-    SLICES = 8,      /* tasks of `in`, at least */
+    IN_TASKS = 16,   /* at most */
     TASKS = 16,      /* of `out`, if they are large, and there is that much to cut, */
     TASK_STEPS = 96, /* of ROWS pixels each, at least */
     BAND_ROWS = 4,   /* at least */
@@ -59,6 +59,11 @@ static sizes sizes_of(const onx_conv *c, size_t first, size_t rows, bool rounded
 static sizes sizes_in(const onx_conv *c, onx_conv_band band, bool rounded) {
     size_t first = onx_part_at(c->oh, band.count, band.index);
     return sizes_of(c, first, onx_part_at(c->oh, band.count, band.index + 1) - first, rounded);
+}
+
+/* Are tasks of both steps parts of the image? Then a thread finds in its cache what it made. */
+static bool is_large(const onx_conv *c) {
+    return c->oh * c->ow > RANGE;
 }
 
 static bool window_fits(size_t size, size_t dilation, size_t stride) {
@@ -126,11 +131,16 @@ static bool rounded_pack(const onx_conv *c, const float *w, size_t part, float *
 
 /* ── Inputs ── */
 
-static size_t slices(const onx_conv *c) {
-    return ceil_div(SLICES, ceil_div(c->ic, 2 * VF));
+static onx_shares in_shares(const onx_conv *c) {
+    size_t pairs = ceil_div(c->ic, 2 * VF), rows = smaller(IN_TASKS, c->oh);
+    return (onx_shares){.rows = c->oh,
+                        .blocks = pairs,
+                        .pieces = is_large(c) ? rows : 1,
+                        .parts = is_large(c) ? 1 : smaller(IN_TASKS, pairs)};
 }
 static size_t half_in_tasks(const onx_conv *c) {
-    return ceil_div(c->ic, 2 * VF) * slices(c);
+    onx_shares shares = in_shares(c);
+    return shares.pieces * shares.parts;
 }
 
 /* Two blocks of inputs. */
@@ -170,23 +180,34 @@ static void put_row(const onx_conv *c, const sizes *s, source *from, size_t y, s
     memset(to + end * s->pixel, 0, (s->pitch - end) * s->pixel);
 }
 
-static bool make_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
-                    size_t task, bool rounded) {
-    sizes s = sizes_in(c, band, rounded);
-    size_t pair = task / slices(c), slice = task % slices(c), n = s.rows + s.reach;
-    size_t plane = c->ih * c->iw * VF, block = pair * 2,
-           other = smaller(block + 1, s.in_blocks - 1);
+/* Rows [row, row_end) of the band for a pair of blocks; false if some do not fit. */
+static bool put_pair(const onx_conv *c, const sizes *s, const float *x, size_t pair, size_t row,
+                     size_t row_end, char *shared) {
+    size_t plane = c->ih * c->iw * VF, block = pair * 2;
+    size_t other = smaller(block + 1, s->in_blocks - 1);
     source from = {.block = {x + block * plane, x + other * plane}};
     from.lanes[0] = (__mmask16)((1u << smaller(VF, c->ic - block * VF)) - 1);
     if (other > block) from.lanes[1] = (__mmask16)((1u << smaller(VF, c->ic - other * VF)) - 1);
-    for (size_t f = 0; f < s.down * s.across; f++) {
-        char *to = (char *)shared + (pair * s.down * s.across + f) * s.image * s.pixel;
-        for (size_t row = n * slice / slices(c); row < n * (slice + 1) / slices(c); row++) {
-            size_t y = (s.first + row) * c->sh + f / s.across - c->top; /* modulo 2^64 */
-            put_row(c, &s, &from, y, f % s.across, to + row * s.pitch * s.pixel);
+    for (size_t f = 0; f < s->down * s->across; f++) {
+        char *to = shared + (pair * s->down * s->across + f) * s->image * s->pixel;
+        for (size_t i = row; i < row_end; i++) {
+            size_t y = (s->first + i) * c->sh + f / s->across - c->top; /* modulo 2^64 */
+            put_row(c, s, &from, y, f % s->across, to + i * s->pitch * s->pixel);
         }
     }
     return _mm512_reduce_max_epu32(from.most) < LARGEST;
+}
+
+static bool make_in(const onx_conv *c, const float *x, float *shared, onx_conv_band band,
+                    size_t task, bool rounded) {
+    sizes s = sizes_in(c, band, rounded);
+    onx_shares shares = in_shares(c);
+    shares.rows = s.rows + s.reach;
+    onx_share mine = onx_share_of(&shares, task);
+    bool fits = true;
+    for (size_t pair = mine.block; pair < mine.block_end; pair++)
+        fits &= put_pair(c, &s, x, pair, mine.row, mine.row_end, (char *)shared);
+    return fits;
 }
 
 /* ── Outputs ── */
@@ -216,20 +237,21 @@ static void finish_pixels(const onx_conv *c, const onx_conv_args *a, const sizes
 typedef struct cut {
     size_t ranges, groups;
 } cut;
-static cut cut_of(const sizes *s) {
-    size_t ranges = ceil_div(s->span, RANGE), steps = s->span / ROWS * s->pairs * s->taps;
+static cut cut_of(const onx_conv *c, const sizes *s) {
+    size_t rows = s->span / ROWS, steps = rows * s->pairs * s->taps;
+    size_t ranges = larger(ceil_div(s->span, RANGE), is_large(c) ? smaller(2, rows) : 1);
     size_t task = larger(TASK_STEPS, steps * s->panels / TASKS) * ranges;
     return (cut){ranges, ceil_div(s->panels, larger(1, task / (steps + 1)))};
 }
 static size_t half_out_tasks(const onx_conv *c, onx_conv_band band) {
     sizes s = sizes_in(c, band, false);
-    cut k = cut_of(&s);
+    cut k = cut_of(c, &s);
     return k.ranges * k.groups;
 }
 
 static size_t half_scratch(const onx_conv *c) {
     (void)c;
-    return STRIP * STEP + 2 * RANGE * VF * sizeof(float);
+    return 2 * SPLIT * STEP + 2 * RANGE * VF * sizeof(float);
 }
 
 /* Where the pixels are that output 0 sees in step `index`. */
@@ -255,7 +277,7 @@ static void fetch_outputs(const onx_conv *c, const onx_conv_args *a, const sizes
 }
 
 /* As `multiply` of half_amx.h, with one product of what is rounded. */
-static void multiply_rounded(const strip *t) {
+static void multiply_rounded(strip *t) {
     const char *a = t->a[0], *b = t->b;
     onx_amx_fence();
     load_sums(t);
@@ -265,7 +287,7 @@ static void multiply_rounded(const strip *t) {
     _tile_loadd(7, b + TILE, LINE);
     for (size_t i = 1; i <= t->n; i++) {
         const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + 2 * TILE : t->b;
-        fetch(t, i - 1);
+        prepare(t, i - 1);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(2, 5, 6);
         _tile_loadd(6, more, LINE);
@@ -279,50 +301,70 @@ static void multiply_rounded(const strip *t) {
     store_sums(t);
 }
 
-/* Pixels [first, last) of two output blocks. */
-static void run_panel(const onx_conv *c, const onx_conv_args *a, const sizes *s, const char *shared,
-                      size_t panel, size_t first, size_t last, char *scratch) {
-    const size_t steps = s->pairs * s->taps;
-    const uint16_t *w = (const uint16_t *)(const void *)a->w + panel * steps * PACKED;
-    float *sums = (float *)(void *)(scratch + STRIP * STEP);
+/* A task: pixels [first, last) of panels [panel, end). */
+typedef struct piece {
+    size_t first, last, panel, end;
+} piece;
+
+/* Strip t, from step k on, of a panel. */
+static void run_strip(const onx_conv *c, const onx_conv_args *a, const sizes *s, const char *shared,
+                      piece p, size_t k, float *sums, strip *t) {
     const char *seen[STRIP];
-    strip t = {.b = scratch, .a_next = SIDE * s->pixel};
-    for (size_t k = 0; k < steps; k += t.n, w += t.n * PACKED) {
-        t.n = smaller(STRIP, steps - k);
-        t.more = k;
-        if (s->rounded)
-            t.b = (const char *)w;
-        else
-            split_weights(w, t.n, scratch);
-        for (size_t i = 0; i < t.n; i++) seen[i] = see(c, s, shared, k + i);
-        bool end = k + t.n == steps;
-        ahead next = {(const char *)(w + t.n * PACKED), 0};
-        if (!end || panel + 1 < s->panels)
-            next.lines = ceil_div(PACKED * sizeof *w / LINE, (last - first) / ROWS);
-        for (size_t q = first; q < last; q += ROWS, next.at += next.lines * t.n * LINE) {
-            for (size_t i = 0; i < t.n; i++) t.a[i] = seen[i] + q * s->pixel;
-            t.sums[0] = sums + (q - first) * VF;
-            t.sums[1] = t.sums[0] + RANGE * VF;
-            t.ahead[0] = next;
-            if (end) fetch_outputs(c, a, s, panel, q, t.ahead + 1);
-            (s->rounded ? multiply_rounded : multiply)(&t);
-            for (size_t j = 0; end && j < 2 && (panel * 2 + j) * VF < c->oc; j++)
-                finish_pixels(c, a, s, panel * 2 + j, q, t.sums[j]);
-        }
+    bool end = k + t->n == s->pairs * s->taps;
+    t->more = k;
+    memset(t->ahead + 1, 0, sizeof t->ahead - sizeof *t->ahead);
+    for (size_t i = 0; i < t->n; i++) seen[i] = see(c, s, shared, k + i);
+    for (size_t q = p.first; q < p.last; q += ROWS) {
+        for (size_t i = 0; i < t->n; i++) t->a[i] = seen[i] + q * s->pixel;
+        t->sums[0] = sums + (q - p.first) * VF;
+        t->sums[1] = t->sums[0] + RANGE * VF;
+        if (end) fetch_outputs(c, a, s, p.panel, q, t->ahead + 1);
+        (s->rounded ? multiply_rounded : multiply)(t);
+        t->ahead[0].at += t->ahead[0].lines * t->n * LINE;
+        for (size_t j = 0; end && j < 2 && (p.panel * 2 + j) * VF < c->oc; j++)
+            finish_pixels(c, a, s, p.panel * 2 + j, q, t->sums[j]);
     }
+}
+
+/* Strips of weights, of one panel after the other, are split in turns to two places: that after
+ * this one while this one is used. Rounded ones are used where they are. */
+static void run_piece(const onx_conv *c, const onx_conv_args *a, const sizes *s, const char *shared,
+                      piece p, char *scratch) {
+    const size_t steps = s->pairs * s->taps, rows = (p.last - p.first) / ROWS;
+    const uint16_t *all = (const uint16_t *)(const void *)a->w;
+    const uint16_t *w = all + p.panel * steps * PACKED, *w_end = all + s->panels * steps * PACKED;
+    const size_t most = s->rounded ? STRIP : SPLIT;
+    char *split[2] = {scratch, scratch + SPLIT * STEP};
+    float *sums = (float *)(void *)(scratch + 2 * SPLIT * STEP);
+    strip t = {.a_next = SIDE * s->pixel, .split = {w, w_end}};
+    if (!s->rounded) split_now(&t.split, strip_steps(most, steps, 0), split[0]);
+    for (size_t turn = 0; p.panel < p.end; p.panel++)
+        for (size_t k = 0; k < steps; k += t.n, turn = !turn) {
+            t.n = strip_steps(most, steps - k, 0);
+            size_t next = strip_steps(most, steps - k - t.n, p.panel + 1 < p.end ? steps : 0);
+            if (s->rounded) {
+                t.b = (const char *)w;
+                w += t.n * PACKED;
+                t.ahead[0] = (ahead){(const char *)w, w < w_end ? ceil_div(LINES, rows) : 0};
+            } else {
+                t.b = split[turn];
+                split_next(&t.split, next, split[!turn], t.n * rows);
+            }
+            run_strip(c, a, s, shared, p, k, sums, &t);
+        }
 }
 
 static void make_out(const onx_conv *c, const onx_conv_args *a, const float *shared,
                      onx_conv_band band, size_t task, void *scratch, bool rounded) {
     sizes s = sizes_in(c, band, rounded);
-    cut k = cut_of(&s);
-    size_t range = task / k.groups, group = task % k.groups, end;
-    size_t first = onx_part_at(s.span / ROWS, k.ranges, range) * ROWS;
-    size_t last = onx_part_at(s.span / ROWS, k.ranges, range + 1) * ROWS;
-    end = onx_part_at(s.panels, k.groups, group + 1);
+    cut k = cut_of(c, &s);
+    size_t range = task / k.groups, group = task % k.groups;
+    piece p = {.first = onx_part_at(s.span / ROWS, k.ranges, range) * ROWS,
+               .last = onx_part_at(s.span / ROWS, k.ranges, range + 1) * ROWS,
+               .panel = onx_part_at(s.panels, k.groups, group),
+               .end = onx_part_at(s.panels, k.groups, group + 1)};
     onx_amx_begin();
-    for (size_t panel = onx_part_at(s.panels, k.groups, group); panel < end; panel++)
-        run_panel(c, a, &s, (const char *)shared, panel, first, last, scratch);
+    run_piece(c, a, &s, (const char *)shared, p, scratch);
     onx_amx_end();
 }
 

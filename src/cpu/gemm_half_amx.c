@@ -2,7 +2,7 @@
  *
  *     for each GROUP of panels of B           and in the end the epilogue
  *       for each panel
- *         for each STRIP of steps             its part of B is split, and stays in the first cache
+ *         for each strip of SPLIT steps       its part of B was split: the next is, meanwhile
  *           for each 32 rows of A             sums in scratch; after the last strip, C */
 #include "cpu/gemm_half_end.h"
 #include "cpu/half_amx.h"
@@ -23,7 +23,7 @@ static size_t panel_bytes(size_t k) {
     return steps_of(k) * PACKED * sizeof(uint16_t);
 }
 static size_t scratch_bytes(size_t rows) {
-    return STRIP * STEP + (rows + ROWS) * COLS * sizeof(float);
+    return 2 * SPLIT * STEP + (rows + ROWS) * COLS * sizeof(float);
 }
 
 /* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
@@ -108,42 +108,50 @@ static void finish_rows(const onx_half_args *g, size_t row, size_t rows, size_t 
     }
 }
 
-static void run_panel(const onx_half_args *g, onx_gemm_part part, size_t panel, char *scratch) {
-    const size_t steps = steps_of(g->k), block = block_bytes(g->k);
-    const size_t all = (part.row_end - part.row + ROWS - 1) / ROWS;
-    const uint16_t *w = panel_of(g, panel);
-    bool last = panel + 1 == (g->n + COLS - 1) / COLS;
-    float *sums = (float *)(void *)(scratch + STRIP * STEP);
-    strip t = {.b = scratch, .a_next = block};
-    for (size_t k = 0; k < steps && !is_alone(g); k += t.n, w += t.n * PACKED) {
-        t.n = least(STRIP, steps - k);
-        t.more = k;
-        ahead next = {(const char *)(w + t.n * PACKED), PACKED * sizeof *w / LINE / all + 1};
-        if (last && k + t.n == steps) next.lines = 0;
-        split_weights(w, t.n, scratch);
-        for (size_t row = part.row; row < part.row_end; row += ROWS) {
-            const char *a = g->packed_a + row / SIDE * block + k * SIDE * PIXEL;
-            for (size_t i = 0; i < t.n; i++) t.a[i] = a + i * SIDE * PIXEL;
-            t.sums[0] = sums + (row - part.row) * COLS;
-            t.sums[1] = t.sums[0] + ROWS * VF;
-            t.ahead[0] = next;
-            multiply(&t);
-            next.at += next.lines * t.n * LINE;
-            if (k + t.n == steps)
-                finish_rows(g, row, least(ROWS, part.row_end - row), panel, t.sums);
-        }
+/* Strip t, from step k on, of a panel. */
+static void run_strip(const onx_half_args *g, onx_gemm_part part, size_t panel, size_t k,
+                      float *sums, strip *t) {
+    t->more = k;
+    for (size_t row = part.row; row < part.row_end; row += ROWS) {
+        const char *a = g->packed_a + row / SIDE * block_bytes(g->k) + k * SIDE * PIXEL;
+        for (size_t i = 0; i < t->n; i++) t->a[i] = a + i * SIDE * PIXEL;
+        t->sums[0] = sums + (row - part.row) * COLS;
+        t->sums[1] = t->sums[0] + ROWS * VF;
+        multiply(t);
+        if (k + t->n == steps_of(g->k))
+            finish_rows(g, row, least(ROWS, part.row_end - row), panel, t->sums);
     }
-    for (size_t row = part.row; row < part.row_end && is_alone(g); row++)
-        finish_rows(g, row, 1, panel, (float *[2]){sums, sums + VF});
+}
+
+/* The panels of a part, one after the other; a strip is split while that before is used. */
+static void run_panels(const onx_half_args *g, onx_gemm_part part, char *scratch) {
+    const size_t steps = steps_of(g->k), all = (part.row_end - part.row + ROWS - 1) / ROWS;
+    char *split[2] = {scratch, scratch + SPLIT * STEP};
+    float *sums = (float *)(void *)(scratch + 2 * SPLIT * STEP);
+    strip t = {.a_next = block_bytes(g->k),
+               .split = {panel_of(g, part.panel), panel_of(g, (g->n + COLS - 1) / COLS)}};
+    split_now(&t.split, strip_steps(SPLIT, steps, 0), split[0]);
+    for (size_t turn = 0, panel = part.panel; panel < part.panel_end; panel++)
+        for (size_t k = 0; k < steps; k += t.n, turn = !turn) {
+            t.n = strip_steps(SPLIT, steps - k, 0);
+            t.b = split[turn];
+            size_t next =
+                strip_steps(SPLIT, steps - k - t.n, panel + 1 < part.panel_end ? steps : 0);
+            split_next(&t.split, next, split[!turn], t.n * all);
+            run_strip(g, part, panel, k, sums, &t);
+        }
 }
 
 static void run(const onx_half_args *g, onx_gemm_part part, void *scratch) {
+    float *sums = scratch;
     onx_gemm_part some = part;
     onx_amx_begin();
     for (; some.panel < part.panel_end; some.panel = some.panel_end) {
         some.panel_end = least(some.panel + HALF_GROUP, part.panel_end);
-        for (size_t panel = some.panel; panel < some.panel_end; panel++)
-            run_panel(g, part, panel, scratch);
+        if (!is_alone(g)) run_panels(g, some, scratch);
+        for (size_t panel = some.panel; panel < some.panel_end && is_alone(g); panel++)
+            for (size_t row = part.row; row < part.row_end; row++)
+                finish_rows(g, row, 1, panel, (float *[2]){sums, sums + VF});
         half_end_rows(g, some);
     }
     onx_amx_end();

@@ -7,7 +7,8 @@
  *
  * 32 products of each sum are a step. Their factors in A lie as {first, second} sixteen, side by
  * side: a line of upper halves, a line of lower ones. Those in B are packed as float16, for 32
- * columns: [16 columns][16 products][first, second][16], and split just before they are used.
+ * columns: [16 columns][16 products][first, second][16]. Those of a few steps are split, into the
+ * form of A, while the products of the steps before are made: tiles leave the vectors free.
  */
 #ifndef ONX_HALF_AMX_H
 #define ONX_HALF_AMX_H
@@ -22,8 +23,10 @@ enum {
     PIXEL = 2 * LINE,         /* bytes of a row of A in a step */
     ROWS = 2 * SIDE,          /* of A, and */
     COLS = 2 * SIDE,          /* columns of B that are computed at a time */
-    STRIP = 8,                /* steps for which B is split at a time */
-    STEP = 4 * TILE,          /* bytes of B in a step, split */
+    STRIP = 8,                /* steps at a time, at most; */
+    SPLIT = 4,                /* those for which B is split: two of them are in the first cache */
+    LINES = 2 * SIDE,         /* of B in a step, packed: each is split into two */
+    STEP = LINES * PIXEL,     /* bytes of B in a step, split */
     PACKED = 2 * COLS * SIDE, /* elements of it, packed */
 };
 
@@ -58,12 +61,43 @@ static inline void store_halves(__m512 a, __m512 b, char *upper, char *lower) {
     _mm512_storeu_si512(lower, _mm512_or_si512(_mm512_srli_epi32(rest, 16), other));
 }
 
-/* The weights of n steps: for each, tiles of the upper halves of two blocks, and of the lower. */
-static inline void split_weights(const uint16_t *from, size_t n, char *to) {
-    for (size_t step = 0; step < n; step++, to += STEP)
-        for (size_t i = 0; i < 2 * SIDE; i++, from += 2 * VF)
-            store_halves((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to + i * LINE,
-                         to + 2 * TILE + i * LINE);
+/* Packed lines of B on their way to split ones. What is a strip further on is fetched. */
+typedef struct splitter {
+    const uint16_t *from, *end; /* of all of B */
+    char *to;
+    size_t lines, each; /* left; that are split with each step */
+} splitter;
+
+static inline void split_lines(splitter *s, size_t n) {
+    const uint16_t *from = s->from;
+    char *to = s->to;
+    if (n > s->lines) n = s->lines;
+    for (size_t i = 0; i < n; i++, from += 2 * VF, to += PIXEL) {
+        if (s->end - from > SPLIT * PACKED)
+            _mm_prefetch((const char *)(from + SPLIT * PACKED), _MM_HINT_T1);
+        store_halves((__m512)vf_load_f16(from), (__m512)vf_load_f16(from + VF), to, to + LINE);
+    }
+    s->from = from;
+    s->to = to;
+    s->lines -= n;
+}
+
+/* A strip of n steps is split to `to`: now, or within so many steps. */
+static inline void split_now(splitter *s, size_t n, char *to) {
+    s->to = to;
+    s->lines = n * LINES;
+    split_lines(s, s->lines);
+}
+static inline void split_next(splitter *s, size_t n, char *to, size_t within) {
+    s->to = to;
+    s->lines = n * LINES;
+    s->each = (s->lines + within - 1) / within;
+}
+
+/* Steps of a strip, where so many are left of the panel; if none are, the first of the next. */
+static inline size_t strip_steps(size_t most, size_t left, size_t next) {
+    if (!left) left = next;
+    return left < most ? left : most;
 }
 
 /* Memory that is wanted soon: so many lines of it are fetched with each step. */
@@ -77,14 +111,17 @@ enum { AHEAD = 5 };
 typedef struct strip {
     const char *a[STRIP]; /* the first 16 rows of A in each step */
     size_t a_next;        /* bytes from there to the other 16 */
-    const char *b;        /* [n][STEP] */
+    const char *b;        /* [n][STEP], as A */
     size_t n;
     float *sums[2]; /* of 16 columns each: [ROWS][VF] */
     bool more;      /* they are added to */
     ahead ahead[AHEAD];
+    splitter split; /* of the strip after this one */
 } strip;
 
-static inline void fetch(const strip *t, size_t step) {
+/* What is done beside a step. */
+static inline void prepare(strip *t, size_t step) {
+    split_lines(&t->split, t->split.each);
     for (size_t i = 0; i < AHEAD; i++) {
         const char *at = t->ahead[i].at + step * t->ahead[i].lines * LINE;
         for (size_t l = 0; l < t->ahead[i].lines; l++) _mm_prefetch(at + l * LINE, _MM_HINT_T1);
@@ -115,17 +152,17 @@ static inline void store_sums(const strip *t) {
 
 /* Lower by upper, upper by upper, upper by lower. A tile is loaded as soon as it was used for the
  * last time, those of the next step at the end of this one. */
-static inline void multiply(const strip *t) {
+static inline void multiply(strip *t) {
     const char *a = t->a[0], *b = t->b;
     onx_amx_fence();
     load_sums(t);
     _tile_loadd(4, a + LINE, PIXEL);
-    _tile_loadd(6, b, LINE);
-    _tile_loadd(7, b + TILE, LINE);
+    _tile_loadd(6, b, PIXEL);
+    _tile_loadd(7, b + SIDE * PIXEL, PIXEL);
     _tile_loadd(5, a + t->a_next + LINE, PIXEL);
     for (size_t i = 1; i <= t->n; i++) {
         const char *next = t->a[i < t->n ? i : 0], *more = i < t->n ? b + STEP : t->b;
-        fetch(t, i - 1);
+        prepare(t, i - 1);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_loadd(4, a, PIXEL);
@@ -134,17 +171,17 @@ static inline void multiply(const strip *t) {
         _tile_loadd(5, a + t->a_next, PIXEL);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(2, 5, 6);
-        _tile_loadd(6, b + 2 * TILE, LINE);
+        _tile_loadd(6, b + LINE, PIXEL);
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(3, 5, 7);
-        _tile_loadd(7, b + 3 * TILE, LINE);
+        _tile_loadd(7, b + SIDE * PIXEL + LINE, PIXEL);
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(2, 5, 6);
-        _tile_loadd(6, more, LINE);
+        _tile_loadd(6, more, PIXEL);
         _tile_dpbf16ps(1, 4, 7);
         _tile_loadd(4, next + LINE, PIXEL);
         _tile_dpbf16ps(3, 5, 7);
-        _tile_loadd(7, more + TILE, LINE);
+        _tile_loadd(7, more + SIDE * PIXEL, PIXEL);
         _tile_loadd(5, next + t->a_next + LINE, PIXEL);
         a = next, b = more;
     }
