@@ -336,7 +336,7 @@ static void run_piece(const onx_conv *c, const onx_conv_args *a, const sizes *s,
     const size_t most = s->rounded ? STRIP : SPLIT;
     char *split[2] = {scratch, scratch + SPLIT * STEP};
     float *sums = (float *)(void *)(scratch + 2 * SPLIT * STEP);
-    strip t = {.a_next = SIDE * s->pixel, .split = {w, w_end}};
+    strip t = {.a_next = SIDE * s->pixel, .split = {.from = w, .end = w_end}};
     if (!s->rounded) split_now(&t.split, strip_steps(most, steps, 0), split[0]);
     for (size_t turn = 0; p.panel < p.end; p.panel++)
         for (size_t k = 0; k < steps; k += t.n, turn = !turn) {

@@ -128,8 +128,9 @@ static void run_panels(const onx_half_args *g, onx_gemm_part part, char *scratch
     const size_t steps = steps_of(g->k), all = (part.row_end - part.row + ROWS - 1) / ROWS;
     char *split[2] = {scratch, scratch + SPLIT * STEP};
     float *sums = (float *)(void *)(scratch + 2 * SPLIT * STEP);
-    strip t = {.a_next = block_bytes(g->k),
-               .split = {panel_of(g, part.panel), panel_of(g, (g->n + COLS - 1) / COLS)}};
+    strip t = {
+        .a_next = block_bytes(g->k),
+        .split = {.from = panel_of(g, part.panel), .end = panel_of(g, (g->n + COLS - 1) / COLS)}};
     split_now(&t.split, strip_steps(SPLIT, steps, 0), split[0]);
     for (size_t turn = 0, panel = part.panel; panel < part.panel_end; panel++)
         for (size_t k = 0; k < steps; k += t.n, turn = !turn) {
