@@ -105,7 +105,7 @@ static void operands_fini(operands *o) {
 }
 static void run_tiles(operands *o, onx_bf16_run *run) {
     for (size_t t = o->tiling.n_down * o->tiling.n_across; t-- > 0;)
-        run(&o->args, onx_bf16_tile_at(&o->tiling, o->args.m, o->args.n, t));
+        run(&o->args, onx_bf16_tile_at(&o->tiling, o->args.m, o->args.n, o->args.k, t));
 }
 
 static bool close_enough(const operands *o, const product *p, size_t i, size_t j) {

@@ -7,6 +7,7 @@
  * Weights come from memory, once for each tile: while a group is computed, the next one is fetched,
  * a part of it with each 32 rows. */
 #include "cpu/gemm_bf16.h"
+#include "cpu/shares.h"
 #include "cpu/vec.h"
 
 #include <immintrin.h>
@@ -221,6 +222,8 @@ enum {
     TILE_BYTES = 768 << 10, /* of A: it stays in the second-level cache */
     TILE_PANELS = 4,        /* at least: the epilogue goes along rows */
     TILE_WORK = 12 << 20,   /* products: 10 µs and more */
+    SHARED_ROWS = 3 * PART,
+    SHARED_BYTES = 3 << 17,
 };
 
 /* The even share when `count` is cut into parts of at most `most`, or of 1. */
@@ -236,21 +239,43 @@ static size_t panels_of(size_t panels, size_t most) {
     return across ? onx_bf16_ceil(panels, across) : 1;
 }
 
+/* What a thread wrote is slow to read for another. So the rows of C are shared out rather than its
+ * columns, where B is in the second-level cache when it is needed again. */
+static bool shares_rows(size_t m, size_t n, size_t k) {
+    return m >= SHARED_ROWS && k && n <= SHARED_BYTES / sizeof(uint16_t) / k;
+}
+
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t panels = onx_bf16_ceil(n, COLS), depth = k / DEPTH * DEPTH + DEPTH;
     size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
     onx_gemm_tiling t = {.rows = share(onx_bf16_ceil(m, PART), most / PART) * PART};
+    t.n_down = onx_bf16_ceil(m, t.rows);
+    if (shares_rows(m, n, k)) {
+        t.n_down = least(m / PART, 2 * onx_bf16_ceil(m, 2 * t.rows));
+        t.rows = onx_bf16_ceil(m / PART, t.n_down) * PART;
+    }
     double wide = TILE_WORK / ((double)depth * (double)t.rows * COLS);
     t.panels = panels_of(panels, wide < TILE_PANELS ? TILE_PANELS : (size_t)wide);
-    t.n_down = onx_bf16_ceil(m, t.rows);
     t.n_across = onx_bf16_ceil(panels, t.panels);
     return t;
 }
 
-onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *t, size_t m, size_t n, size_t index) {
-    size_t row = index % t->n_down * t->rows, panel = index / t->n_down * t->panels;
-    size_t panels = onx_bf16_ceil(n, COLS);
-    return (onx_gemm_part){row, least(m, row + t->rows), panel, least(panels, panel + t->panels)};
+onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *t, size_t m, size_t n, size_t k,
+                               size_t index) {
+    size_t panels = onx_bf16_ceil(n, COLS), down = index % t->n_down, across = index / t->n_down;
+    onx_gemm_part part;
+    if (shares_rows(m, n, k)) {
+        down = index / t->n_across, across = index % t->n_across;
+        part.row = onx_share_at(m / PART, t->n_down, down) * PART;
+        part.row_end = onx_share_at(m / PART, t->n_down, down + 1) * PART;
+        if (down + 1 == t->n_down) part.row_end = m;
+    } else {
+        part.row = down * t->rows;
+        part.row_end = least(m, part.row + t->rows);
+    }
+    part.panel = across * t->panels;
+    part.panel_end = least(panels, part.panel + t->panels);
+    return part;
 }
 
 /* ─ The kernel ───────────────────────────────────────────────────────────────────────────────── */

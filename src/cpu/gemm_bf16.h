@@ -80,6 +80,7 @@ void onx_bf16_run_with(const onx_bf16_args *args, onx_gemm_part part, onx_bf16_k
 
 /* As in gemm.h: how to cut C, by shape alone. */
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k);
-onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *tiling, size_t m, size_t n, size_t index);
+onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *tiling, size_t m, size_t n, size_t k,
+                               size_t index);
 
 #endif

@@ -91,15 +91,17 @@ static void pack_matrix(const packing *k, const side *s, size_t index, bool is_v
     onx_bf16_pack_a(&from, 0, onx_bf16_ceil(s->lines, ONX_BF16_ROWS), to);
 }
 
+/* Head by head, K and V: a thread will find in its cache what it packed. */
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
     (void)call, (void)scratch;
     const packing *k = user;
+    bool pairs = k->sides.k.count == k->sides.v.count;
     const sides *s = &k->sides;
     size_t at = index * k->matrices, end = s->k.count + s->v.count;
     if (end - at > k->matrices) end = at + k->matrices;
     for (; at < end; at++) {
-        bool is_v = at >= s->k.count;
-        pack_matrix(k, is_v ? &s->v : &s->k, is_v ? at - s->k.count : at, is_v);
+        bool is_v = pairs ? at % 2 : at >= s->k.count;
+        pack_matrix(k, is_v ? &s->v : &s->k, pairs ? at / 2 : is_v ? at - s->k.count : at, is_v);
     }
     return ONX_OK;
 }

@@ -6,9 +6,10 @@
 #include "ops/tile/tile_simd.h"
 
 enum {
-    LEAST_SIZE = 16, /* of depth and columns of many products */
-    PACK_TASK = 1 << 16,
-    TASK_PRODUCTS = 8 << 20, /* small tiles go together into one task */
+    LEAST_SIZE = 16,       /* of depth and columns of many products */
+    PACK_TASK_A = 1 << 14, /* elements */
+    PACK_TASK_B = 1 << 16,
+    TASK_PRODUCTS = 4 << 20, /* small tiles go together into one task */
 };
 
 /* ─ Init and packing ─────────────────────────────────────────────────────────────────────────── */
@@ -88,9 +89,6 @@ static void pack_some(const packing *p, size_t index) {
         p->pack(&from, unit, n, p->to + at * p->unit);
     }
 }
-static size_t task_units(size_t unit) {
-    return 1 + PACK_TASK / (unit + 1);
-}
 
 static packing packing_of_b(onx_bf16_source b, size_t count, uint16_t *to) {
     size_t unit = onx_bf16_panel_size(b.rows);
@@ -98,19 +96,16 @@ static packing packing_of_b(onx_bf16_source b, size_t count, uint16_t *to) {
                      onx_bf16_ceil(b.cols, ONX_BF16_COLS),
                      count,
                      unit,
-                     task_units(unit),
+                     1 + PACK_TASK_B / (unit + 1),
                      to,
                      onx_bf16_pack_b};
 }
+/* An even number of tasks, so that a thread packs the rows it multiplies, or nearly so. */
 static packing packing_of_a(onx_bf16_source a, size_t count, uint16_t *to) {
-    size_t unit = onx_bf16_block_size(a.cols);
-    return (packing){a,
-                     onx_bf16_ceil(a.rows, ONX_BF16_ROWS),
-                     count,
-                     unit,
-                     task_units(unit),
-                     to,
-                     onx_bf16_pack_a};
+    size_t unit = onx_bf16_block_size(a.cols), rows = onx_bf16_ceil(a.rows, ONX_BF16_ROWS);
+    size_t all = rows * count, tasks = 2 * (1 + all * unit / (2 * PACK_TASK_A));
+    size_t task = all ? onx_bf16_ceil(all, tasks) : 1;
+    return (packing){a, rows, count, unit, task, to, onx_bf16_pack_a};
 }
 
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
@@ -187,7 +182,7 @@ static void run_tile(const onx_call *call, const running *r, size_t index, void 
     const onx_matmul_plan_bf16 *plan = call->plan;
     const onx_matmul_plan *p = &plan->shape;
     size_t tiles = plan->tiling.n_down * plan->tiling.n_across, batch = index / tiles, a, b;
-    onx_gemm_part part = onx_bf16_tile_at(&plan->tiling, p->m, p->n, index % tiles);
+    onx_gemm_part part = onx_bf16_tile_at(&plan->tiling, p->m, p->n, p->k, index % tiles);
     onx_matmul_at(p, batch, &a, &b);
     onx_bf16_args args = {.m = p->m, .n = p->n, .k = p->k, .ldc = p->n, .half = r->half};
     args.alpha = state->alpha;
