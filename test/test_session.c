@@ -501,6 +501,25 @@ TEST(internal_is_refused) {
     onx_model_free(model);
 }
 
+/* What the fuzzer found: with two attributes of a name, optimized and plain runs gave other shapes. */
+TEST(two_of_a_name_are_refused) {
+    for (size_t n = 0; n <= 40; n += 20) {
+        char text[1024] = HEADER "g (float[N] x) => (float[N] y) { y = LeakyRelu<", word[32];
+        for (size_t i = 0; i < n; i++) {
+            (void)snprintf(word, sizeof word, "a%zu = 1, ", i);
+            strcat(text, word);
+        }
+        strcat(text, "alpha = 0.5, alpha = 0.25>(x) }\n");
+        onx_diag diag = ONX_INIT(onx_diag);
+        onx_model *model = test_parse(NULL, text);
+        onx_session *s = NULL;
+        REQUIRE(model);
+        CHECK_EQ(onx_session_new(model, NULL, &s, &diag), ONX_INVALID);
+        CHECK(strstr(diag.message, "two attributes 'alpha'"));
+        onx_model_free(model);
+    }
+}
+
 typedef struct runner {
     onx_session *session;
     size_t rounds, bad;
@@ -629,4 +648,5 @@ TEST(weights_are_shared) {
 TEST_MAIN(E(runs) E(in_place) E(lodging) E(shown_outputs) E(inner_plans) E(wrong_arguments)
               E(odd_outputs) E(values_by_name) E(objects) E(cancelling) E(cancelling_kernels)
                   E(no_allocation) E(allocation_failures) E(memory_limit) E(internal_is_refused)
-                      E(many_threads) E(second_device) E(growing_past) E(weights_are_shared))
+                      E(two_of_a_name_are_refused) E(many_threads) E(second_device) E(growing_past)
+                          E(weights_are_shared))

@@ -41,16 +41,45 @@ static onx_status copy_sizes(onx_session *s, const onx_session_options *options,
     return ONX_OK;
 }
 
-/* Nodes of onx.internal come from the engine alone. */
-static onx_status refuse_internal(const onx_model *model, onx_diag *diag) {
+/* Attributes before this one have other names. Many are looked up in a map. */
+static bool is_first(const onx_node *node, const onx_attr *attr, onx_map *many, bool *full) {
+    enum { FEW = 16 };
+    if (node->attribute.count > FEW) {
+        if (onx_map_get(many, node, attr->name)) return false;
+        *full |= !onx_map_put(many, node, attr->name, (void *)(uintptr_t)attr);
+        return true;
+    }
+    ONX_EACH (onx_attr, a, node->attribute) {
+        if (a == attr) break;
+        if (onx_str_eq(a->name, attr->name)) return false;
+    }
+    return true;
+}
+
+/* Nodes of onx.internal come from the engine alone. And an attribute is there once: of two, kernels
+ * would see the first, and what rewrites the node perhaps the other. */
+static onx_status refuse_node(const onx_node *node, onx_map *many, onx_diag *diag) {
+    bool full = false;
+    if (onx_str_is(node->domain, "onx.internal"))
+        return onx_fail(diag, ONX_INVALID, "files cannot use nodes of the domain onx.internal");
+    ONX_EACH (onx_attr, attr, node->attribute)
+        if (!is_first(node, attr, many, &full))
+            return onx_fail(diag, ONX_INVALID, "the node has two attributes '%.*s': keep one",
+                            ONX_FMT(attr->name));
+    return full ? onx_fail_nomem(diag) : ONX_OK;
+}
+
+static onx_status refuse_nodes(const onx_model *model, onx_map *many, onx_diag *diag) {
     const onx_graph *graph = model->graph;
+    char path[160];
     while (graph) {
-        ONX_EACH (onx_node, node, graph->node)
-            if (onx_str_is(node->domain, "onx.internal"))
-                return onx_fail(
-                    diag, ONX_INVALID,
-                    "the node '%.*s' is of the domain onx.internal, which files cannot use",
-                    ONX_FMT(node->name));
+        ONX_EACH (onx_node, node, graph->node) {
+            onx_status status = refuse_node(node, many, diag);
+            if (status == ONX_OK) continue;
+            onx_msg_path(&node->msg, path, sizeof path);
+            onx_diag_place(diag, "%s", path);
+            return status;
+        }
         if (graph->first_sub)
             graph = graph->first_sub;
         else {
@@ -59,6 +88,13 @@ static onx_status refuse_internal(const onx_model *model, onx_diag *diag) {
         }
     }
     return ONX_OK;
+}
+static onx_status refuse(const onx_session *s, onx_diag *diag) {
+    onx_map many;
+    onx_map_init(&many, s->ctx);
+    onx_status status = refuse_nodes(s->source, &many, diag);
+    onx_map_fini(&many);
+    return status;
 }
 
 /* Before IR version 4 every initializer had to be an input, too: they are constants all the
@@ -116,7 +152,7 @@ static onx_status take_model(onx_session *s, const onx_model *model,
     if (s->source->ir_version < 4) ONX_TRY(fix_initializers(s->source->graph, diag));
     ONX_TRY(onx_session_supply(s->source, options->n_initializers, options->initializers, diag));
     ONX_TRY(inline_functions(s, diag));
-    ONX_TRY(refuse_internal(s->source, diag));
+    ONX_TRY(refuse(s, diag));
     ONX_TRY(onx_session_write_out(s->source, diag));
     onx_facts_options infer = {.n_sizes = s->n_sizes, .sizes = s->sizes};
     if (!onx_session_gradient) return ONX_OK;
