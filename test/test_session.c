@@ -501,7 +501,7 @@ TEST(internal_is_refused) {
     onx_model_free(model);
 }
 
-/* What the fuzzer found: with two attributes of a name, optimized and plain runs gave other shapes. */
+/* With two attributes of a name, optimized and plain runs took different ones. */
 TEST(two_of_a_name_are_refused) {
     for (size_t n = 0; n <= 40; n += 20) {
         char text[1024] = HEADER "g (float[N] x) => (float[N] y) { y = LeakyRelu<", word[32];

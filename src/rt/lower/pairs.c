@@ -337,7 +337,8 @@ static onx_status compute(onx_pass_ctx *ctx, onx_node *node) {
     const onx_tensor *in[3];
     onx_tensor *out;
     uint64_t count;
-    if (node->input.n > ONX_COUNT(in) || node->output.n != 1) return ONX_OK;
+    if (!onx_node_input(node, 0) || node->input.n > ONX_COUNT(in) || node->output.n != 1)
+        return ONX_OK;
     for (size_t i = 0; i < node->input.n; i++) {
         const onx_value *value = onx_node_input(node, i);
         in[i] = onx_pass_constant(ctx, value);
