@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { SPAN = 256, MOST_ROWS = 32, BLOCK_SCORES = 1 << 16 };
+enum { SPAN = 256, MOST_ROWS = 32, BLOCK_SCORES = 1 << 16, TOGETHER = 4 };
 
 /* ─ Rows ─────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -76,7 +76,9 @@ typedef struct block {
     const onx_attend *of;
     int64_t b, h, first, rows, keys, past, stride; /* stride: scores of a row */
     double *q, *scores, *y, *row;                  /* row: of a key, or of a value */
-    const onx_attend_vectors *vectors;             /* q and y are floats then */
+    const onx_attend_vectors *vectors;             /* q, scores and y are floats then, */
+    double *wide;                                  /* but for the scores of a row, */
+    float by[MOST_ROWS];                           /* and chances are to be multiplied by this */
     onx_seen seen[MOST_ROWS];
 } block;
 
@@ -88,7 +90,8 @@ onx_status onx_attend_scratch(onx_call *call, int64_t q_len, int64_t keys, int64
     if (v_head == 0 && !shows) return ONX_OK;
     bool fits = onx_add_size((size_t)head, (size_t)v_head, &width) &&
                 onx_add_size(width, (size_t)keys, &width) && onx_mul_size(width, rows, &row) &&
-                onx_add_size(row, wider, &row) && onx_mul_size(row, sizeof(double), &bytes) &&
+                onx_add_size(row, wider, &row) && onx_add_size(row, (size_t)keys, &row) &&
+                onx_mul_size(row, sizeof(double), &bytes) &&
                 onx_add_size(call->scratch_each, bytes, &call->scratch_each);
     return fits ? ONX_OK : onx_fail_nomem(call->diag);
 }
@@ -169,29 +172,77 @@ static int64_t next_rows(const block *k, const onx_rows parts[2], int64_t j, int
     return stop - j < SPAN ? stop - j : SPAN;
 }
 
+/* Keys that some row of the block may see, from the first on. */
+static int64_t most_keys(const block *k) {
+    const onx_attend *of = k->of;
+    int64_t most = 0;
+    if (!of->bias || of->shown) return k->keys;
+    for (int64_t r = 0; r < k->rows; r++) {
+        onx_seen seen = of->bias(of, k->b, k->h, k->first + r, k->keys, NULL);
+        if (seen.end > most) most = seen.end;
+    }
+    return most;
+}
+
 static bool make_products_f32(const block *k) {
     const onx_attend *of = k->of;
-    float *q = (float *)(void *)k->q;
-    if (!of->head) {
-        memset(k->scores, 0, (size_t)(k->rows * k->stride) * sizeof *k->scores);
-        return true;
-    }
+    float *q = (float *)(void *)k->q, *scores = (float *)(void *)k->scores;
+    int64_t keys = most_keys(k);
+    memset(scores, 0, (size_t)(k->rows * k->stride) * sizeof *scores);
+    if (!of->head) return true;
     for (int64_t r = 0; r < k->rows; r++)
         memcpy(q + r * of->head,
                of->q.data + onx_rows_at(&of->q, k->b, k->h, k->first + r) * sizeof *q,
                (size_t)of->head * sizeof *q);
     onx_attend_dots d = {.q = q, .rows = (size_t)k->rows, .head = (size_t)of->head};
     d.stride = (size_t)k->stride;
-    d.scale = of->root * of->root * of->scale;
-    for (int64_t j = 0, n; j < k->keys; j += n) {
+    d.scale = (float)(of->root * of->root * of->scale);
+    for (int64_t j = 0, n; j < keys; j += n) {
         if (onx_call_stopped(of->call)) return false;
-        n = next_rows(k, of->k, j, k->keys, &d.k);
+        n = next_rows(k, of->k, j, keys, &d.k);
         d.step = of->k[j >= k->past].row;
         d.n = (size_t)n;
-        d.scores = k->scores + j;
+        d.scores = scores + j;
         k->vectors->dots(&d);
     }
     return true;
+}
+
+/* Values [first, end) of the span that begins with key `at`, for a few rows. */
+static void add_values(const block *k, int64_t r, size_t rows, int64_t first, int64_t end,
+                       int64_t at, const float *v, size_t step) {
+    const onx_attend *of = k->of;
+    if (first >= end) return;
+    onx_attend_add a = {.y = (float *)(void *)k->y + r * of->v_head,
+                        .v = v + (size_t)(first - at) * step,
+                        .chances = (const float *)(const void *)k->scores + r * k->stride + first,
+                        .rows = rows,
+                        .n = (size_t)of->v_head,
+                        .step = step,
+                        .stride = (size_t)k->stride,
+                        .values = (size_t)(end - first)};
+    k->vectors->add(&a);
+}
+
+/* n values from `at` on: those that a few rows see together, and what each sees besides. */
+static void add_span(const block *k, int64_t at, int64_t n, const float *v, size_t step) {
+    for (int64_t r = 0, rows; r < k->rows; r += rows) {
+        int64_t first = at, end = at + n;
+        rows = k->rows - r < TOGETHER ? 1 : TOGETHER;
+        for (int64_t i = r; i < r + rows; i++) {
+            if (k->seen[i].first > first) first = k->seen[i].first;
+            if (k->seen[i].end < end) end = k->seen[i].end;
+        }
+        if (first >= end) first = end = at;
+        add_values(k, r, (size_t)rows, first, end, at, v, step);
+        for (int64_t i = r; i < r + rows && rows > 1; i++) {
+            onx_seen seen = k->seen[i];
+            if (seen.first < at) seen.first = at;
+            if (seen.end > at + n) seen.end = at + n;
+            add_values(k, i, 1, seen.first, seen.end < first ? seen.end : first, at, v, step);
+            add_values(k, i, 1, seen.first > end ? seen.first : end, seen.end, at, v, step);
+        }
+    }
 }
 
 static bool make_rows_f32(const block *k) {
@@ -203,19 +254,13 @@ static bool make_rows_f32(const block *k) {
         const float *v;
         if (onx_call_stopped(of->call)) return false;
         n = next_rows(k, of->v, j, k->keys, &v);
-        size_t step = of->v[j >= k->past].row;
-        for (int64_t r = 0; r < k->rows; r++) {
-            int64_t first = k->seen[r].first > j ? k->seen[r].first : j;
-            int64_t end = k->seen[r].end < j + n ? k->seen[r].end : j + n;
-            if (first < end)
-                k->vectors->add(y + r * of->v_head, (size_t)of->v_head,
-                                v + (size_t)(first - j) * step, step,
-                                k->scores + r * k->stride + first, (size_t)(end - first));
-        }
+        add_span(k, j, n, v, of->v[j >= k->past].row);
     }
-    for (int64_t r = 0; r < k->rows; r++)
+    for (int64_t r = 0; r < k->rows; r++) {
+        for (int64_t i = 0; i < of->v_head; i++) y[r * of->v_head + i] *= k->by[r];
         memcpy(of->y.data + onx_rows_at(&of->y, k->b, k->h, k->first + r) * sizeof *y,
                y + r * of->v_head, (size_t)of->v_head * sizeof *y);
+    }
     return true;
 }
 
@@ -243,38 +288,35 @@ static void bend(const onx_attend *of, double *x, int64_t n) {
     onx_dtype_round(of->stage, x, n);
 }
 
+/* A score that takes part in the sum; -infinity where there is none. */
+static double sink_of(const onx_attend *of, int64_t h) {
+    double sink = 0;
+    if (!of->sink) return of->smooth ? 0 : -INFINITY;
+    onx_rows sinks = {.data = of->sink->data, .dtype = (onx_dtype)of->sink->dtype};
+    onx_rows_get(&sinks, (size_t)h, 1, &sink);
+    return sink;
+}
+
 /* In steps as NumPy makes them in a small type: the differences, their powers and the sum round. */
-static void softmax(const onx_attend *of, const onx_attend_vectors *vectors, int64_t h, double *x,
-                    int64_t n) {
-    double max = -INFINITY, sum, sink = 0;
-    if (of->sink) {
-        onx_rows sinks = {.data = of->sink->data, .dtype = (onx_dtype)of->sink->dtype};
-        onx_rows_get(&sinks, (size_t)h, 1, &sink);
-    }
-    bool sinks = of->sink || of->smooth;
-    if (sinks) max = sink;
+static void softmax(const onx_attend *of, int64_t h, double *x, int64_t n) {
+    double sink = sink_of(of, h), max = sink, sum;
     for (int64_t j = 0; j < n; j++)
         if (x[j] > max) max = x[j];
-    if (vectors) {
-        vectors->powers(x, (size_t)n, max);
-    } else {
-        for (int64_t j = 0; j < n; j++) x[j] -= max;
-        onx_dtype_round(of->soft, x, n);
-        for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
-        onx_dtype_round(of->soft, x, n);
-    }
+    for (int64_t j = 0; j < n; j++) x[j] -= max;
+    onx_dtype_round(of->soft, x, n);
+    for (int64_t j = 0; j < n; j++) x[j] = exp(x[j]);
+    onx_dtype_round(of->soft, x, n);
     sum = onx_softmax_sum(of->soft, x, n);
-    if (sinks) sum += exp(sink - max);
+    if (of->sink || of->smooth) sum += exp(sink - max);
     double rounded = sum;
     onx_dtype_round(of->soft, &rounded, 1);
     if (isfinite(rounded)) sum = rounded; /* a long row sums up to more than float16 holds */
     for (int64_t j = 0; j < n; j++) x[j] /= sum;
 }
 
-static void make_chances(block *k, int64_t r) {
+/* What becomes of the n products of a row before the softmax. */
+static onx_seen make_scores(const block *k, int64_t s, double *x, int64_t n) {
     const onx_attend *of = k->of;
-    int64_t s = k->first + r, n = k->keys;
-    double *x = k->scores + r * k->stride;
     onx_dtype_round(of->stage, x, n);
     show(k, s, 0, NULL, x);
     if (of->cap != 0) bend(of, x, n);
@@ -284,14 +326,49 @@ static void make_chances(block *k, int64_t r) {
     show(k, s, 2, &seen, x);
     for (int64_t j = 0; j < n; j++)
         if (j < seen.first || j >= seen.end) x[j] = 0;
+    return seen;
+}
+
+static void make_chances(block *k, int64_t r) {
+    const onx_attend *of = k->of;
+    double *x = k->scores + r * k->stride;
+    onx_seen seen = make_scores(k, k->first + r, x, k->keys);
     double *from = x + seen.first;
     int64_t some = seen.end - seen.first;
     onx_dtype_round(of->soft, from, some);
-    softmax(of, k->vectors, k->h, from, some);
+    softmax(of, k->h, from, some);
     onx_dtype_round(of->soft, from, some);
     onx_dtype_round(of->stage, from, some);
-    show(k, s, 3, &seen, x);
+    show(k, k->first + r, 3, &seen, x);
     k->seen[r] = seen;
+}
+
+/* In floats; what only hides keys need not become doubles first. */
+static onx_seen make_scores_f32(const block *k, int64_t s, float *x, int64_t n) {
+    const onx_attend *of = k->of;
+    if (of->cap == 0 && !of->shown && (!of->bias || of->hides))
+        return of->bias ? of->bias(of, k->b, k->h, s, n, NULL) : (onx_seen){0, n};
+    for (int64_t j = 0; j < n; j++) k->wide[j] = (double)x[j];
+    onx_seen seen = make_scores(k, s, k->wide, n);
+    for (int64_t j = 0; j < n; j++) x[j] = (float)k->wide[j];
+    return seen;
+}
+
+static void make_chances_f32(block *k, int64_t r) {
+    const onx_attend *of = k->of;
+    float *x = (float *)(void *)k->scores + r * k->stride;
+    onx_seen seen = make_scores_f32(k, k->first + r, x, k->keys);
+    size_t some = (size_t)(seen.end - seen.first);
+    float sink = (float)sink_of(of, k->h), max = k->vectors->largest(x + seen.first, some);
+    if (sink > max) max = sink;
+    double sum = k->vectors->powers(x + seen.first, some, max);
+    if (of->sink || of->smooth) sum += exp((double)sink - (double)max);
+    k->by[r] = some ? (float)(1 / sum) : 1;
+    k->seen[r] = seen;
+    if (!of->shown) return;
+    for (int64_t j = 0; j < k->keys; j++)
+        k->wide[j] = j < seen.first || j >= seen.end ? 0 : (double)(x[j] * k->by[r]);
+    show(k, k->first + r, 3, &seen, k->wide);
 }
 
 static bool make_rows(const block *k) {
@@ -337,9 +414,10 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     k.y = k.q + j->rows * of->head;
     k.row = k.y + j->rows * of->v_head;
     k.scores = k.row + (of->head > of->v_head ? of->head : of->v_head);
+    k.wide = k.scores + j->rows * j->keys;
     k.vectors = vectors_of(of);
     if (!(k.vectors ? make_products_f32 : make_products)(&k)) return ONX_CANCELLED;
-    for (int64_t r = 0; r < k.rows; r++) make_chances(&k, r);
+    for (int64_t r = 0; r < k.rows; r++) (k.vectors ? make_chances_f32 : make_chances)(&k, r);
     return (k.vectors ? make_rows_f32 : make_rows)(&k) ? ONX_OK : ONX_CANCELLED;
 }
 

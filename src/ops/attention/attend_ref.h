@@ -37,7 +37,8 @@ typedef struct onx_attend onx_attend;
 typedef struct onx_seen {
     int64_t first, end;
 } onx_seen;
-/* Adds to the scores of row `s` of query head `h` in batch `b`, and says which keys it sees. */
+/* Adds to the scores of row `s` of query head `h` in batch `b`, and says which keys it sees;
+ * without scores, which it may see. */
 typedef onx_seen onx_attend_bias(const onx_attend *attend, int64_t b, int64_t h, int64_t s,
                                  int64_t keys, double *scores);
 /* How many keys batch `b` has, and how many of them are of the past. */
@@ -47,14 +48,18 @@ typedef int64_t onx_attend_keys(const onx_attend *attend, int64_t b, int64_t *pa
 typedef struct onx_attend_dots { /* scores of n keys, which are `step` apart */
     const float *q, *k;          /* q: [rows][head] */
     size_t rows, head, step, n, stride;
-    double scale, *scores; /* [rows][stride] */
+    float scale, *scores; /* [rows][stride] */
 } onx_attend_dots;
+typedef struct onx_attend_add { /* y += chances V, for values that are `step` apart */
+    float *y;                   /* [rows][n] */
+    const float *v, *chances;   /* chances: [rows][stride] */
+    size_t rows, n, step, stride, values;
+} onx_attend_add;
 typedef struct onx_attend_vectors {
     void (*dots)(const onx_attend_dots *d);
-    void (*powers)(double *x, size_t n, double max); /* exp (x - max) */
-    /* y[n] += chances of so many values, which are `step` apart. */
-    void (*add)(float *y, size_t n, const float *v, size_t step, const double *chances,
-                size_t values);
+    float (*largest)(const float *x, size_t n);
+    double (*powers)(float *x, size_t n, float max); /* exp (x - max); their sum */
+    void (*add)(const onx_attend_add *a);
 } onx_attend_vectors;
 
 struct onx_attend {
@@ -67,6 +72,7 @@ struct onx_attend {
     onx_rows q, y, k[2], v[2]; /* [0]: of the past */
     onx_attend_keys *count;
     onx_attend_bias *bias;   /* NULL: none, and all keys are seen */
+    bool hides;              /* it adds nothing */
     const onx_operand *sink; /* a score for each head that takes part in the sum; NULL: none */
     bool smooth;             /* without a sink: as if it were 0 */
     onx_operand *shown;      /* what the scores are at a stage, as an output; NULL: nobody asks */

@@ -4,7 +4,15 @@
 #include "cpu/vec_transpose.h"
 #include "ops/attention/attend_ref.h"
 
-enum { TOGETHER = 4 }; /* values that are added at once */
+#include <math.h>
+
+enum {
+    ROWS = 8,     /* whose scores are made at once */
+    MANY = 32,    /* for which keys are turned, */
+    COLUMNS = 64, /* so many columns of them */
+    TOGETHER = 4, /* rows that values are added to at once, */
+    WIDE = 2,     /* vectors of them */
+};
 
 static inline vf load_some(const float *p, size_t n) {
     return n < VF ? vf_load_n(p, n) : vf_load(p);
@@ -25,7 +33,8 @@ static inline vf dots_of(const float *q, const float *k, size_t step, size_t hea
     return sum[0];
 }
 
-static void dots(const onx_attend_dots *d) {
+/* A few rows: as many keys at a time as there are lanes. */
+static void dots_by_rows(const onx_attend_dots *d) {
     for (size_t j = 0; j < d->n; j += VF) {
         const size_t n = d->n - j < VF ? d->n - j : VF;
         const float *k = d->k + j * d->step;
@@ -47,44 +56,131 @@ static void dots(const onx_attend_dots *d) {
     }
 }
 
-static void powers(double *x, size_t n, double max) {
-    for (size_t j = 0; j < n; j += VF) {
-        const size_t some = n - j < VF ? n - j : VF;
-        float all[VF] = {0};
-        for (size_t i = 0; i < some; i++) all[i] = (float)(x[j + i] - max);
-        vf_store(all, vf_exp(vf_load(all)));
-        for (size_t i = 0; i < some; i++) x[j + i] = all[i];
+/* Columns [c, c + m) of n <= VF keys, as rows: [m][VF]; zeros beyond. */
+static void turn_keys(const float *k, size_t step, size_t n, size_t m, float *out) {
+    for (size_t c = 0; c < m; c += VF) {
+        vf v[VF];
+        for (size_t i = 0; i < VF; i++)
+            v[i] = i < n ? load_some(k + i * step + c, m - c) : vf_zero();
+        vf_transpose(v);
+        for (size_t i = 0; i < VF && c + i < m; i++) vf_store(out + (c + i) * VF, v[i]);
     }
 }
 
-/* y += chances V, of a few values. */
-static inline __attribute__((always_inline)) void add_some(float *y, size_t n, const float *v,
-                                                           size_t step, const float *chances,
-                                                           size_t values) {
-    for (size_t c = 0; c < n; c += VF) {
-        const size_t some = n - c;
-        vf sum = load_some(y + c, some);
-        for (size_t i = 0; i < values; i++)
-            sum = vf_fma(vf_set(chances[i]), load_some(v + i * step + c, some), sum);
+/* Sums of `rows` rows and the keys that were turned, added to those so far. */
+static inline __attribute__((always_inline)) void add_dots(const float *q, size_t head,
+                                                           const float *turned, size_t m,
+                                                           float *sums, size_t rows) {
+    vf sum[ROWS];
+    VF_UNROLL for (size_t r = 0; r < rows; r++) sum[r] = vf_load(sums + r * VF);
+    for (size_t c = 0; c < m; c++) {
+        vf k = vf_load(turned + c * VF);
+        VF_UNROLL for (size_t r = 0; r < rows; r++) sum[r] =
+            vf_fma(vf_set(q[r * head + c]), k, sum[r]);
+    }
+    VF_UNROLL for (size_t r = 0; r < rows; r++) vf_store(sums + r * VF, sum[r]);
+}
+
+/* Rows [first, last) and n <= VF keys. */
+static void dots_of_keys(const onx_attend_dots *d, size_t j, size_t n, size_t first, size_t last) {
+    float sums[MANY * VF] = {0}, turned[COLUMNS * VF];
+    for (size_t c = 0; c < d->head; c += COLUMNS) {
+        const size_t m = d->head - c < COLUMNS ? d->head - c : COLUMNS;
+        size_t r = first;
+        turn_keys(d->k + j * d->step + c, d->step, n, m, turned);
+        for (; r + ROWS <= last; r += ROWS)
+            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * VF, ROWS);
+        for (; r < last; r++)
+            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * VF, 1);
+    }
+    for (size_t r = first; r < last; r++) {
+        float *to = d->scores + r * d->stride + j;
+        vf sum = vf_load(sums + (r - first) * VF) * vf_set(d->scale);
+        if (n < VF)
+            vf_store_n(to, sum, n);
+        else
+            vf_store(to, sum);
+    }
+}
+
+static void dots(const onx_attend_dots *d) {
+    if (d->rows < ROWS) {
+        dots_by_rows(d);
+        return;
+    }
+    for (size_t j = 0; j < d->n; j += VF)
+        for (size_t r = 0, end; r < d->rows; r = end) {
+            end = d->rows - r < MANY ? d->rows : r + MANY;
+            dots_of_keys(d, j, d->n - j < VF ? d->n - j : VF, r, end);
+        }
+}
+
+static float largest(const float *x, size_t n) {
+    vf most = vf_set(-INFINITY);
+    size_t j = 0;
+    for (; j + VF <= n; j += VF) most = vf_max(vf_load(x + j), most);
+    float all = vf_largest(most);
+    for (; j < n; j++)
+        if (!(x[j] <= all)) all = x[j];
+    return all;
+}
+
+static double powers(float *x, size_t n, float max) {
+    vf sum = vf_zero(), base = vf_set(max);
+    double rest = 0;
+    size_t j = 0;
+    for (; j + VF <= n; j += VF) {
+        vf y = vf_exp(vf_load(x + j) - base);
+        vf_store(x + j, y);
+        sum += y;
+    }
+    if (j < n) {
+        float all[VF];
+        vf_store(all, vf_exp(vf_load_n(x + j, n - j) - base));
+        for (size_t i = 0; j < n; i++, j++) rest += (double)(x[j] = all[i]);
+    }
+    return rest + (double)vf_sum(sum);
+}
+
+/* Columns [c, c + wide vectors) of a few rows; of the last vector `some`. */
+static inline __attribute__((always_inline)) void add_tile(const onx_attend_add *a, size_t r,
+                                                           size_t c, size_t rows, size_t wide,
+                                                           size_t some) {
+    float *y = a->y + r * a->n + c;
+    const float *v = a->v + c, *chances = a->chances + r * a->stride;
+    vf sum[TOGETHER][WIDE];
+    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t l = 0; l < wide; l++)
+        sum[i][l] = load_some(y + i * a->n + l * VF, some);
+    for (size_t j = 0; j < a->values; j++, v += a->step) {
+        vf x[WIDE];
+        VF_UNROLL for (size_t l = 0; l < wide; l++) x[l] = load_some(v + l * VF, some);
+        VF_UNROLL for (size_t i = 0; i < rows; i++) {
+            vf chance = vf_set(chances[i * a->stride + j]);
+            VF_UNROLL for (size_t l = 0; l < wide; l++) sum[i][l] = vf_fma(chance, x[l], sum[i][l]);
+        }
+    }
+    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t l = 0; l < wide; l++) {
+        float *to = y + i * a->n + l * VF;
         if (some < VF)
-            vf_store_n(y + c, sum, some);
+            vf_store_n(to, sum[i][l], some);
         else
-            vf_store(y + c, sum);
+            vf_store(to, sum[i][l]);
     }
 }
 
-static void add(float *y, size_t n, const float *v, size_t step, const double *chances,
-                size_t values) {
-    for (size_t j = 0; j < values; j += TOGETHER, v += TOGETHER * step) {
-        const size_t some = values - j < TOGETHER ? values - j : TOGETHER;
-        float all[TOGETHER];
-        for (size_t i = 0; i < some; i++) all[i] = (float)chances[j + i];
-        if (some == TOGETHER)
-            add_some(y, n, v, step, all, TOGETHER);
-        else
-            for (size_t i = 0; i < some; i++) add_some(y, n, v + i * step, step, all + i, 1);
-    }
+static inline __attribute__((always_inline)) void add_rows(const onx_attend_add *a, size_t r,
+                                                           size_t rows) {
+    size_t c = 0;
+    for (; c + WIDE * VF <= a->n; c += WIDE * VF) add_tile(a, r, c, rows, WIDE, VF);
+    for (; c + VF <= a->n; c += VF) add_tile(a, r, c, rows, 1, VF);
+    if (c < a->n) add_tile(a, r, c, rows, 1, a->n - c);
+}
+
+static void add(const onx_attend_add *a) {
+    size_t r = 0;
+    for (; r + TOGETHER <= a->rows; r += TOGETHER) add_rows(a, r, TOGETHER);
+    for (; r < a->rows; r++) add_rows(a, r, 1);
 }
 
 extern const onx_attend_vectors ONX_TIER(onx_attend_vectors);
-const onx_attend_vectors ONX_TIER(onx_attend_vectors) = {dots, powers, add};
+const onx_attend_vectors ONX_TIER(onx_attend_vectors) = {dots, largest, powers, add};

@@ -209,6 +209,7 @@ static onx_seen hide(const onx_attend *of, int64_t b, int64_t h, int64_t s, int6
     if (st->right >= 0 && place + st->right < end) end = place + st->right + 1;
     if (end < keys) seen.end = end;
     if (seen.end <= seen.first) seen = (onx_seen){0, 0};
+    if (!scores) return seen;
     bool sees = !onx_call_in(of->call, 3) || add_mask(of, b, h, s, seen, scores);
     for (int64_t j = 0; j < keys; j++)
         if (j < seen.first || j >= seen.end) scores[j] += -INFINITY;
@@ -262,6 +263,7 @@ onx_status onx_attention_run(onx_call *call) {
         ONX_TRY(keep(call, 1 + i, parts, i ? p->v_head : p->head));
     }
     of.bias = hide;
+    of.hides = !onx_call_in(call, 3);
     of.shown = call->n_out > 3 ? call->out[3] : NULL;
     of.show = st->mode >= 0 && st->mode < 4 ? st->mode : 0;
     of.more = p;

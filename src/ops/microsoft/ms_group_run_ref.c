@@ -61,7 +61,7 @@ static onx_seen see(const onx_attend *of, int64_t b, int64_t h, int64_t s, int64
     onx_seen seen = {0, keys};
     if (st->causal && past + s + 1 < keys) seen.end = past + s + 1;
     if (st->window >= 0 && seen.end > st->window) seen.first = seen.end - st->window;
-    if (!bias) return seen;
+    if (!bias || !scores) return seen;
     onx_rows rows = onx_rows_of(bias, 0);
     size_t at = onx_rows_at(&rows, bias->dims[0] == 1 ? 0 : b, bias->dims[1] == 1 ? 0 : h, s);
     double some[64];
@@ -208,6 +208,7 @@ onx_status onx_ms_group_run(onx_call *call) {
     of.y = onx_rows_of(call->out[0], st->q_heads);
     of.count = keys_of;
     of.bias = see;
+    of.hides = !onx_call_in(call, BIAS);
     of.sink = onx_call_in(call, SINK);
     of.smooth = st->smooth;
     of.shown = call->n_out > 3 ? call->out[3] : NULL;

@@ -99,6 +99,7 @@ static onx_seen hide(const onx_attend *of, int64_t b, int64_t h, int64_t s, int6
     const onx_ms_state *st = of->call->state;
     const mask *m = of->more;
     int64_t end = st->causal && s + 1 < of->q_len ? of->past + s + 1 : keys;
+    if (!scores) return (onx_seen){0, keys};
     if (m->bias) add_bias(m->bias, b, h, s, keys, scores);
     for (int64_t j = 0; j < keys; j++) {
         if (j >= end)
