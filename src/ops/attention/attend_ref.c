@@ -343,13 +343,15 @@ static void make_chances(block *k, int64_t r) {
     k->seen[r] = seen;
 }
 
-/* In floats; what only hides keys need not become doubles first. */
+/* In floats; what only hides keys need not become doubles first, nor what nobody is shown. */
 static onx_seen make_scores_f32(const block *k, int64_t s, float *x, int64_t n) {
     const onx_attend *of = k->of;
-    if (of->cap == 0 && !of->shown && (!of->bias || of->hides))
-        return of->bias ? of->bias(of, k->b, k->h, s, n, NULL) : (onx_seen){0, n};
+    onx_seen seen = {0, n};
+    if (of->cap != 0 && !of->shown) k->vectors->bend(x, (size_t)n, (float)of->cap);
+    if (!of->shown && !of->bias) return seen;
+    if (!of->shown && of->hides) return of->bias(of, k->b, k->h, s, n, NULL);
     for (int64_t j = 0; j < n; j++) k->wide[j] = (double)x[j];
-    onx_seen seen = make_scores(k, s, k->wide, n);
+    seen = of->shown ? make_scores(k, s, k->wide, n) : of->bias(of, k->b, k->h, s, n, k->wide);
     for (int64_t j = 0; j < n; j++) x[j] = (float)k->wide[j];
     return seen;
 }

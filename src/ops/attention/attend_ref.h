@@ -57,6 +57,7 @@ typedef struct onx_attend_add { /* y += chances V, for values that are `step` ap
 } onx_attend_add;
 typedef struct onx_attend_vectors {
     void (*dots)(const onx_attend_dots *d);
+    void (*bend)(float *x, size_t n, float cap); /* cap tanh (x / cap) */
     float (*largest)(const float *x, size_t n);
     double (*powers)(float *x, size_t n, float max); /* exp (x - max); their sum */
     void (*add)(const onx_attend_add *a);

@@ -115,6 +115,17 @@ static void dots(const onx_attend_dots *d) {
         }
 }
 
+static void bend(float *x, size_t n, float cap) {
+    for (size_t j = 0; j < n; j += VF) {
+        const size_t some = n - j < VF ? n - j : VF;
+        vf y = vf_set(cap) * vf_tanh(load_some(x + j, some) / vf_set(cap));
+        if (some < VF)
+            vf_store_n(x + j, y, some);
+        else
+            vf_store(x + j, y);
+    }
+}
+
 static float largest(const float *x, size_t n) {
     vf most = vf_set(-INFINITY);
     size_t j = 0;
@@ -183,4 +194,4 @@ static void add(const onx_attend_add *a) {
 }
 
 extern const onx_attend_vectors ONX_TIER(onx_attend_vectors);
-const onx_attend_vectors ONX_TIER(onx_attend_vectors) = {dots, largest, powers, add};
+const onx_attend_vectors ONX_TIER(onx_attend_vectors) = {dots, bend, largest, powers, add};

@@ -155,6 +155,7 @@ onx_status onx_ms_heads_run(onx_call *call, const onx_ms_rows *rows) {
     memcpy(of.v, rows->v, sizeof of.v);
     if (rows->beam_k.data) of.k[0] = rows->beam_k, of.v[0] = rows->beam_v;
     of.bias = hide;
+    of.hides = !m.bias && !m.by && !st->causal;
     of.more = &m;
     of.shown = rows->shown;
     of.show = 2;
