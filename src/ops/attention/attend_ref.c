@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { SPAN = 256, MOST_ROWS = 32, BLOCK_SCORES = 1 << 16, TOGETHER = 4 };
+enum { SPAN = 256, MOST_ROWS = 64, BLOCK_SCORES = 1 << 16, TOGETHER = 4 };
 
 /* ─ Rows ─────────────────────────────────────────────────────────────────────────────────────── */
 

@@ -7,11 +7,12 @@
 #include <math.h>
 
 enum {
-    ROWS = 8,     /* whose scores are made at once */
-    MANY = 32,    /* for which keys are turned, */
-    COLUMNS = 64, /* so many columns of them */
-    TOGETHER = 4, /* rows that values are added to at once, */
-    WIDE = 2,     /* vectors of them */
+    ROWS = 4,      /* whose scores are made at once, */
+    KEYS = 2 * VF, /* for so many keys */
+    MANY = 64,     /* rows for which keys are turned, */
+    COLUMNS = 64,  /* so many columns of them */
+    TOGETHER = 4,  /* rows that values are added to at once, */
+    WIDE = 2,      /* vectors of them */
 };
 
 static inline vf load_some(const float *p, size_t n) {
@@ -56,14 +57,14 @@ static void dots_by_rows(const onx_attend_dots *d) {
     }
 }
 
-/* Columns [c, c + m) of n <= VF keys, as rows: [m][VF]; zeros beyond. */
+/* m columns of n <= VF keys, as rows of `out`, which are KEYS apart; zeros where no keys are. */
 static void turn_keys(const float *k, size_t step, size_t n, size_t m, float *out) {
     for (size_t c = 0; c < m; c += VF) {
         vf v[VF];
         for (size_t i = 0; i < VF; i++)
             v[i] = i < n ? load_some(k + i * step + c, m - c) : vf_zero();
         vf_transpose(v);
-        for (size_t i = 0; i < VF && c + i < m; i++) vf_store(out + (c + i) * VF, v[i]);
+        for (size_t i = 0; i < VF && c + i < m; i++) vf_store(out + (c + i) * KEYS, v[i]);
     }
 }
 
@@ -71,36 +72,43 @@ static void turn_keys(const float *k, size_t step, size_t n, size_t m, float *ou
 static inline __attribute__((always_inline)) void add_dots(const float *q, size_t head,
                                                            const float *turned, size_t m,
                                                            float *sums, size_t rows) {
-    vf sum[ROWS];
-    VF_UNROLL for (size_t r = 0; r < rows; r++) sum[r] = vf_load(sums + r * VF);
-    for (size_t c = 0; c < m; c++) {
-        vf k = vf_load(turned + c * VF);
-        VF_UNROLL for (size_t r = 0; r < rows; r++) sum[r] =
-            vf_fma(vf_set(q[r * head + c]), k, sum[r]);
+    vf sum[ROWS][2];
+    VF_UNROLL for (size_t r = 0; r < rows; r++) {
+        sum[r][0] = vf_load(sums + r * KEYS);
+        sum[r][1] = vf_load(sums + r * KEYS + VF);
     }
-    VF_UNROLL for (size_t r = 0; r < rows; r++) vf_store(sums + r * VF, sum[r]);
+    for (size_t c = 0; c < m; c++) {
+        vf first = vf_load(turned + c * KEYS), second = vf_load(turned + c * KEYS + VF);
+        VF_UNROLL for (size_t r = 0; r < rows; r++) {
+            vf x = vf_set(q[r * head + c]);
+            sum[r][0] = vf_fma(x, first, sum[r][0]);
+            sum[r][1] = vf_fma(x, second, sum[r][1]);
+        }
+    }
+    VF_UNROLL for (size_t r = 0; r < rows; r++) {
+        vf_store(sums + r * KEYS, sum[r][0]);
+        vf_store(sums + r * KEYS + VF, sum[r][1]);
+    }
 }
 
-/* Rows [first, last) and n <= VF keys. */
+/* Rows [first, last) and n <= KEYS keys from key j on. */
 static void dots_of_keys(const onx_attend_dots *d, size_t j, size_t n, size_t first, size_t last) {
-    float sums[MANY * VF] = {0}, turned[COLUMNS * VF];
+    float sums[MANY * KEYS] = {0}, turned[COLUMNS * KEYS];
+    const size_t some = n < VF ? n : VF;
     for (size_t c = 0; c < d->head; c += COLUMNS) {
         const size_t m = d->head - c < COLUMNS ? d->head - c : COLUMNS;
+        const float *k = d->k + j * d->step + c;
         size_t r = first;
-        turn_keys(d->k + j * d->step + c, d->step, n, m, turned);
+        turn_keys(k, d->step, some, m, turned);
+        turn_keys(k + some * d->step, d->step, n - some, m, turned + VF);
         for (; r + ROWS <= last; r += ROWS)
-            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * VF, ROWS);
+            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * KEYS, ROWS);
         for (; r < last; r++)
-            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * VF, 1);
+            add_dots(d->q + r * d->head + c, d->head, turned, m, sums + (r - first) * KEYS, 1);
     }
-    for (size_t r = first; r < last; r++) {
-        float *to = d->scores + r * d->stride + j;
-        vf sum = vf_load(sums + (r - first) * VF) * vf_set(d->scale);
-        if (n < VF)
-            vf_store_n(to, sum, n);
-        else
-            vf_store(to, sum);
-    }
+    for (size_t r = first; r < last; r++)
+        for (size_t i = 0; i < n; i++)
+            d->scores[r * d->stride + j + i] = sums[(r - first) * KEYS + i] * d->scale;
 }
 
 static void dots(const onx_attend_dots *d) {
@@ -108,10 +116,10 @@ static void dots(const onx_attend_dots *d) {
         dots_by_rows(d);
         return;
     }
-    for (size_t j = 0; j < d->n; j += VF)
+    for (size_t j = 0; j < d->n; j += KEYS)
         for (size_t r = 0, end; r < d->rows; r = end) {
             end = d->rows - r < MANY ? d->rows : r + MANY;
-            dots_of_keys(d, j, d->n - j < VF ? d->n - j : VF, r, end);
+            dots_of_keys(d, j, d->n - j < KEYS ? d->n - j : KEYS, r, end);
         }
 }
 
