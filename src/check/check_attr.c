@@ -133,30 +133,13 @@ static void check_declared(onx_checker *c, const onx_attr *a, const onx_checked_
                        onx_attr_type_name(type));
 }
 
-enum { FEW = 16 }; /* attributes that are compared with each other; more are hashed */
-
-/* Is there an attribute of that name before `end` (NULL: anywhere)? */
-static bool is_among(const onx_node *node, onx_str name, const onx_attr *end) {
-    ONX_EACH (onx_attr, a, node->attribute) {
-        if (a == end) return false;
-        if (onx_str_eq(a->name, name)) return true;
-    }
-    return false;
-}
-
-static bool is_first(onx_checker *c, const onx_node *node, const onx_attr *a) {
-    if (node->attribute.count > FEW) return onx_check_once(c, &c->names, &node->attribute, a->name);
-    return !is_among(node, a->name, a);
-}
-
 bool onx_check_has_attr(const onx_checker *c, const onx_node *node, onx_str name) {
-    if (node->attribute.count > FEW) return onx_map_get(&c->names, &node->attribute, name) != NULL;
-    return is_among(node, name, NULL);
+    return onx_node_has_attr(node, name, &c->names);
 }
 
 void onx_check_attrs(onx_checker *c, const onx_node *node, const onx_checked_op *callee) {
     ONX_EACH (onx_attr, a, node->attribute) {
-        if (a->name.size && !is_first(c, node, a))
+        if (a->name.size && !onx_attr_is_first(node, a, &c->names, &c->no_memory))
             onx_check_tell(c, ONX_RULE_ATTR_DUPLICATE, a, "keep one of the two",
                            "the node has two attributes '%.*s'", ONX_FMT(a->name));
         else if (callee)

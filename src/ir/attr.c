@@ -28,6 +28,29 @@ onx_attr *onx_node_attr(const onx_node *node, const char *name) {
     return NULL;
 }
 
+enum { FEW = 16 }; /* attributes that are compared with each other; more are hashed */
+
+/* Is there an attribute of that name before `end` (NULL: anywhere)? */
+static bool is_among(const onx_node *node, onx_str name, const onx_attr *end) {
+    ONX_EACH (onx_attr, a, node->attribute) {
+        if (a == end) return false;
+        if (onx_str_eq(a->name, name)) return true;
+    }
+    return false;
+}
+
+bool onx_attr_is_first(const onx_node *node, const onx_attr *attr, onx_map *many, bool *full) {
+    if (node->attribute.count <= FEW) return !is_among(node, attr->name, attr);
+    if (onx_map_get(many, &node->attribute, attr->name)) return false;
+    if (!onx_map_put(many, &node->attribute, attr->name, (void *)(uintptr_t)attr)) *full = true;
+    return true;
+}
+
+bool onx_node_has_attr(const onx_node *node, onx_str name, const onx_map *many) {
+    if (node->attribute.count <= FEW) return is_among(node, name, NULL);
+    return onx_map_get(many, &node->attribute, name) != NULL;
+}
+
 const char *onx_attr_name(const onx_attr *attr) {
     return onx_str_z(attr->name);
 }

@@ -294,6 +294,12 @@ typedef struct onx_optional { /* OptionalProto */
     struct onx_optional *optional_value;
 } onx_optional;
 
+/* attr.c: have attributes before this one other names? Those of a node with many are put into a
+ * map; *full is set where there is no memory for that. */
+bool onx_attr_is_first(const onx_node *node, const onx_attr *attr, onx_map *many, bool *full);
+/* Is there one of that name? Of a node with many: among those in the map. */
+bool onx_node_has_attr(const onx_node *node, onx_str name, const onx_map *many);
+
 /* The tables (ir/fields.def). ONX_ROW(node, input) is the row of NodeProto.input, a constant
  * expression. */
 extern const onx_desc onx_desc_model, onx_desc_graph, onx_desc_node, onx_desc_attr, onx_desc_tensor,

@@ -41,21 +41,6 @@ static onx_status copy_sizes(onx_session *s, const onx_session_options *options,
     return ONX_OK;
 }
 
-/* Attributes before this one have other names. Many are looked up in a map. */
-static bool is_first(const onx_node *node, const onx_attr *attr, onx_map *many, bool *full) {
-    enum { FEW = 16 };
-    if (node->attribute.count > FEW) {
-        if (onx_map_get(many, node, attr->name)) return false;
-        *full |= !onx_map_put(many, node, attr->name, (void *)(uintptr_t)attr);
-        return true;
-    }
-    ONX_EACH (onx_attr, a, node->attribute) {
-        if (a == attr) break;
-        if (onx_str_eq(a->name, attr->name)) return false;
-    }
-    return true;
-}
-
 /* Nodes of onx.internal come from the engine alone. And an attribute is there once: of two, kernels
  * would see the first, and what rewrites the node perhaps the other. */
 static onx_status refuse_node(const onx_node *node, onx_map *many, onx_diag *diag) {
@@ -63,7 +48,7 @@ static onx_status refuse_node(const onx_node *node, onx_map *many, onx_diag *dia
     if (onx_str_is(node->domain, "onx.internal"))
         return onx_fail(diag, ONX_INVALID, "files cannot use nodes of the domain onx.internal");
     ONX_EACH (onx_attr, attr, node->attribute)
-        if (!is_first(node, attr, many, &full))
+        if (!onx_attr_is_first(node, attr, many, &full))
             return onx_fail(diag, ONX_INVALID, "the node has two attributes '%.*s': keep one",
                             ONX_FMT(attr->name));
     return full ? onx_fail_nomem(diag) : ONX_OK;

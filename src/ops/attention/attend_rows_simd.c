@@ -18,6 +18,12 @@ enum {
 static inline vf load_some(const float *p, size_t n) {
     return n < VF ? vf_load_n(p, n) : vf_load(p);
 }
+static inline void store_some(float *p, vf v, size_t n) {
+    if (n < VF)
+        vf_store_n(p, v, n);
+    else
+        vf_store(p, v);
+}
 
 /* Products of a row with VF keys. */
 static inline vf dots_of(const float *q, const float *k, size_t step, size_t head) {
@@ -125,12 +131,8 @@ static void dots(const onx_attend_dots *d) {
 
 static void bend(float *x, size_t n, float cap) {
     for (size_t j = 0; j < n; j += VF) {
-        const size_t some = n - j < VF ? n - j : VF;
-        vf y = vf_set(cap) * vf_tanh(load_some(x + j, some) / vf_set(cap));
-        if (some < VF)
-            vf_store_n(x + j, y, some);
-        else
-            vf_store(x + j, y);
+        vf y = vf_set(cap) * vf_tanh(load_some(x + j, n - j) / vf_set(cap));
+        store_some(x + j, y, n - j);
     }
 }
 
@@ -178,13 +180,8 @@ static inline __attribute__((always_inline)) void add_tile(const onx_attend_add 
             VF_UNROLL for (size_t l = 0; l < wide; l++) sum[i][l] = vf_fma(chance, x[l], sum[i][l]);
         }
     }
-    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t l = 0; l < wide; l++) {
-        float *to = y + i * a->n + l * VF;
-        if (some < VF)
-            vf_store_n(to, sum[i][l], some);
-        else
-            vf_store(to, sum[i][l]);
-    }
+    VF_UNROLL for (size_t i = 0; i < rows; i++) VF_UNROLL for (size_t l = 0; l < wide; l++)
+        store_some(y + i * a->n + l * VF, sum[i][l], some);
 }
 
 static inline __attribute__((always_inline)) void add_rows(const onx_attend_add *a, size_t r,
