@@ -174,35 +174,39 @@ static void measure(const tier *t, const layer *l, double peak, int rounds) {
     free(w), free(packed), free(x), free(y), free(bias), free(scratch);
 }
 
-/* 3x3 layers with stride 1, by Winograd's algorithm: the share is that of the products which the
+/* 3x3 layers by Winograd's algorithm: the share is that of the products which the
  * direct sums take. */
 static void measure_winograd(const tier *t, const layer *l, double peak, int rounds) {
     const onx_conv_staged *run = t->winograd;
     onx_conv c = conv_of(l);
     if (l->algorithm != 'd' || l->pad != 1 || !run->fits(&c)) return;
-    size_t pixels = l->size * l->size;
+    size_t pixels = c.oh * c.ow;
     float *w = room(9 * l->ic * l->oc), *packed = room(run->weights(&c));
-    float *x = room(l->ic * pixels), *y = room(l->oc * pixels), *bias = room(l->oc);
-    onx_conv_band band = {0, 1};
-    float *shared = room(run->shared(&c, 1)), *scratch = room(run->scratch(&c) / sizeof(float));
+    float *x = room(l->ic * l->size * l->size), *y = room(l->oc * pixels), *bias = room(l->oc);
+    onx_conv_band band = {0, run->bands(&c)};
+    float *shared = room(run->shared(&c, band.count));
+    float *scratch = room(run->scratch(&c) / sizeof(float));
     onx_conv_args a = {.x = x, .w = packed, .bias = bias, .lo = 0, .hi = INFINITY, .y = y};
     for (size_t i = 0; i < run->parts(&c); i++)
         if (!run->pack(&c, w, i, packed)) exit(1);
     double best = 1e30, best_in = 1e30;
     for (int i = 0; i < rounds; i++) {
-        double start = now();
-        for (size_t k = 0, n = run->in_tasks(&c); k < n; k++)
-            if (!run->in(&c, x, shared, band, k)) exit(1);
-        double in = now() - start;
-        for (size_t k = 0, n = run->out_tasks(&c, band); k < n; k++)
-            run->out(&c, &a, shared, band, k, scratch);
+        double start = now(), in = 0;
+        for (band.index = 0; band.index < band.count; band.index++) {
+            double begun = now();
+            for (size_t k = 0, n = run->in_tasks(&c); k < n; k++)
+                if (!run->in(&c, x, shared, band, k)) exit(1);
+            in += now() - begun;
+            for (size_t k = 0, n = run->out_tasks(&c, band); k < n; k++)
+                run->out(&c, &a, shared, band, k, scratch);
+        }
         double took = now() - start;
         if (took < best) best = took;
         if (in < best_in) best_in = in;
     }
     double gflops = 18.0 * (double)(l->ic * l->oc * pixels) / best / 1e9;
-    printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu tasks, inputs %.3f ms (Winograd)\n", l->name,
-           best * 1e3, gflops, 100 * gflops / peak, run->out_tasks(&c, band), best_in * 1e3);
+    printf("%-28s %8.3f ms %8.1f GFLOP/s %5.1f%%  %zu bands, inputs %.3f ms (Winograd)\n", l->name,
+           best * 1e3, gflops, 100 * gflops / peak, band.count, best_in * 1e3);
     free(w), free(packed), free(x), free(y), free(bias), free(shared), free(scratch);
 }
 

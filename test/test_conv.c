@@ -352,20 +352,31 @@ static bool run_winograd(const onx_conv_staged *run, const onx_conv *c, const on
     return fit;
 }
 
-/* The sum that conv.h measures errors of Winograd's algorithm by, for a tile of one image. */
-static double winograd_measure(const onx_conv *c, const float *x, const float *w, size_t oc,
-                               size_t oy, size_t ox) {
+/* The largest inputs of each tile: [tiles][ic]. */
+static float *largest_inputs(const onx_conv *c, const float *x, size_t out) {
+    size_t across = (c->ow + out - 1) / out, tiles = (c->oh + out - 1) / out * across;
+    size_t in = (out - 1) * c->sh + c->kh;
+    float *most = room(tiles * c->ic);
+    for (size_t i = 0; i < tiles * c->ic; i++) {
+        const float *from = x + i % c->ic * c->ih * c->iw;
+        size_t tile = i / c->ic;
+        most[i] = 0;
+        for (size_t k = 0; k < in * in; k++) {
+            size_t iy = tile / across * out * c->sh + k / in - c->top;
+            size_t ix = tile % across * out * c->sw + k % in - c->left;
+            if (iy < c->ih && ix < c->iw) most[i] = fmaxf(most[i], fabsf(from[iy * c->iw + ix]));
+        }
+    }
+    return most;
+}
+
+/* The sum that conv.h measures errors of Winograd's algorithm by; most: [ic], w: [ic][taps]. */
+static double winograd_measure(const onx_conv *c, const float *most, const float *w) {
     double sum = 0;
     for (size_t i = 0; i < c->ic; i++) {
-        double most = 0, weights = 0;
-        size_t out = 7 - c->kh, taps = c->kh * c->kh;
-        for (size_t k = 0; k < 36; k++) {
-            size_t iy = oy / out * out + k / 6 - c->top, ix = ox / out * out + k % 6 - c->left;
-            if (iy < c->ih && ix < c->iw)
-                most = fmax(most, fabs((double)x[(i * c->ih + iy) * c->iw + ix]));
-        }
-        for (size_t k = 0; k < taps; k++) weights += fabs((double)w[(oc * c->ic + i) * taps + k]);
-        sum += most * weights;
+        double weights = 0;
+        for (size_t k = 0; k < c->kh * c->kh; k++) weights += fabs((double)*w++);
+        sum += (double)most[i] * weights;
     }
     return sum;
 }
@@ -388,30 +399,35 @@ static void check_winograd(const set *t, const onx_conv *c) {
     CHECK(run_winograd(run, c, &a, true));
     CHECK(memcmp(y1, y2, floats * sizeof *y1) == 0);
     float *y = from_blocked(t, y1, 1, c->oc, pixels);
+    size_t out = c->kh == 5 ? 2 : 4;
+    float *most = largest_inputs(c, x, out);
     for (size_t k = 0; k < c->oc * pixels; k++) {
         size_t oc = k / pixels, oy = k % pixels / c->ow, ox = k % c->ow;
+        size_t tile = oy / out * ((c->ow + out - 1) / out) + ox / out;
         double want = exact_sum(c, x, w, 0, oc, oy, ox).value + (double)bias[oc] + (double)r[k];
-        double bound = 8 * eps_of(t) * (2 + winograd_measure(c, x, w, oc, oy, ox));
+        double bound = winograd_measure(c, most + tile * c->ic, w + oc * c->ic * c->kh * c->kh);
+        bound = 8 * eps_of(t) * (2 + bound);
         wrong += !(fabs((double)y[k] - fmin(2, fmax(-1, want))) <= bound);
     }
     CHECK_EQ(wrong, 0);
     free(x), free(w), free(bias), free(r), free(packed), free(xb), free(rb), free(y1), free(y2);
-    free(y);
+    free(y), free(most);
 }
 
-static onx_conv winograd_conv(size_t taps, size_t ic, size_t oc, size_t ih, size_t iw, size_t pad) {
+static onx_conv winograd_conv(size_t taps, size_t stride, size_t ic, size_t oc, size_t ih,
+                              size_t iw, size_t pad) {
     return (onx_conv){.n = 1,
                       .groups = 1,
                       .ic = ic,
                       .oc = oc,
                       .ih = ih,
                       .iw = iw,
-                      .oh = ih + 2 * pad - taps + 1,
-                      .ow = iw + 2 * pad - taps + 1,
+                      .oh = (ih + 2 * pad - taps) / stride + 1,
+                      .ow = (iw + 2 * pad - taps) / stride + 1,
                       .kh = taps,
                       .kw = taps,
-                      .sh = 1,
-                      .sw = 1,
+                      .sh = stride,
+                      .sw = stride,
                       .dh = 1,
                       .dw = 1,
                       .top = pad,
@@ -421,13 +437,15 @@ static onx_conv winograd_conv(size_t taps, size_t ic, size_t oc, size_t ih, size
 TEST(winograd) {
     EACH_TIER(t) {
         seed = 5;
-        for (int i = 0; i < 40; i++) {
-            size_t taps = i % 2 ? 3 : 5;
-            onx_conv c = winograd_conv(taps, 1 + pick(40), 1 + pick(70), taps + pick(20),
-                                       taps + pick(30), pick(4));
+        for (int i = 0; i < 60; i++) {
+            size_t taps = i % 3 ? 3 : 5, stride = 1 + (i % 3 == 2);
+            onx_conv c = winograd_conv(taps, stride, 1 + pick(40), 1 + pick(70),
+                                       taps + pick(20 * stride), taps + pick(30 * stride), pick(4));
             check_winograd(t, &c);
         }
-        onx_conv wide = winograd_conv(3, 300, 40, 9, 30, 1);
+        onx_conv wide = winograd_conv(3, 2, 300, 40, 17, 61, 1);
+        check_winograd(t, &wide);
+        wide = winograd_conv(3, 1, 300, 40, 9, 30, 1);
         check_winograd(t, &wide);
         CHECK(t->winograd->fits(&wide));
         wide.sw = 2;
@@ -436,25 +454,29 @@ TEST(winograd) {
 }
 
 /* What it cannot do, it refuses before it writes. */
-TEST(winograd_refuses) {
+static void check_refuses(const set *t, size_t stride) {
     static const float hostile[] = {NAN, INFINITY, -INFINITY, 1e30f};
+    onx_conv c = winograd_conv(3, stride, 16, 16, 8, 8, 1);
+    float *x = numbers(16 * 64), *w = numbers(16 * 16 * 9),
+          *packed = room(t->winograd->weights(&c)), *y = room(16 * 64);
+    for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
+        onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY, .y = y};
+        float kept = x[700];
+        CHECK(pack_winograd(t->winograd, &c, w, packed));
+        x[700] = hostile[i];
+        CHECK(!run_winograd(t->winograd, &c, &a, false));
+        x[700] = kept;
+        kept = w[100];
+        w[100] = hostile[i];
+        CHECK(!pack_winograd(t->winograd, &c, w, packed));
+        w[100] = kept;
+    }
+    free(x), free(w), free(packed), free(y);
+}
+TEST(winograd_refuses) {
     EACH_TIER(t) {
-        onx_conv c = winograd_conv(3, 16, 16, 8, 8, 1);
-        float *x = numbers(16 * 64), *w = numbers(16 * 16 * 9),
-              *packed = room(t->winograd->weights(&c)), *y = room(16 * 64);
-        for (size_t i = 0; i < ONX_COUNT(hostile); i++) {
-            onx_conv_args a = {.x = x, .w = packed, .lo = -INFINITY, .hi = INFINITY, .y = y};
-            float kept = x[700];
-            CHECK(pack_winograd(t->winograd, &c, w, packed));
-            x[700] = hostile[i];
-            CHECK(!run_winograd(t->winograd, &c, &a, false));
-            x[700] = kept;
-            kept = w[100];
-            w[100] = hostile[i];
-            CHECK(!pack_winograd(t->winograd, &c, w, packed));
-            w[100] = kept;
-        }
-        free(x), free(w), free(packed), free(y);
+        check_refuses(t, 1);
+        check_refuses(t, 2);
     }
 }
 
@@ -886,54 +908,58 @@ TEST(program) {
     }
 }
 
+/* ConvBlocked, from an input that is not, beside Conv. */
+static void check_blocked(const set *t, const char *attributes, onx_operand *x, onx_operand *w,
+                          onx_operand *b) {
+    char plain[120], node[120];
+    onx_operand *in[] = {x, w, b};
+    (void)snprintf(plain, sizeof plain, "y = Conv<%s>(x, w, b)", attributes);
+    (void)snprintf(node, sizeof node, "y = onx.internal.ConvBlocked<%s>(x, w, b)", attributes);
+    kernel_result want = kernel_run("ref", 22, plain, 3, in, 2);
+    kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1, in, 0);
+    in[0] = &to.out[0];
+    kernel_result got = kernel_run(t->name, 22, node, 3, in, 2);
+    in[0] = &got.out[0];
+    kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1, in, 0);
+    if (ran(&want) && ran(&got) && ran(&back))
+        CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
+    kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+}
+
 /* Winograd's algorithm in the row: an image with infinity or NaN gives what direct sums give, and
  * so do those after it. */
 TEST(blocked_not_finite) {
-    const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w, b)";
-    const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w, b)";
+    static const char *const attributes[] = {"pads=[1,1,1,1]", "pads=[1,1,1,1], strides=[2,2]"};
+    static const char *const images[] = {"3,32,14,13", "3,32,53,54"};
     EACH_TIER(t) {
-        for (int i = 0; i < 4; i++) {
-            onx_operand x = filled("3,32,14,13", 1), w = filled("48,32,3,3", 2),
+        for (int i = 0; i < 8; i++) {
+            onx_operand x = filled(images[i / 4], 1), w = filled("48,32,3,3", 2),
                         b = filled("48", 3);
-            if (i > 0) ((float *)x.data)[32 * 14 * 13 * (i - 1) + 1000] = i == 2 ? INFINITY : NAN;
-            if (i == 3) ((float *)w.data)[77] = 1e30f; /* too large, but finite */
-            kernel_result want = kernel_run("ref", 22, plain, 3, (onx_operand *[]){&x, &w, &b}, 2);
-            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
-                                          (onx_operand *[]){&x}, 0);
-            kernel_result got =
-                kernel_run(t->name, 22, node, 3, (onx_operand *[]){&to.out[0], &w, &b}, 2);
-            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
-                                            (onx_operand *[]){&got.out[0]}, 0);
-            if (ran(&want) && ran(&got) && ran(&back))
-                CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
-            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
+            size_t each = (size_t)x.count / 3;
+            if (i % 4 > 0)
+                ((float *)x.data)[each * (i % 4 - 1) + 1000] = i % 4 == 2 ? INFINITY : NAN;
+            if (i % 4 == 3) ((float *)w.data)[77] = 1e30f; /* too large, but finite */
+            check_blocked(t, attributes[i / 4], &x, &w, &b);
             free(x.data), free(w.data), free(b.data);
         }
     }
 }
 
-/* An image so large that it is made in bands, of which the last has NaN: what direct sums give; and
- * without NaN. */
+/* An image so large that it is made in bands, one after the other or at the same time, of which the
+ * last has NaN: what direct sums give; and without NaN. */
 TEST(blocked_bands) {
-    const char *plain = "y = Conv<pads=[1,1,1,1]>(x, w)";
-    const char *node = "y = onx.internal.ConvBlocked<pads=[1,1,1,1]>(x, w)";
     EACH_TIER(t) {
-        onx_conv c = winograd_conv(3, 32, 16, 150, 130, 1);
-        CHECK(t->winograd->bands(&c) > 1);
-        for (int i = 0; i < 2; i++) {
-            onx_operand x = filled("1,32,150,130", 1), w = filled("16,32,3,3", 2);
-            if (i) ((float *)x.data)[x.count - 200] = NAN;
-            kernel_result want = kernel_run("ref", 22, plain, 2, (onx_operand *[]){&x, &w}, 2);
-            kernel_result to = kernel_run(t->name, 22, "y = onx.internal.ToBlocked(x)", 1,
-                                          (onx_operand *[]){&x}, 0);
-            kernel_result got =
-                kernel_run(t->name, 22, node, 2, (onx_operand *[]){&to.out[0], &w}, 2);
-            kernel_result back = kernel_run(t->name, 22, "y = onx.internal.FromBlocked(x)", 1,
-                                            (onx_operand *[]){&got.out[0]}, 0);
-            if (ran(&want) && ran(&got) && ran(&back))
-                CHECK(kernel_distance(&back.out[0], &want.out[0]) < 1e-4);
-            kernel_free(&want), kernel_free(&to), kernel_free(&got), kernel_free(&back);
-            free(x.data), free(w.data);
+        onx_conv few = winograd_conv(3, 1, 32, 16, 150, 130, 1);
+        onx_conv many = winograd_conv(3, 1, 150, 32, 60, 58, 1);
+        CHECK(t->winograd->bands(&few) > 1 && t->winograd->apart(&few));
+        CHECK(t->winograd->bands(&many) > 1 && !t->winograd->apart(&many));
+        for (int i = 0; i < 4; i++) {
+            onx_operand x = filled(i / 2 ? "1,150,60,58" : "1,32,150,130", 1);
+            onx_operand w = filled(i / 2 ? "32,150,3,3" : "16,32,3,3", 2), b = filled("32", 3);
+            if (!(i / 2)) b.count = b.dims[0] = 16;
+            if (i % 2) ((float *)x.data)[x.count - 200] = NAN;
+            check_blocked(t, "pads=[1,1,1,1]", &x, &w, &b);
+            free(x.data), free(w.data), free(b.data);
         }
     }
 }

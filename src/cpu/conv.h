@@ -81,16 +81,20 @@ typedef struct onx_conv_staged {
     size_t (*scratch)(const onx_conv *c); /* bytes */
     void (*out)(const onx_conv *c, const onx_conv_args *a, const float *shared, onx_conv_band band,
                 size_t task, void *scratch);
+    /* Are bands best made at the same time, each by one thread with a `shared` of its own? Then
+     * all of y may have been written when one does not fit. NULL: never. */
+    bool (*apart)(const onx_conv *c);
 } onx_conv_staged;
 
-/* Winograd's algorithm for kernels of 3x3 and 5x5 with stride 1. A quarter of the products and four
- * times the weights (of 5x5: 36% and 1.44 times). Outputs are made in tiles of 4x4 (2x2) from 6x6
- * inputs, and errors are relative to the largest of those:
+/* Winograd's algorithm for kernels of 3x3 and 5x5 with stride 1, and 3x3 with stride 2. Of 3x3 a
+ * quarter of the products (with stride 2: 56%) and four times the weights, of 5x5 36% and 1.44
+ * times. Outputs are made in tiles of 4x4 (2x2) from 6x6 (9x9) inputs, and errors are relative to
+ * the largest of those:
  *
  *     |y - exact| <= 205 * (ic + 20) * eps * S       S = sum over ic of max|x| sum|w|
  *
  * (plus that of adding bias and residual) is certain; on data that are not made for it the error
- * stays below 8 * eps * S, about twice that of direct sums. */
+ * stays below 8 * eps * S, about twice that of direct sums, or with stride 2 as large as that. */
 #define ONX_CONV_TIER(isa)                                                                         \
     extern const onx_conv_algorithm onx_conv_direct_##isa, onx_conv_plain_##isa,                   \
         onx_conv_depthwise_##isa;                                                                  \

@@ -395,8 +395,8 @@ static size_t bands_of(const onx_conv *c, bool rounded) {
         make_out(c, a, shared, band, task, scratch, rounded);                                      \
     }                                                                                              \
     const onx_conv_staged onx_conv_##name##_amx = {                                                \
-        half_fits,     half_worth,    half_weights, half_parts,     name##_pack,  name##_bands,    \
-        name##_shared, half_in_tasks, name##_in,    half_out_tasks, half_scratch, name##_out,      \
-    };
+        half_fits,    half_worth,    half_weights,  half_parts, name##_pack,                       \
+        name##_bands, name##_shared, half_in_tasks, name##_in,  half_out_tasks,                    \
+        half_scratch, name##_out,    NULL};
 STAGED(half, false)
 STAGED(rounded, true)

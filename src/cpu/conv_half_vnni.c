@@ -171,6 +171,6 @@ static size_t half_bands(const onx_conv *c) {
 }
 
 const onx_conv_staged onx_conv_half_vnni = {
-    half_fits,   half_worth,    half_weights, half_parts,     half_pack,    half_bands,
-    half_shared, half_in_tasks, half_in,      half_out_tasks, half_scratch, half_out,
+    half_fits,     half_worth, half_weights,   half_parts,   half_pack, half_bands, half_shared,
+    half_in_tasks, half_in,    half_out_tasks, half_scratch, half_out,  NULL,
 };

@@ -108,10 +108,17 @@ static void plan_staged(onx_call *call) {
     const onx_conv *c = &p->conv;
     p->staged = staged && c->oh && c->ow && c->ih && c->iw && (s->alone || staged->worth(c));
     if (!p->staged) return;
-    size_t each = staged->scratch(c);
+    size_t each = staged->scratch(c), marks = staged->in_tasks(c);
     /* R may lie where the result is written: then no band may be made twice. */
-    p->bands = onx_call_in(call, 3) ? 1 : staged->bands(c);
-    call->scratch_bytes = shared_floats(staged, c, p->bands) * sizeof(float) + staged->in_tasks(c);
+    bool once = onx_call_in(call, 3);
+    p->bands = once ? 1 : staged->bands(c);
+    p->apart = !once && staged->apart && staged->apart(c);
+    if (p->apart) {
+        p->shared_at = (each + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+        each = p->shared_at + staged->shared(c, p->bands) * sizeof(float);
+        marks = p->bands;
+    }
+    call->scratch_bytes = shared_floats(staged, c, p->bands) * sizeof(float) + marks;
     if (call->scratch_each < each) call->scratch_each = each;
 }
 
@@ -141,7 +148,7 @@ typedef struct stage {
     const onx_conv_staged *staged;
     const onx_conv_args *args; /* of one image */
     float *shared;
-    unsigned char *fit; /* [in_tasks] */
+    unsigned char *fit; /* [in_tasks], or [bands] where they are apart */
     onx_conv_band band;
 } stage;
 
@@ -161,6 +168,23 @@ static onx_status out_task(void *user, onx_call *call, size_t index, void *scrat
     return ONX_OK;
 }
 
+/* A band, where they are made apart. */
+static onx_status band_task(void *user, onx_call *call, size_t index, void *scratch) {
+    const stage *all = user;
+    const onx_conv_plan *p = call->plan;
+    const onx_conv *c = &p->conv;
+    stage g = *all;
+    bool fits = true;
+    g.shared = (float *)((char *)scratch + p->shared_at);
+    g.band.index = index;
+    for (size_t i = 0, n = g.staged->in_tasks(c); i < n; i++)
+        fits &= g.staged->in(c, g.args->x, g.shared, g.band, i);
+    for (size_t i = 0, n = g.staged->out_tasks(c, g.band); i < n && fits; i++)
+        ONX_TRY(out_task(&g, call, i, scratch));
+    all->fit[index] = fits;
+    return ONX_OK;
+}
+
 static size_t x_floats(const onx_conv *c) {
     return blocks_of(c->ic) * VF * c->ih * c->iw;
 }
@@ -175,8 +199,14 @@ static void skip_images(const onx_conv *c, onx_conv_args *a, size_t n) {
 
 /* One image; *fits: all its numbers did. */
 static onx_status run_bands(onx_call *call, stage *g, bool *fits) {
-    const onx_conv *c = &((const onx_conv_plan *)call->plan)->conv;
-    size_t n = g->staged->in_tasks(c);
+    const onx_conv_plan *p = call->plan;
+    const onx_conv *c = &p->conv;
+    size_t n = p->apart ? p->bands : g->staged->in_tasks(c);
+    if (p->apart) {
+        ONX_TRY(onx_call_parallel(call, n, band_task, g));
+        for (size_t i = 0; i < n; i++) *fits &= g->fit[i];
+        return ONX_OK;
+    }
     for (g->band.index = 0; g->band.index < g->band.count && *fits; g->band.index++) {
         ONX_TRY(onx_call_parallel(call, n, in_task, g));
         for (size_t i = 0; i < n; i++) *fits &= g->fit[i];

@@ -21,7 +21,9 @@ typedef struct onx_conv_plan {
     size_t x_floats, y_floats, w_floats; /* blocked or packed in scratch, in this order; 0: not */
     size_t wide_floats;                  /* after them: tensors of half precision as floats */
     bool staged;                         /* by the algorithm of the state, */
-    size_t bands;                        /* in so many bands of an image */
+    size_t bands;                        /* in so many bands of an image, */
+    bool apart;                          /* which are tasks, */
+    size_t shared_at;                    /* with what their steps share there in the scratch */
     onx_tile_plan program;               /* of ConvBlocked, where it has one */
     size_t program_at;                   /* its scratch, in that of a worker */
 } onx_conv_plan;
