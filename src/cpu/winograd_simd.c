@@ -9,10 +9,11 @@
  *     M = sum U V    over input channels, elementwise     36 (81) products [tiles,ic][ic,oc]
  *     y = A' M A     outputs                              once per tile and output channel
  *
- * winograd_form.h has the transforms. V lies as [points][ic/b][tiles][b], a vector longer for each
- * point so that they do not all fall into the same lines of a cache; U as [pair of output blocks]
- * [36][ic][WIDE*b]. V is 2.25 (9; with stride 2: 1.27) times as large as the image: large ones are
- * made in bands, each of about as many tiles.
+ * winograd_form.h has the transforms. V lies as [points][groups of tiles][ic/b][tiles][b], in the
+ * order in which products read it, and a vector longer for each point so that they do not all fall
+ * into the same lines of a cache; U as [pair of output blocks][36][ic][WIDE*b]. V is 2.25 (9; with
+ * stride 2: 1.27) times as large as the image: large ones are made in bands, each of about as many
+ * tiles.
  */
 #include "cpu/vec_transpose.h"
 #include "cpu/winograd_form.h"
@@ -30,8 +31,9 @@ typedef struct sizes {
     size_t across;              /* tiles in a row */
     size_t first, tiles;        /* those of a band */
     size_t ic_blocks, oc_pairs; /* oc_pairs: an odd last block counts as one */
-    size_t point, group;        /* floats of V for a point, and for a group of tiles there */
-    size_t groups, chunks;
+    size_t groups, chunks;      /* of tiles */
+    size_t most;                /* tiles in a group */
+    size_t point, group;        /* floats of V for a point, and for a group there */
 } sizes;
 
 static size_t all_tiles(const onx_conv *c) {
@@ -50,10 +52,11 @@ static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
     s.tiles = onx_part_at(all_tiles(c), band.count, band.index + 1) - s.first;
     s.ic_blocks = ceil_div(c->ic, VF);
     s.oc_pairs = ceil_div(ceil_div(c->oc, VF), WIDE);
-    s.group = s.ic_blocks * PIXELS * VF;
     s.groups = ceil_div(s.tiles, PIXELS);
-    s.point = s.groups * s.group + VF;
     s.chunks = ceil_div(s.groups, GROUPS);
+    s.most = ceil_div(s.tiles, s.groups);
+    s.group = s.ic_blocks * s.most * VF;
+    s.point = s.groups * s.group + VF;
     return s;
 }
 
@@ -155,7 +158,7 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_co
     vf sum = vf_zero();
     x += block * c->ih * c->iw * VF;
     for (; g < end; g++) {
-        float *v = shared + g * s.group + block * PIXELS * VF;
+        float *v = shared + g * s.group + block * s.most * VF;
         for (size_t t = group_at(&s, g); t < group_at(&s, g + 1); t++, v += VF) {
             size_t row = (s.first + t) / s.across, col = (s.first + t) % s.across;
             sum += s.form->inputs(c, x, row * step - c->top, col * step - c->left, v, s.point);
@@ -167,9 +170,9 @@ static bool winograd_in(const onx_conv *c, const float *x, float *shared, onx_co
 /* ── Products ── */
 
 typedef struct tile {
-    const float *v; /* [channels/b][PIXELS][b] */
+    const float *v; /* [channels/b][most][b] */
     const float *u; /* [channels][wide*b] */
-    size_t channels;
+    size_t channels, most;
     const char *ahead; /* fetched for later, `ahead_step` bytes for each channel */
     size_t ahead_step;
     float *m; /* [wide][m_step] */
@@ -184,7 +187,7 @@ TILE_INLINE void run_tile(const tile *t, size_t pixels, size_t wide) {
         VF_UNROLL for (size_t j = 0; j < wide; j++) sum[p][j] = vf_zero();
     }
     for (size_t k = 0; k < t->channels; k += VF) {
-        const float *v = t->v + k * PIXELS;
+        const float *v = t->v + k * t->most;
         for (size_t i = 0; i < smaller(VF, t->channels - k); i++, u += wide * VF) {
             vf weight[WIDE];
             __builtin_prefetch(ahead, 0, 2);
@@ -245,7 +248,7 @@ static size_t winograd_scratch(const onx_conv *c) {
  * next weights may come from memory. */
 static void multiply(const onx_conv *c, const sizes *s, const float *shared, const float *u,
                      bool fetches, size_t wide, size_t first, size_t end, float *m) {
-    tile t = {.channels = c->ic, .m_step = CHUNK * VF};
+    tile t = {.channels = c->ic, .most = s->most, .m_step = CHUNK * VF};
     size_t each = s->ic_blocks * VF * wide * VF, in = s->form->in;
     t.ahead_step = fetches ? wide * VF_BYTES / (end - first) : 0;
     for (size_t i = 0; i < UNITS; i++) {
