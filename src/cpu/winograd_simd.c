@@ -54,7 +54,7 @@ static sizes sizes_of(const onx_conv *c, onx_conv_band band) {
     s.oc_pairs = ceil_div(ceil_div(c->oc, VF), WIDE);
     s.groups = ceil_div(s.tiles, PIXELS);
     s.chunks = ceil_div(s.groups, GROUPS);
-    s.most = ceil_div(s.tiles, s.groups);
+    s.most = s.groups ? ceil_div(s.tiles, s.groups) : 0;
     s.group = s.ic_blocks * s.most * VF;
     s.point = s.groups * s.group + VF;
     return s;
