@@ -45,8 +45,9 @@ static void try_integers(const char *tier, const char *node, onx_operand *const 
     compare(tier, integers, 4, in, 0xa);
 }
 
+/* `least`: all weights are the least there are, and all bytes the largest. */
 static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype wt, bool many,
-                     bool zeros) {
+                     bool zeros, bool least) {
     static uint8_t x[LARGE + 1], w[LARGE + 1], wz[512];
     static float ws[512];
     static int32_t bias[512];
@@ -62,6 +63,11 @@ static void try_conv(const char *tier, const shape *s, onx_dtype xt, onx_dtype w
     kernel_fill(ws, channels, seed++, 0.01f, 0.5f);
     kernel_fill_bytes((uint8_t *)bias, channels, seed++);
     for (size_t i = 0; i < sizeof wz; i++) wz[i] = zeros ? wz[i] % 32 : plain;
+    if (least) {
+        memset(x, xt == ONX_DTYPE_I8 ? 127 : 255, sizeof x);
+        memset(w, wt == ONX_DTYPE_I8 ? 128 : 0, sizeof w);
+        ys = 2000;
+    }
     (void)snprintf(dims[0], sizeof dims[0], "%d,%d,%d,%d", s->n, s->h, s->w, s->groups * s->ic);
     (void)snprintf(dims[1], sizeof dims[1], "%zu,%d,%d,%d", channels, s->ic, s->kh, s->kw);
     (void)snprintf(dims[2], sizeof dims[2], "%zu", channels);
@@ -104,13 +110,28 @@ TEST(convolutions) {
         {2, 7, 7, 1, 80, 70, 1, 1, 1, 1, 0},    {1, 9, 9, 2, 40, 90, 1, 1, 1, 1, 0},
         {1, 12, 9, 1, 20, 110, 2, 3, 2, 1, 1},  {1, 8, 8, 1, 64, 130, 1, 1, 2, 1, 0},
         {2, 13, 12, 1, 32, 40, 3, 3, 1, 1, 1},  {1, 12, 15, 1, 38, 17, 3, 3, 1, 1, 0},
-        {1, 13, 13, 1, 70, 100, 3, 3, 1, 1, 2},
+        {1, 13, 13, 1, 70, 100, 3, 3, 1, 1, 2}, {1, 25, 26, 1, 32, 40, 3, 3, 1, 1, 1},
+        {1, 24, 27, 1, 38, 17, 3, 3, 1, 1, 0},  {1, 25, 29, 1, 34, 50, 3, 3, 1, 1, 2},
     };
     static const onx_dtype bytes[] = {ONX_DTYPE_U8, ONX_DTYPE_I8};
     for (const char *const *tier = kernel_tiers(); *tier; tier++)
         for (size_t i = 0; i < ONX_COUNT(shapes); i++)
             for (unsigned how = 0; how < 16; how++)
-                try_conv(*tier, &shapes[i], bytes[how & 1], bytes[how >> 1 & 1], how & 4, how & 8);
+                try_conv(*tier, &shapes[i], bytes[how & 1], bytes[how >> 1 & 1], how & 4, how & 8,
+                         false);
+}
+
+/* Sums as large as they get, of as many channels as Winograd's algorithm can always have, and of
+ * more. */
+TEST(largest_sums) {
+    static const shape shapes[] = {{1, 24, 25, 1, 112, 20, 3, 3, 1, 1, 1},
+                                   {1, 26, 24, 1, 132, 16, 3, 3, 1, 1, 1},
+                                   {1, 13, 12, 1, 160, 20, 3, 3, 1, 1, 1}};
+    static const onx_dtype bytes[] = {ONX_DTYPE_U8, ONX_DTYPE_I8};
+    for (const char *const *tier = kernel_tiers(); *tier; tier++)
+        for (size_t i = 0; i < ONX_COUNT(shapes); i++)
+            for (unsigned how = 0; how < 4; how++)
+                try_conv(*tier, &shapes[i], bytes[how & 1], bytes[how >> 1 & 1], true, false, true);
 }
 
 TEST(max_pools) {
@@ -333,5 +354,5 @@ TEST(few_bits) {
                          how & 2, how & 4, how & 8 ? 1 : 0);
 }
 
-TEST_MAIN(E(convolutions) E(max_pools) E(average_pools) E(products) E(batches) E(dynamic_ranges)
-              E(tables) E(few_bits))
+TEST_MAIN(E(convolutions) E(largest_sums) E(max_pools) E(average_pools) E(products) E(batches)
+              E(dynamic_ranges) E(tables) E(few_bits))

@@ -11,7 +11,7 @@ typedef void onx_qgemm_end_fn(const onx_qend *end, const int32_t *sums, size_t m
 #define ONX_QGEMM_TIER(isa)                                                                        \
     extern const onx_qgemm onx_qgemm_##isa;                                                        \
     extern const onx_qdepth onx_qdepth_##isa;                                                      \
-    extern const onx_qwinograd onx_qwinograd_##isa;                                                \
+    extern const onx_qwinograd onx_qwinograd_##isa[ONX_QWINOGRADS];                                \
     extern const onx_dynamic_fns onx_dynamic_##isa;                                                \
     extern onx_qgemm_end_fn onx_qgemm_end_##isa;
 #include "cpu/isa.def"

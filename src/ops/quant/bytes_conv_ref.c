@@ -80,9 +80,9 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
     onx_qplaces places = places_of(st, w);
     if (st->steady && !onx_qend_bytes(&places, &bytes)) return ONX_UNSUPPORTED;
     call->plan_bytes = bytes;
-    st->winograd = onx_qwinograd_fits(st, &in);
-    call->pack_format =
-        (uint64_t)st->conv->groups << 3 | (uint64_t)st->winograd << 2 | form_of(st, w);
+    st->winograd = onx_qwinograd_for(st, &in);
+    uint64_t outs = st->winograd ? st->winograd->outs : 0;
+    call->pack_format = (uint64_t)st->conv->groups << 5 | outs << 2 | form_of(st, w);
     return ONX_OK;
 }
 
@@ -99,7 +99,7 @@ size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
     if (is_depthwise(st, in.b))
         return sums + st->tier->depth->bytes((size_t)in.b->dims[0], (size_t)in.b->dims[2],
                                              (size_t)in.b->dims[3]);
-    if (st->winograd) return sums + onx_qwinograd_bytes(st->tier, in.b);
+    if (st->winograd) return sums + onx_qwinograd_bytes(st, in.b);
     onx_qweights w = weights_of(st, in.b, 0);
     onx_qplaces p = places_of(st, in.b);
     return sums + p.groups * (p.places / st->tier->columns) * onx_qweights_panel(&w, st->tier);
@@ -178,7 +178,7 @@ static onx_status bind_scratch(onx_call *call, const onx_images *m) {
     if (is_depthwise(st, in.b))
         return onx_qdepth_scratch(st, m, &call->scratch_each) ? ONX_OK : ONX_LIMIT;
     if (st->winograd) {
-        call->scratch_each = onx_qwinograd_scratch(st->tier, m);
+        call->scratch_each = onx_qwinograd_scratch(st, m);
         return onx_add_size(call->scratch_bytes, m->ic, &call->scratch_bytes) ? ONX_OK : ONX_LIMIT;
     }
     if (!room_of(st->tier, form_of(st, in.b), &w, &r) || !wide_bytes(st, in.a, &wide))

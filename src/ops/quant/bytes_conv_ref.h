@@ -66,10 +66,11 @@ bool onx_qdepth_scratch(const onx_qstate *st, const onx_images *m, size_t *bytes
 onx_status onx_qdepth_run(onx_call *call, onx_qconv *j) ONX_MUST_CHECK;
 
 /* bytes_winograd_ref.c: windows of 3 x 3. */
-bool onx_qwinograd_fits(const onx_qstate *st, const onx_qins *in); /* and is it worth it? */
-size_t onx_qwinograd_bytes(const onx_qgemm *tier, const onx_operand *w);
+/* The one that fits and is worth it; or NULL. */
+const onx_qwinograd *onx_qwinograd_for(const onx_qstate *st, const onx_qins *in);
+size_t onx_qwinograd_bytes(const onx_qstate *st, const onx_operand *w);
 onx_status onx_qwinograd_pack(onx_call *call, int32_t *sums, void *out) ONX_MUST_CHECK;
-size_t onx_qwinograd_scratch(const onx_qgemm *tier, const onx_images *m); /* of a worker */
+size_t onx_qwinograd_scratch(const onx_qstate *st, const onx_images *m); /* of a worker */
 onx_status onx_qwinograd_run(onx_call *call, onx_qconv *j) ONX_MUST_CHECK;
 
 #endif

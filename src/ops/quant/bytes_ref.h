@@ -65,16 +65,18 @@ typedef struct onx_qdepth {
     bool (*fits)(int low, int high); /* can it compute with weights in this range? */
 } onx_qdepth;
 
-/* Windows of 3 x 3 by Winograd's F(2 x 2, 3 x 3): bytes_winograd_ref.c. */
+/* Windows of 3 x 3 by Winograd's algorithm: bytes_winograd_ref.c. */
 typedef struct onx_qwinograd {
+    size_t outs;  /* outputs along a side of a square of outs + 2 pixels: 2 or 4 */
     size_t least; /* channels, at least */
-    /* The 16 numbers of 4 x 4 pixels for each channel, `next` apart. */
+    /* The numbers of a square of pixels for each channel, `next` apart. */
     void (*in)(const uint8_t *const *pixels, size_t channels, uint8_t flip, int16_t *to,
                size_t next);
-    /* The results of 2 x 2 outputs from 16 sums [columns], `next` apart; NULL: not wanted. */
+    /* The results of its outputs from as many sums [columns], `next` apart; NULL: not wanted. */
     void (*out)(const int32_t *sums, size_t next, const onx_qend *end, size_t col, size_t n,
-                uint8_t *const y[4]);
+                uint8_t *const *y);
 } onx_qwinograd;
+enum { ONX_QWINOGRADS = 2 };
 
 typedef struct onx_qgemm {
     const onx_dynamic_fns *dynamic;
@@ -91,7 +93,7 @@ typedef struct onx_qgemm {
     void (*enter)(void), (*leave)(void);          /* around tiles, in each task; or NULL */
     void (*tile)(const onx_qtile *tile);
     void (*wide)(const onx_qtile *tile); /* rows and panel are int16_t, [k / 2][columns][2] */
-    const onx_qwinograd *winograd;       /* NULL: there is none, nor `wide` */
+    const onx_qwinograd *winograd;       /* those there are; NULL: none, nor `wide` */
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);

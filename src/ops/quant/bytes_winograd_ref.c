@@ -1,19 +1,29 @@
 /* bytes_winograd_ref.c: convolutions of bytes with windows of 3 x 3 by Winograd's F(2 x 2, 3 x 3)
- * in integers, which is exact: of squares of 4 x 4 pixels come 16 numbers for each channel, below
- * 2^10; of windows, times 4, as many below 2^11; their products, summed over the channels, give 4
- * times the sums of 2 x 2 outputs. Those are known modulo 2^30, and smaller.
+ * and F(4 x 4, 3 x 3) in integers, which is exact. Of squares of 4 x 4 (6 x 6) pixels come as many
+ * numbers for each channel, below 2^10 (2^15); of windows, times 4 (576), as many, below 2^11
+ * (2^13); their products, summed over the channels, give 4 (576) times the sums of 2 x 2 (4 x 4)
+ * outputs. Of all that only the lowest 32 bits are kept: the outputs are known modulo 2^30 (2^26,
+ * 576 being 9 * 2^6), and smaller.
  *
- *     packed: sums of columns; [panels][16][ic / 2][columns][2], int16
+ *     packed: sums of columns; [panels][numbers][ic / 2][columns][2], int16
  *
  * A task makes some squares, and with them all panels, or some where there are few squares. */
 #include "ops/quant/bytes_conv_ref.h"
 
+#include <stdlib.h>
+
 enum {
-    SQUARE = 16,
-    SQUARES = 24,   /* of a task, at most */
-    PIXELS = 144,   /* outputs that pay for larger weights */
-    CHANNELS = 1024 /* sums of so many are below 2^29 */
+    MOST_OUTS = 4,
+    MOST = (MOST_OUTS + 2) * (MOST_OUTS + 2), /* numbers of a square */
+    SQUARES = 24,                             /* of a task, at most */
+    PIXELS = 144,                             /* outputs that pay for larger weights, */
+    MANY_PIXELS = 576,                        /* and for much larger ones */
+    CHANNELS = 1024                           /* sums of so many are below 2^29 */
 };
+
+static size_t numbers_of(const onx_qwinograd *form) {
+    return (form->outs + 2) * (form->outs + 2);
+}
 
 static bool is_plain(const onx_window *window, const onx_operand *w) {
     for (int i = 0; i < 2; i++)
@@ -21,45 +31,65 @@ static bool is_plain(const onx_window *window, const onx_operand *w) {
     return true;
 }
 
-bool onx_qwinograd_fits(const onx_qstate *st, const onx_qins *in) {
+/* Are outputs below 2^25, whatever the bytes? */
+static bool outputs_fit(const onx_operand *w, uint8_t flip) {
+    size_t n = (size_t)(w->count / w->dims[0]);
+    const uint8_t *from = w->data;
+    for (int64_t oc = 0; oc < w->dims[0]; oc++) {
+        int64_t sum = 0;
+        for (size_t i = 0; i < n; i++) sum += abs((int8_t)(*from++ ^ flip));
+        if (sum * UINT8_MAX >= 1 << 25) return false;
+    }
+    return true;
+}
+
+const onx_qwinograd *onx_qwinograd_for(const onx_qstate *st, const onx_qins *in) {
     const onx_operand *w = in->b;
+    const onx_qwinograd *forms = st->tier->winograd;
     int32_t flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0;
     const int64_t ic = w->dims[1], pixels = in->a->dims[1] * in->a->dims[2];
-    if (!st->tier->winograd || !in->y_zero || st->conv->groups != 1 ||
-        !is_plain(&st->conv->window, w))
-        return false;
+    if (!forms || !in->y_zero || st->conv->groups != 1 || !is_plain(&st->conv->window, w))
+        return NULL;
     for (int64_t i = 0; in->b_zero && i < in->b_zero->count; i++)
-        if (onx_byte_zero(in->b_zero, (size_t)i) != flip) return false;
-    return (in->b_zero || !flip) && ic % 2 == 0 && ic >= (int64_t)st->tier->winograd->least &&
-           ic <= CHANNELS && w->dims[0] >= (int64_t)st->tier->columns / 2 && in->a->dims[1] > 0 &&
-           in->a->dims[2] > 0 && pixels >= PIXELS;
+        if (onx_byte_zero(in->b_zero, (size_t)i) != flip) return NULL;
+    if ((!in->b_zero && flip) || ic % 2 || ic < (int64_t)forms->least || ic > CHANNELS ||
+        w->dims[0] < (int64_t)st->tier->columns / 2 || in->a->dims[1] <= 0 || in->a->dims[2] <= 0 ||
+        pixels < PIXELS)
+        return NULL;
+    return &forms[pixels >= MANY_PIXELS && outputs_fit(w, (uint8_t)flip)];
 }
 
 /* ── Packing ─────────────────────────────────────────────────────────────────────────────────── */
 
-static size_t panel_length(const onx_qgemm *tier, size_t ic) {
-    return SQUARE * ic * tier->columns;
+static size_t panel_length(const onx_qstate *st, size_t ic) {
+    return numbers_of(st->winograd) * ic * st->tier->columns;
 }
 
-size_t onx_qwinograd_bytes(const onx_qgemm *tier, const onx_operand *w) {
-    size_t panels = ((size_t)w->dims[0] + tier->columns - 1) / tier->columns;
-    return panels * panel_length(tier, (size_t)w->dims[1]) * sizeof(int16_t);
+size_t onx_qwinograd_bytes(const onx_qstate *st, const onx_operand *w) {
+    size_t panels = ((size_t)w->dims[0] + st->tier->columns - 1) / st->tier->columns;
+    return panels * panel_length(st, (size_t)w->dims[1]) * sizeof(int16_t);
 }
 
-/* 2G g (2G)': of the weights of a window. */
-static void turn_window(const uint8_t *w, uint8_t flip, int to[SQUARE], int32_t *sum) {
-    int g[9], t[12];
+/* Of three weights outs + 2 numbers: 2G g; or of 0, 1, -1, 2, -2 and infinity 4, 6, 6, 24, 24 times
+ * and once what it is there. All have `step`. */
+static void turn(const int *g, size_t step, size_t outs, int *to) {
+    int a = g[0], b = g[step], c = g[2 * step], ends = a + c, far = a + 4 * c;
+    if (outs == 2) {
+        to[0] = 2 * a, to[3 * step] = 2 * c;
+        to[step] = ends + b, to[2 * step] = ends - b;
+    } else {
+        to[0] = a, to[5 * step] = c;
+        to[step] = -ends - b, to[2 * step] = b - ends;
+        to[3 * step] = far + 2 * b, to[4 * step] = far - 2 * b;
+    }
+}
+
+/* Of the weights of a window. */
+static void turn_window(const uint8_t *w, uint8_t flip, size_t outs, int *to, int32_t *sum) {
+    int g[9], t[3 * (MOST_OUTS + 2)];
     for (int i = 0; i < 9; i++) *sum += g[i] = (int8_t)(w[i] ^ flip);
-    for (int x = 0; x < 3; x++) {
-        int ends = g[x] + g[6 + x];
-        t[x] = 2 * g[x], t[9 + x] = 2 * g[6 + x];
-        t[3 + x] = ends + g[3 + x], t[6 + x] = ends - g[3 + x];
-    }
-    for (int y = 0; y < 4; y++) {
-        const int *r = t + 3 * y;
-        to[4 * y] = 2 * r[0], to[4 * y + 3] = 2 * r[2];
-        to[4 * y + 1] = r[0] + r[1] + r[2], to[4 * y + 2] = r[0] - r[1] + r[2];
-    }
+    for (size_t x = 0; x < 3; x++) turn(g + x, 3, outs, t + x);
+    for (size_t y = 0; y < outs + 2; y++) turn(t + 3 * y, 1, outs, to + (outs + 2) * y);
 }
 
 typedef struct packing {
@@ -72,18 +102,19 @@ static onx_status pack_task(void *user, onx_call *call, size_t index, void *scra
     const onx_qstate *st = call->state;
     const onx_operand *w = onx_qins_of(call).b;
     size_t oc = (size_t)w->dims[0], ic = (size_t)w->dims[1], columns = st->tier->columns;
+    size_t numbers = numbers_of(st->winograd);
     uint8_t flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0;
-    int16_t *to = j->to + index * panel_length(st->tier, ic);
+    int16_t *to = j->to + index * panel_length(st, ic);
     (void)scratch;
-    memset(to, 0, panel_length(st->tier, ic) * sizeof *to);
+    memset(to, 0, panel_length(st, ic) * sizeof *to);
     for (size_t i = 0; i < columns; i++) {
         size_t column = index * columns + i;
         j->sums[column] = 0;
         for (size_t c = 0; column < oc && c < ic; c++) {
-            int all[SQUARE];
-            turn_window((const uint8_t *)w->data + (column * ic + c) * 9, flip, all,
-                        &j->sums[column]);
-            for (size_t f = 0; f < SQUARE; f++)
+            int all[MOST];
+            turn_window((const uint8_t *)w->data + (column * ic + c) * 9, flip, st->winograd->outs,
+                        all, &j->sums[column]);
+            for (size_t f = 0; f < numbers; f++)
                 to[((f * ic + c - c % 2) * columns) + 2 * i + c % 2] = (int16_t)all[f];
         }
     }
@@ -98,59 +129,62 @@ onx_status onx_qwinograd_pack(onx_call *call, int32_t *sums, void *out) {
 
 /* ── Squares ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Scratch of a worker: numbers of squares [16][SQUARES][ic], sums [16][SQUARES][columns]. */
-static size_t numbers_bytes(size_t ic) {
-    return SQUARE * SQUARES * ic * sizeof(int16_t);
+/* Scratch of a worker: [numbers][SQUARES][ic], and their sums [numbers][SQUARES][columns]. */
+static size_t numbers_bytes(const onx_qstate *st, size_t ic) {
+    return numbers_of(st->winograd) * SQUARES * ic * sizeof(int16_t);
 }
-size_t onx_qwinograd_scratch(const onx_qgemm *tier, const onx_images *m) {
-    return numbers_bytes(m->ic) + SQUARE * SQUARES * tier->columns * sizeof(int32_t);
+size_t onx_qwinograd_scratch(const onx_qstate *st, const onx_images *m) {
+    return numbers_bytes(st, m->ic) +
+           numbers_of(st->winograd) * SQUARES * st->tier->columns * sizeof(int32_t);
 }
 
-static size_t across(const onx_images *m) {
-    return (m->out[1] + 1) / 2;
+static size_t squares_along(const onx_qconv *j, size_t axis) {
+    size_t outs = j->st->winograd->outs;
+    return (j->m->out[axis] + outs - 1) / outs;
 }
-static size_t squares_of(const onx_images *m) { /* of an image */
-    return (m->out[0] + 1) / 2 * across(m);
+static size_t squares_of(const onx_qconv *j) { /* of an image */
+    return squares_along(j, 0) * squares_along(j, 1);
 }
 
 /* The numbers of a square, which is number `at` of its task. */
 static void take(const onx_qconv *j, size_t square, size_t at, int16_t *numbers) {
     const onx_images *m = j->m;
-    const uint8_t *pixels[SQUARE];
-    size_t image = square / squares_of(m), place = square % squares_of(m);
-    size_t y0 = 2 * (place / across(m)) - (size_t)m->span[0].before; /* before it: large */
-    size_t x0 = 2 * (place % across(m)) - (size_t)m->span[1].before;
-    for (size_t i = 0; i < SQUARE; i++) {
-        size_t y = y0 + i / 4, x = x0 + i % 4;
+    const onx_qwinograd *form = j->st->winograd;
+    const uint8_t *pixels[MOST];
+    size_t image = square / squares_of(j), place = square % squares_of(j), side = form->outs + 2;
+    size_t y0 = form->outs * (place / squares_along(j, 1)) - (size_t)m->span[0].before;
+    size_t x0 = form->outs * (place % squares_along(j, 1)) - (size_t)m->span[1].before;
+    for (size_t i = 0; i < side * side; i++) {
+        size_t y = y0 + i / side, x = x0 + i % side; /* before the image: large */
         bool inside = y < m->in[0] && x < m->in[1];
         pixels[i] = inside ? j->x + (image * m->in_pixels + y * m->in[1] + x) * m->ic : j->pad;
     }
-    j->st->tier->winograd->in(pixels, m->ic, j->flip, numbers + at * m->ic, SQUARES * m->ic);
+    form->in(pixels, m->ic, j->flip, numbers + at * m->ic, SQUARES * m->ic);
 }
 
 /* The outputs of a square in columns col …. */
 static void give(const onx_qconv *j, size_t square, size_t col, const int32_t *sums) {
     const onx_images *m = j->m;
-    const onx_qgemm *tier = j->st->tier;
-    uint8_t *y[4];
-    size_t image = square / squares_of(m), place = square % squares_of(m);
-    size_t oy = 2 * (place / across(m)), ox = 2 * (place % across(m));
-    for (size_t i = 0; i < 4; i++) {
-        size_t row = oy + i / 2, x = ox + i % 2;
+    const onx_qwinograd *form = j->st->winograd;
+    uint8_t *y[MOST_OUTS * MOST_OUTS];
+    size_t image = square / squares_of(j), place = square % squares_of(j), outs = form->outs;
+    size_t oy = outs * (place / squares_along(j, 1)), ox = outs * (place % squares_along(j, 1));
+    for (size_t i = 0; i < outs * outs; i++) {
+        size_t row = oy + i / outs, x = ox + i % outs;
         bool inside = row < m->out[0] && x < m->out[1];
         size_t pixel = image * m->out_pixels + row * m->out[1] + x;
         y[i] = inside ? j->y + pixel * m->oc + col : NULL;
     }
-    tier->winograd->out(sums, SQUARES * tier->columns, j->end, col, m->oc - col, y);
+    form->out(sums, SQUARES * j->st->tier->columns, j->end, col, m->oc - col, y);
 }
 
-/* Sums of n squares with a panel: 16 products of matrices. */
+/* Sums of n squares with a panel: as many products of matrices as there are numbers. */
 static void multiply(const onx_qconv *j, size_t panel, size_t n, const int16_t *numbers,
                      int32_t *sums) {
     const onx_qgemm *tier = j->st->tier;
     size_t ic = j->m->ic;
-    const int16_t *w = (const int16_t *)(const void *)j->packed + panel * panel_length(tier, ic);
-    for (size_t f = 0; f < SQUARE; f++, w += ic * tier->columns)
+    const int16_t *w = (const int16_t *)(const void *)j->packed + panel * panel_length(j->st, ic);
+    for (size_t f = 0; f < numbers_of(j->st->winograd); f++, w += ic * tier->columns)
         for (size_t at = 0; at < n; at += tier->rows) {
             const uint8_t *rows[ONX_QROWS];
             onx_qtile t = {.rows = rows,
@@ -169,11 +203,11 @@ static void multiply(const onx_qconv *j, size_t panel, size_t n, const int16_t *
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const onx_qconv *j = user;
     size_t chunks = (j->panels - 1) / j->chunk + 1, block = index / chunks;
-    size_t all = j->m->batch * squares_of(j->m), first = block * all / j->blocks;
+    size_t all = j->m->batch * squares_of(j), first = block * all / j->blocks;
     size_t n = (block + 1) * all / j->blocks - first, panel = index % chunks * j->chunk;
     size_t end = j->panels - panel < j->chunk ? j->panels : panel + j->chunk;
     int16_t *numbers = scratch;
-    int32_t *sums = (int32_t *)(void *)((char *)scratch + numbers_bytes(j->m->ic));
+    int32_t *sums = (int32_t *)(void *)((char *)scratch + numbers_bytes(j->st, j->m->ic));
     size_t columns = j->st->tier->columns;
     for (size_t i = 0; i < n; i++) take(j, first + i, i, numbers);
     for (; panel < end && !onx_call_stopped(call); panel++) {
@@ -186,7 +220,7 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
 onx_status onx_qwinograd_run(onx_call *call, onx_qconv *j) {
     enum { SEVERAL = 8, FEW = 4 };
     j->panels = (j->m->oc - 1) / j->st->tier->columns + 1;
-    j->blocks = (j->m->batch * squares_of(j->m) - 1) / SQUARES + 1;
+    j->blocks = (j->m->batch * squares_of(j) - 1) / SQUARES + 1;
     j->chunk = j->blocks < SEVERAL && j->panels > FEW ? FEW : j->panels;
     return onx_call_parallel(call, j->blocks * ((j->panels - 1) / j->chunk + 1), task, j);
 }

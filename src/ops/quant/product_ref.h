@@ -23,12 +23,12 @@ typedef struct onx_qroles {
 typedef struct onx_qstate {
     onx_qroles roles;
     onx_conv_state *conv;
-    onx_matmul_state gemm;        /* turn_a, turn_b, alpha */
-    bool is_gemm, dynamic;        /* QGemm; a is quantized first */
-    bool channels_last;           /* of the images of a convolution */
-    bool winograd;                /* bytes_ref.h */
-    bool steady;                  /* bytes_ref.h: all parameters are constant */
-    const struct onx_qgemm *tier; /* bytes_ref.h: NULL: none */
+    onx_matmul_state gemm;                /* turn_a, turn_b, alpha */
+    bool is_gemm, dynamic;                /* QGemm; a is quantized first */
+    bool channels_last;                   /* of the images of a convolution */
+    bool steady;                          /* bytes_ref.h: all parameters are constant */
+    const struct onx_qgemm *tier;         /* bytes_ref.h: NULL: none */
+    const struct onx_qwinograd *winograd; /* the same */
 } onx_qstate;
 
 /* The inputs by their roles; NULL: absent. */
