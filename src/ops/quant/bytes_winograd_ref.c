@@ -70,24 +70,31 @@ size_t onx_qwinograd_bytes(const onx_qstate *st, const onx_operand *w) {
     return panels * panel_length(st, (size_t)w->dims[1]) * sizeof(int16_t);
 }
 
+/* A weight, or a number, of each column of a panel. */
+typedef int16_t lanes __attribute__((vector_size(ONX_QCOLUMNS * sizeof(int16_t))));
+
 /* Of three weights outs + 2 numbers: 2G g; or of 0, 1, -1, 2, -2 and infinity 4, 6, 6, 24, 24 times
  * and once what it is there. All have `step`. */
-static void turn(const int *g, size_t step, size_t outs, int *to) {
-    int a = g[0], b = g[step], c = g[2 * step], ends = a + c, far = a + 4 * c;
+static void turn(const lanes *g, size_t step, size_t outs, lanes *to) {
+    lanes a = g[0], b = g[step], c = g[2 * step], ends = a + c, far = a + 4 * c, twice = b + b;
     if (outs == 2) {
-        to[0] = 2 * a, to[3 * step] = 2 * c;
-        to[step] = ends + b, to[2 * step] = ends - b;
+        to[0] = a + a;
+        to[step] = ends + b;
+        to[2 * step] = ends - b;
+        to[3 * step] = c + c;
     } else {
-        to[0] = a, to[5 * step] = c;
-        to[step] = -ends - b, to[2 * step] = b - ends;
-        to[3 * step] = far + 2 * b, to[4 * step] = far - 2 * b;
+        to[0] = a;
+        to[step] = -ends - b;
+        to[2 * step] = b - ends;
+        to[3 * step] = far + twice;
+        to[4 * step] = far - twice;
+        to[5 * step] = c;
     }
 }
 
-/* Of the weights of a window. */
-static void turn_window(const uint8_t *w, uint8_t flip, size_t outs, int *to, int32_t *sum) {
-    int g[9], t[3 * (MOST_OUTS + 2)];
-    for (int i = 0; i < 9; i++) *sum += g[i] = (int8_t)(w[i] ^ flip);
+/* Of windows [9]. */
+static void turn_windows(const lanes *g, size_t outs, lanes *to) {
+    lanes t[3 * (MOST_OUTS + 2)];
     for (size_t x = 0; x < 3; x++) turn(g + x, 3, outs, t + x);
     for (size_t y = 0; y < outs + 2; y++) turn(t + 3 * y, 1, outs, to + (outs + 2) * y);
 }
@@ -97,27 +104,36 @@ typedef struct packing {
     int16_t *to;
 } packing;
 
+/* The windows of a channel for n columns, from `w` on, `next` apart; adds up their weights. */
+static void take_windows(const uint8_t *w, size_t next, uint8_t flip, size_t n, lanes *g,
+                         int32_t *sums) {
+    for (size_t i = 0; i < n; i++, w += next)
+        for (size_t k = 0; k < 9; k++) sums[i] += g[k][i] = (int8_t)(w[k] ^ flip);
+}
+
+/* A panel, two channels at a time. */
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
     const packing *j = user;
     const onx_qstate *st = call->state;
     const onx_operand *w = onx_qins_of(call).b;
     size_t oc = (size_t)w->dims[0], ic = (size_t)w->dims[1], columns = st->tier->columns;
-    size_t numbers = numbers_of(st->winograd);
+    size_t first = index * columns, n = oc - first < columns ? oc - first : columns;
     uint8_t flip = w->dtype == ONX_DTYPE_U8 ? 128 : 0;
+    const uint8_t *from = (const uint8_t *)w->data + first * ic * 9;
     int16_t *to = j->to + index * panel_length(st, ic);
+    lanes g[2][9] = {{{0}}}, all[2][MOST];
     (void)scratch;
-    memset(to, 0, panel_length(st, ic) * sizeof *to);
-    for (size_t i = 0; i < columns; i++) {
-        size_t column = index * columns + i;
-        j->sums[column] = 0;
-        for (size_t c = 0; column < oc && c < ic; c++) {
-            int all[MOST];
-            turn_window((const uint8_t *)w->data + (column * ic + c) * 9, flip, st->winograd->outs,
-                        all, &j->sums[column]);
-            for (size_t f = 0; f < numbers; f++)
-                to[((f * ic + c - c % 2) * columns) + 2 * i + c % 2] = (int16_t)all[f];
+    memset(j->sums + first, 0, columns * sizeof *j->sums);
+    for (size_t c = 0; c < ic; c += 2, to += 2 * columns)
+        for (size_t o = 0; o < 2; o++) {
+            take_windows(from + (c + o) * 9, ic * 9, flip, n, g[o], j->sums + first);
+            turn_windows(g[o], st->winograd->outs, all[o]);
+            for (size_t f = 0; o && f < numbers_of(st->winograd); f++)
+                for (size_t i = 0; i < columns; i++) {
+                    to[f * ic * columns + 2 * i] = all[0][f][i];
+                    to[f * ic * columns + 2 * i + 1] = all[1][f][i];
+                }
         }
-    }
     return ONX_OK;
 }
 
