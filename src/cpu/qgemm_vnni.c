@@ -92,6 +92,36 @@ static void tile(const onx_qtile *t) {
     tiles[t->m - 1](t);
 }
 
+/* Of 16 bits; all columns. */
+static inline __attribute__((always_inline)) void wide_of(const onx_qtile *t, int m) {
+    __m512i acc[ROWS][2];
+    const int8_t *w = t->panel;
+#pragma GCC unroll 12
+    for (int i = 0; i < m; i++) acc[i][0] = acc[i][1] = _mm512_setzero_si512();
+    for (size_t k = 0; k < t->k; k += 2, w += COLUMNS * 4) {
+        __m512i b0 = _mm512_loadu_si512(w), b1 = _mm512_loadu_si512(w + 64);
+#pragma GCC unroll 12
+        for (int i = 0; i < m; i++) {
+            int32_t two;
+            memcpy(&two, t->rows[i] + 2 * k, sizeof two);
+            __m512i a = _mm512_set1_epi32(two);
+            acc[i][0] = _mm512_dpwssd_epi32(acc[i][0], a, b0);
+            acc[i][1] = _mm512_dpwssd_epi32(acc[i][1], a, b1);
+        }
+    }
+    store(t, NULL, acc, m, 2);
+}
+#define WIDE(m)                                                                                    \
+    static void wide_##m(const onx_qtile *t) {                                                     \
+        wide_of(t, m);                                                                             \
+    }
+TILES(WIDE)
+static void wide(const onx_qtile *t) {
+#define WIDE_NAME(m) wide_##m,
+    static void (*const tiles[])(const onx_qtile *) = {TILES(WIDE_NAME)};
+    tiles[t->m - 1](t);
+}
+
 static void bytes(const onx_qtile *t, const onx_qend *end, size_t col, uint8_t *y, size_t stride) {
 #define BYTES_NAME(m) bytes_##m,
     static void (*const tiles[])(const onx_qtile *, const results *) = {TILES(BYTES_NAME)};
@@ -103,6 +133,9 @@ const onx_qgemm onx_qgemm_vnni = {
     .rows = ROWS,
     .columns = COLUMNS,
     .tile = tile,
+    .wide = wide,
+    .winograd = onx_qwinograd_avx512,
+    .winograd_outs = 4,
     .end = onx_qgemm_end_avx512,
     .bytes = bytes,
     .depth = &onx_qdepth_vnni,

@@ -94,6 +94,7 @@ typedef struct onx_qgemm {
     void (*tile)(const onx_qtile *tile);
     void (*wide)(const onx_qtile *tile); /* rows and panel are int16_t, [k / 2][columns][2] */
     const onx_qwinograd *winograd;       /* those there are; NULL: none, nor `wide` */
+    size_t winograd_outs;                /* those with fewer are not worth it */
     /* Sums [m][columns] of columns col … col+n-1, to rows `stride` bytes apart. */
     void (*end)(const onx_qend *end, const int32_t *sums, size_t m, size_t col, size_t n, char *y,
                 size_t stride);

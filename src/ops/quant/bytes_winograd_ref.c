@@ -56,7 +56,8 @@ const onx_qwinograd *onx_qwinograd_for(const onx_qstate *st, const onx_qins *in)
         w->dims[0] < (int64_t)st->tier->columns / 2 || in->a->dims[1] <= 0 || in->a->dims[2] <= 0 ||
         pixels < PIXELS)
         return NULL;
-    return &forms[pixels >= MANY_PIXELS && outputs_fit(w, (uint8_t)flip)];
+    forms += pixels >= MANY_PIXELS && outputs_fit(w, (uint8_t)flip);
+    return forms->outs < st->tier->winograd_outs ? NULL : forms;
 }
 
 /* ── Packing ─────────────────────────────────────────────────────────────────────────────────── */
