@@ -67,19 +67,19 @@ static void in_4(const uint8_t *const *pixels, size_t channels, uint8_t flip, in
 /* ── Outputs ── */
 
 /* A' m; of the larger squares 24 times that, of m that lack parts of 24. */
-INLINE void out_line(const vu *m, size_t step, size_t outs, vu *to, size_t to_step) {
-    vu m0 = m[0], sum = m[step] + m[2 * step], less = m[step] - m[2 * step];
+INLINE void out_line(const vu *m, size_t outs, vu *to, size_t step) {
+    vu m0 = m[0], sum = m[1] + m[2], less = m[1] - m[2];
     if (outs == 2) {
         to[0] = m0 + sum;
-        to[to_step] = less - m[3 * step];
+        to[step] = less - m[3];
         return;
     }
-    vu sum2 = m[3 * step] + m[4 * step], less2 = m[3 * step] - m[4 * step], m5 = m[5 * step];
+    vu sum2 = m[3] + m[4], less2 = m[3] - m[4], m5 = m[5];
     vu less4 = less << 2;
     to[0] = (m0 << 2) + (m0 << 1) + (sum << 2) + sum2;
-    to[to_step] = less4 + (less2 << 1);
-    to[2 * to_step] = (sum + sum2) << 2;
-    to[3 * to_step] = less4 + ((less2 + m5) << 3) + (m5 << 4);
+    to[step] = less4 + (less2 << 1);
+    to[2 * step] = (sum + sum2) << 2;
+    to[3 * step] = less4 + ((less2 + m5) << 3) + (m5 << 4);
 }
 
 /* Of VF columns: the sums of products. */
@@ -90,11 +90,11 @@ INLINE void out_some(const int32_t *sums, size_t next, size_t outs, vi *out) {
     for (size_t x = 0; x < side; x++) {
         VF_UNROLL
         for (size_t y = 0; y < side; y++) memcpy(&m[y], sums + (y * side + x) * next, sizeof m[y]);
-        out_line(m, 1, outs, t + x, side);
+        out_line(m, outs, t + x, side);
     }
     VF_UNROLL
     for (size_t y = 0; y < outs; y++) {
-        out_line(t + y * side, 1, outs, all, 1);
+        out_line(t + y * side, outs, all, 1);
         VF_UNROLL
         for (size_t x = 0; x < outs; x++)
             out[y * outs + x] =
