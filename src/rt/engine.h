@@ -286,9 +286,6 @@ onx_status onx_step_verify(const onx_frame *frame, uint32_t step) ONX_MUST_CHECK
 void onx_step_blame(const onx_frame *frame, uint32_t step, onx_diag *diag);
 
 /* Scratch of one worker: after the shared part, aligned. */
-static inline size_t onx_align_up(size_t bytes) {
-    return (bytes + ONX_ALIGN - 1) & ~(size_t)(ONX_ALIGN - 1);
-}
 static inline void *onx_call_worker_scratch(const onx_call *call, size_t worker) {
     if (!call->scratch) return NULL;
     return (char *)call->scratch + onx_align_up(call->scratch_bytes) +

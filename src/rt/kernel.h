@@ -43,6 +43,9 @@
 #include "ops/op.h"
 
 enum { ONX_ALIGN = 64, ONX_RANK_UNKNOWN = 255 };
+static inline size_t onx_align_up(size_t bytes) {
+    return (bytes + ONX_ALIGN - 1) & ~(size_t)(ONX_ALIGN - 1);
+}
 
 typedef struct onx_kernel onx_kernel;
 typedef struct onx_object onx_object; /* rt/object.h */

@@ -114,7 +114,7 @@ static void plan_staged(onx_call *call) {
     p->bands = once ? 1 : staged->bands(c);
     p->apart = !once && staged->apart && staged->apart(c);
     if (p->apart) {
-        p->shared_at = (each + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+        p->shared_at = onx_align_up(each);
         each = p->shared_at + staged->shared(c, p->bands) * sizeof(float);
         marks = p->bands;
     }
@@ -126,7 +126,7 @@ static onx_status bind_program(onx_call *call) {
     const onx_conv_state *s = call->state;
     onx_conv_plan *p = call->plan;
     if (!s->tile) return ONX_OK;
-    p->program_at = (call->scratch_each + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
+    p->program_at = onx_align_up(call->scratch_each);
     if (!onx_add_size(p->program_at, s->tile->scratch, &call->scratch_each))
         return onx_fail_nomem(call->diag);
     return onx_tile_bind(call, s->tile, call->out[0], (onx_operand *[1]){NULL}, &p->program);

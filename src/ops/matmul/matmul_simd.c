@@ -64,10 +64,6 @@ static const void *element(const void *data, onx_gemm_type type, size_t at) {
     return (const char *)data + at * type_size(type);
 }
 
-static size_t align_up(size_t bytes) {
-    return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
-}
-
 /* ─ Packing ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The sizes of a constant B; false when it is not one, or empty. */
@@ -204,9 +200,9 @@ static void share_a(const onx_call *call, simd_plan *plan) {
 }
 static bool place_a(onx_call *call, simd_plan *plan) {
     size_t bytes = plan->a_count * plan->shape.m * plan->shape.k * sizeof(float);
-    plan->a_at = align_up(call->scratch_bytes);
+    plan->a_at = onx_align_up(call->scratch_bytes);
     return plan->a_at >= call->scratch_bytes &&
-           onx_add_size(plan->a_at, align_up(bytes), &call->scratch_bytes);
+           onx_add_size(plan->a_at, onx_align_up(bytes), &call->scratch_bytes);
 }
 
 /* Scratch: of a worker, for the product, its panels of B, and the program or floats of Y; shared,
@@ -232,9 +228,9 @@ static onx_status bind_product(onx_call *call) {
     onx_gemm_args args = {.m = p->m, .k = p->k, .a_packed = plan->a_count != 0};
     args.ldb = plan->b == B_IN_PLACE;
     args.b_type = plan->b == B_PACKED ? plan->b_type : ONX_GEMM_F32;
-    plan->tile_at = align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
+    plan->tile_at = onx_align_up(onx_gemm_scratch(gemm, &args, plan->tiling.rows));
     plan->program_at = plan->tile_at;
-    if (plan->b == B_PACK_TILE) plan->program_at += align_up(tile_floats * sizeof(float));
+    if (plan->b == B_PACK_TILE) plan->program_at += onx_align_up(tile_floats * sizeof(float));
     call->scratch_each = plan->program_at + (plan->tile ? plan->tile->scratch : 0);
     if (plan->type)
         call->scratch_each += plan->tiling.rows * plan->tiling.panels * gemm->nr * sizeof(float);

@@ -89,7 +89,7 @@ onx_status onx_bytes_conv_init(onx_call *call, const onx_qgemm *tier) {
 /* Sums of the columns by place, then panels. */
 static size_t sums_bytes(const onx_qstate *st, const onx_operand *w) {
     onx_qplaces p = places_of(st, w);
-    return onx_qconv_align(p.groups * p.places * sizeof(int32_t));
+    return onx_align_up(p.groups * p.places * sizeof(int32_t));
 }
 
 size_t onx_bytes_conv_pack_bytes(const onx_call *call) {
@@ -148,12 +148,12 @@ static bool room_of(const onx_qgemm *tier, onx_qform form, const onx_qweights *w
     r->row_sums = rows * sizeof(int32_t);
     r->copies = 0;
     if (!onx_mul_size(rows * sizeof(void *), onx_qweights_taps(w), &r->pointers)) return false;
-    r->pointers = onx_qconv_align(r->pointers);
+    r->pointers = onx_align_up(r->pointers);
     if (form != ONX_QFORM_TAPS &&
         !onx_mul_size(rows * onx_qweights_taps(w), onx_qweights_k(w) * onx_qgemm_size(tier),
                       &r->copies))
         return false;
-    r->copies = onx_qconv_align(r->copies);
+    r->copies = onx_align_up(r->copies);
     return onx_add_size(r->pointers, r->copies, &each) &&
            onx_add_size(each, r->sums + r->row_sums, &each);
 }

@@ -40,9 +40,6 @@ typedef struct onx_qconv {
     size_t lines;               /* depthwise: of outputs, in a task */
 } onx_qconv;
 
-static inline size_t onx_qconv_align(size_t bytes) {
-    return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
-}
 static inline size_t onx_qconv_start(const onx_qconv *j, size_t tile) {
     return onx_qgemm_start(j->st->tier, tile, j->tiles, j->rows);
 }

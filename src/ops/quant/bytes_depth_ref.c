@@ -58,7 +58,7 @@ static onx_qdepth_row depth_row(const onx_qstate *st, const onx_images *m) {
 
 /* Pointers to rows come first. */
 static size_t pointers_of(const onx_qdepth_row *row) {
-    return onx_qconv_align((row->kh + row->lines) * sizeof(void *));
+    return onx_align_up((row->kh + row->lines) * sizeof(void *));
 }
 
 bool onx_qdepth_scratch(const onx_qstate *st, const onx_images *m, size_t *bytes) {

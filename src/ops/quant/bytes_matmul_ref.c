@@ -19,10 +19,6 @@ typedef struct layout {
     bool copies;
 } layout;
 
-static size_t align(size_t bytes) {
-    return (bytes + ONX_ALIGN - 1) / ONX_ALIGN * ONX_ALIGN;
-}
-
 static onx_qweights weights_of(const onx_qins *in, const onx_qstate *st, size_t k, size_t n) {
     bool turned = st->gemm.turn_b;
     return (onx_qweights){.data = in->b->data,
@@ -83,7 +79,7 @@ size_t onx_bytes_matmul_pack_bytes(const onx_call *call) {
     sizes_of(st, in.b, &k, &n);
     onx_qplaces p = places_of(st->tier, 1, n);
     onx_qweights w = weights_of(&in, st, k, n);
-    return align(p.places * sizeof(int32_t)) +
+    return onx_align_up(p.places * sizeof(int32_t)) +
            p.places / st->tier->columns * onx_qweights_panel(&w, st->tier);
 }
 
@@ -103,7 +99,7 @@ static onx_status pack_task(void *user, onx_call *call, size_t index, void *scra
     onx_qweights w = weights_of(&in, st, k, n);
     w.data += index / (p.places / columns) * k * n;
     onx_qweights_pack(&w, st->tier, index % (p.places / columns) * columns,
-                      (int8_t *)j->to + align(p.groups * p.places * sizeof(int32_t)) +
+                      (int8_t *)j->to + onx_align_up(p.groups * p.places * sizeof(int32_t)) +
                           index * onx_qweights_panel(&w, st->tier),
                       (int32_t *)(void *)j->to + index * columns);
     return ONX_OK;
@@ -142,7 +138,7 @@ static layout layout_of(const onx_call *call) {
     l.rows = shared ? p->m * p->batches : p->m;
     l.tiles = (l.rows + st->tier->rows - 1) / st->tier->rows;
     l.blocks = (l.tiles + onx_qgemm_tiles(st->tier) - 1) / onx_qgemm_tiles(st->tier);
-    l.sums = align(l.matrices * places.places * sizeof(int32_t));
+    l.sums = onx_align_up(l.matrices * places.places * sizeof(int32_t));
     return l;
 }
 
@@ -160,10 +156,10 @@ typedef struct room {
 } room;
 static bool room_of(const onx_qgemm *tier, const layout *l, room *r) {
     size_t rows = onx_qgemm_tiles(tier) * tier->rows;
-    r->pointers = align(rows * sizeof(void *));
+    r->pointers = onx_align_up(rows * sizeof(void *));
     r->sums = tier->rows * tier->columns * sizeof(int32_t);
     if (!onx_mul_size(rows * onx_qgemm_size(tier), l->copies ? l->k : 0, &r->copies)) return false;
-    r->copies = align(r->copies);
+    r->copies = onx_align_up(r->copies);
     return onx_add_size(r->copies, r->pointers + r->sums + rows * sizeof(int32_t), &r->all);
 }
 
@@ -176,7 +172,7 @@ static bool bind_scratch(onx_call *call) {
     onx_qplaces places = places_of(st->tier, l.matrices, p->n);
     size_t panels = 0;
     room r;
-    call->scratch_bytes = st->dynamic ? align((size_t)in.a->count) : 0;
+    call->scratch_bytes = st->dynamic ? onx_align_up((size_t)in.a->count) : 0;
     if (!call->packed && (!onx_mul_size(l.panel_bytes, l.panels * l.matrices, &panels) ||
                           !onx_add_size(panels, l.sums, &panels)))
         return false;
@@ -336,7 +332,7 @@ onx_status onx_bytes_matmul_run(onx_call *call) {
     if (st->dynamic) {
         ONX_TRY(onx_dynamic_with(call, in.a, st->tier->dynamic, &with, (uint8_t *)scratch));
         j.a = (uint8_t *)scratch;
-        scratch += align((size_t)in.a->count);
+        scratch += onx_align_up((size_t)in.a->count);
     }
     const char *packed = call->packed ? call->packed : scratch;
     if (!call->packed) {
