@@ -1087,6 +1087,48 @@ TEST(max_pool_indices) {
     kernel_free(&r);
 }
 
+/* Few values, so that many are equal, some of them NaN or infinite; and the input is not aligned. */
+TEST(max_pool_places) {
+    static const row_case cases[] = {
+        {"y, i = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)", 12, "2,3,8,70", "", ""},
+        {"y, i = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(x)", 12, "1,5,11,75",
+         "", ""},
+        {"y, i = MaxPool<kernel_shape=[3,3], pads=[1,0,2,1]>(x)", 12, "2,2,9,41", "", ""},
+        {"y, i = MaxPool<kernel_shape=[5], strides=[3], dilations=[4], ceil_mode=1>(x)", 12,
+         "2,3,95", "", ""},
+        {"y, i = MaxPool<kernel_shape=[5,5,2], strides=[2,1,2], pads=[2,2,0,2,2,1]>(x)", 22,
+         "1,2,7,6,39", "", ""},
+        {"y, i = MaxPool<kernel_shape=[2,2], storage_order=1, strides=[2,2]>(x)", 12, "2,3,8,38",
+         "", ""},
+        {"y, i = MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)", 12, "2,0,9,9", "", ""},
+    };
+    static const float values[] = {-INFINITY, -1, 0, -0.0f, 1, 2, 2, NAN};
+    for (size_t i = 0; i < ONX_COUNT(cases); i++) {
+        const row_case *c = &cases[i];
+        onx_operand x = filled(c->x, 1), *in[] = {&x};
+        char *apart = malloc((size_t)x.bytes + 1);
+        REQUIRE(apart);
+        for (int64_t k = 0; k < x.count; k++) {
+            float v = values[(size_t)(k * k * 31 + k / 7) % (k % 3 ? 7 : 8)];
+            memcpy(apart + 1 + k * (int64_t)sizeof v, &v, sizeof v);
+        }
+        free(x.data);
+        x.data = apart + 1;
+        kernel_result want = kernel_run("ref", c->opset, c->node, 1, in, 0);
+        REQUIRE(ran(&want));
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result got = kernel_run(*tier, c->opset, c->node, 1, in, 0);
+            if (ran(&got) &&
+                !CHECK(!memcmp(got.out[1].data, want.out[1].data, (size_t)want.out[1].bytes) &&
+                       kernel_distance(&got.out[0], &want.out[0]) == 0))
+                fprintf(stderr, "    %s [%s]\n", c->node, *tier);
+            kernel_free(&got);
+        }
+        kernel_free(&want);
+        free(apart);
+    }
+}
+
 TEST(backend) {
     static const char *const prefixes[] = {"conv_",       "basic_conv",    "maxpool",
                                            "averagepool", "globalaverage", "globalmax"};
@@ -1103,4 +1145,4 @@ TEST_MAIN(E(blocked_layout_and_back) E(direct) E(direct_in_chunks) E(points) E(p
                   E(conv_half) E(conv_mistakes) E(blocked_rows) E(channels) E(residual_and_clamp)
                       E(program) E(blocked_not_finite) E(blocked_bands)
                           E(blocked_not_finite_with_more) E(pool_rows) E(pool_mistakes)
-                              E(max_pool_indices) E(backend))
+                              E(max_pool_indices) E(max_pool_places) E(backend))

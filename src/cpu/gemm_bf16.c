@@ -241,7 +241,7 @@ static size_t panels_of(size_t panels, size_t most) {
 
 /* What a thread wrote is slow to read for another. So the rows of C are shared out rather than its
  * columns, where B is in the second-level cache when it is needed again. */
-static bool shares_rows(size_t m, size_t n, size_t k) {
+bool onx_bf16_shares_rows(size_t m, size_t n, size_t k) {
     return m >= SHARED_ROWS && k && n <= SHARED_BYTES / sizeof(uint16_t) / k;
 }
 
@@ -250,7 +250,7 @@ onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k) {
     size_t most = least(TILE_ROWS, TILE_BYTES / sizeof(uint16_t) / depth);
     onx_gemm_tiling t = {.rows = share(onx_bf16_ceil(m, PART), most / PART) * PART};
     t.n_down = onx_bf16_ceil(m, t.rows);
-    if (shares_rows(m, n, k)) {
+    if (onx_bf16_shares_rows(m, n, k)) {
         t.n_down = least(m / PART, 2 * onx_bf16_ceil(m, 2 * t.rows));
         t.rows = onx_bf16_ceil(m / PART, t.n_down) * PART;
     }
@@ -264,7 +264,7 @@ onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *t, size_t m, size_t n, siz
                                size_t index) {
     size_t panels = onx_bf16_ceil(n, COLS), down = index % t->n_down, across = index / t->n_down;
     onx_gemm_part part;
-    if (shares_rows(m, n, k)) {
+    if (onx_bf16_shares_rows(m, n, k)) {
         down = index / t->n_across, across = index % t->n_across;
         part.row = onx_share_at(m / PART, t->n_down, down) * PART;
         part.row_end = onx_share_at(m / PART, t->n_down, down + 1) * PART;

@@ -9,7 +9,8 @@ enum {
     LEAST_SIZE = 16,       /* of depth and columns of many products */
     PACK_TASK_A = 1 << 14, /* elements */
     PACK_TASK_B = 1 << 16,
-    TASK_PRODUCTS = 4 << 20, /* small tiles go together into one task */
+    TASK_PRODUCTS = 4 << 20, /* small tiles go together into one task; less */
+    OWN_PRODUCTS = 1 << 20,  /* where nothing has to be waited for between packing and them */
 };
 
 /* ─ Init and packing ─────────────────────────────────────────────────────────────────────────── */
@@ -77,16 +78,19 @@ typedef struct packing {
 static size_t pack_tasks(const packing *p) {
     return onx_bf16_ceil(p->units * p->count, p->task);
 }
+static void pack_units(const packing *p, size_t matrix, size_t unit, size_t n) {
+    onx_bf16_source from = p->first;
+    size_t each = from.rounded ? sizeof(uint16_t) : sizeof(float);
+    from.data = (const char *)from.data + matrix * from.rows * from.cols * each;
+    p->pack(&from, unit, n, p->to + (matrix * p->units + unit) * p->unit);
+}
 static void pack_some(const packing *p, size_t index) {
     size_t end = p->units * p->count;
     if (end - index * p->task > p->task) end = (index + 1) * p->task;
     for (size_t at = index * p->task, n; at < end; at += n) {
-        size_t matrix = at / p->units, unit = at % p->units;
-        onx_bf16_source from = p->first;
+        size_t unit = at % p->units;
         n = p->units - unit < end - at ? p->units - unit : end - at;
-        size_t each = from.rounded ? sizeof(uint16_t) : sizeof(float);
-        from.data = (const char *)from.data + matrix * from.rows * from.cols * each;
-        p->pack(&from, unit, n, p->to + at * p->unit);
+        pack_units(p, at / p->units, unit, n);
     }
 }
 
@@ -132,10 +136,14 @@ static onx_status bind_product(onx_call *call) {
     if (!call->n_out || !call->out[0] || !call->out[0]->count) return ONX_OK; /* nothing will run */
     plan->tiling = onx_bf16_tile(p->m, p->n, p->k);
     plan->n_tiles = p->batches * plan->tiling.n_down * plan->tiling.n_across;
-    double work = (double)plan->tiling.rows * (double)plan->tiling.panels * ONX_BF16_COLS;
-    plan->tiles = 1 + (size_t)(TASK_PRODUCTS / (work * ((double)p->k + ONX_BF16_DEPTH)));
     plan->a_count = a_elements ? (size_t)call->in[0]->count / a_elements : 0;
     plan->b_count = b_elements ? (size_t)call->in[1]->count / b_elements : 0;
+    plan->own_rows = call->packed && plan->a_count == p->batches &&
+                     onx_bf16_shares_rows(p->m, p->n, p->k);
+    double work = (double)plan->tiling.rows * (double)plan->tiling.panels * ONX_BF16_COLS;
+    double least = plan->own_rows ? OWN_PRODUCTS : TASK_PRODUCTS;
+    plan->tiles = 1 + (size_t)(least / (work * ((double)p->k + ONX_BF16_DEPTH)));
+    if (plan->own_rows) plan->tiles = round_up(plan->tiles, plan->tiling.n_across);
     if (!packed_size(round_up(p->m, ONX_BF16_ROWS), p->k, plan->a_count, &plan->a_size, &a_bytes) ||
         !packed_size(round_up(p->n, ONX_BF16_COLS), p->k, plan->b_count, &plan->b_size, &b_bytes))
         return onx_fail_nomem(call->diag);
@@ -177,6 +185,17 @@ static onx_status pack_both(void *user, onx_call *call, size_t index, void *scra
     return ONX_OK;
 }
 
+/* The rows of A that a tile needs. */
+static void pack_own(const onx_call *call, const running *r, size_t index) {
+    const onx_matmul_plan_bf16 *plan = call->plan;
+    const onx_matmul_plan *p = &plan->shape;
+    size_t tiles = plan->tiling.n_down * plan->tiling.n_across, a, b;
+    onx_gemm_part part = onx_bf16_tile_at(&plan->tiling, p->m, p->n, p->k, index % tiles);
+    onx_matmul_at(p, index / tiles, &a, &b);
+    size_t first = part.row / ONX_BF16_ROWS;
+    pack_units(&r->a, a, first, onx_bf16_ceil(part.row_end, ONX_BF16_ROWS) - first);
+}
+
 static void run_tile(const onx_call *call, const running *r, size_t index, void *scratch) {
     const onx_matmul_state *state = call->state;
     const onx_matmul_plan_bf16 *plan = call->plan;
@@ -212,7 +231,10 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     const onx_matmul_plan_bf16 *plan = call->plan;
     size_t tile = index * plan->tiles;
     size_t end = plan->n_tiles - tile < plan->tiles ? plan->n_tiles : tile + plan->tiles;
-    for (; tile < end; tile++) run_tile(call, user, tile, scratch);
+    for (; tile < end; tile++) {
+        if (plan->own_rows && tile % plan->tiling.n_across == 0) pack_own(call, user, tile);
+        run_tile(call, user, tile, scratch);
+    }
     return ONX_OK;
 }
 
@@ -228,7 +250,8 @@ onx_status onx_matmul_run_bf16(onx_call *call, onx_bf16_run *product) {
     running r = {.product = product, .half = a_half};
     r.a = packing_of_a(a, plan->a_count, (uint16_t *)(scratch + plan->a_at));
     r.b = packing_of_b(b, call->packed ? 0 : plan->b_count, (uint16_t *)scratch);
-    ONX_TRY(onx_call_parallel(call, pack_tasks(&r.a) + pack_tasks(&r.b), pack_both, &r));
+    if (!plan->own_rows)
+        ONX_TRY(onx_call_parallel(call, pack_tasks(&r.a) + pack_tasks(&r.b), pack_both, &r));
     return onx_call_parallel(call, (plan->n_tiles - 1) / plan->tiles + 1, task, &r);
 }
 

@@ -5,7 +5,8 @@
  * are by rows for all: the products are exact in float, and sums are rounded once in the end. Where
  * B alone is bfloat16, A stands for what was such a tensor, too, and is rounded to it. A
  * constant B is packed once, which takes two bytes for each element. A, and another B, are packed
- * in a loop of their own before the tiles of all products are computed. */
+ * in a loop of their own before the tiles of all products are computed; but where threads share out
+ * the rows of C, each packs those of A that it multiplies. */
 #ifndef ONX_MATMUL_BF16_H
 #define ONX_MATMUL_BF16_H
 
@@ -30,6 +31,7 @@ typedef struct onx_matmul_plan_bf16 {
     size_t a_count, b_count; /* matrices to pack */
     size_t a_size, b_size;   /* elements of one, packed */
     size_t a_at;             /* in the shared scratch, which begins with B; bytes */
+    bool own_rows;           /* a task packs the rows of A that it multiplies */
     onx_tile_plan program;
 } onx_matmul_plan_bf16;
 

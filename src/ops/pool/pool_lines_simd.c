@@ -1,7 +1,8 @@
 /* pool_lines_simd.c: MaxPool and AveragePool of float32 with any number of spatial dimensions, line
  * by line: the lines of the input that windows see are put together in vectors, then neighbours
- * along the line, at every place, of which each output takes its own. NaN wins every maximum; that
- * of nothing is -inf, its average 0. */
+ * along the line, at every place, of which each output takes its own. Where the places of maxima are
+ * asked for, each output looks at its taps one by one. NaN wins every maximum; that of nothing is
+ * -inf, at -1, its average 0. */
 #include "ops/pool/pool_lines_simd.h"
 
 #include "ops/reduce/row_simd.h"
@@ -34,10 +35,14 @@ typedef struct work {
     float none;
 } work;
 
+static bool has_places(const onx_call *call) {
+    return call->n_out > 1 && call->out[1];
+}
+
 onx_status ONX_TIER(onx_pool_lines_init)(onx_call *call) {
     ONX_TRY(onx_pooling_init(call));
-    bool indices = call->n_out > 1 && call->out[1];
-    if (indices) return ONX_UNSUPPORTED;
+    const onx_pooling_state *s = call->state;
+    if (has_places(call) && (s->columns || !call->out[0])) return ONX_UNSUPPORTED;
     call->plan_bytes = sizeof(plan);
     return ONX_OK;
 }
@@ -108,45 +113,59 @@ static inline void add_lines(bool max, bool first, const float *x, const size_t 
     vf_store(sum + i, v);
 }
 
-/* The outer taps of output line `line` that lie on the input, and with the padding. */
-typedef struct taps {
-    size_t count, padded;
-} taps;
+/* The lines of the input that output line `line` sees, one after the other. */
+typedef struct walk {
+    size_t count, padded;              /* outer taps that lie on the input, and with the padding */
+    size_t tap, next;                  /* the next one, and where its line begins */
+    size_t counts[ONX_RANK_MAX], at[ONX_RANK_MAX];
+} walk;
 
-static taps put_together(const onx_call *call, const work *j, size_t line, float *sum) {
+static walk walk_of(const onx_call *call, const work *j, size_t line) {
     const plan *p = call->plan;
     const onx_images *m = &p->images;
     size_t last = m->window.axes - 1, lines = m->out_pixels / m->out[last], rest = line % lines;
-    const float *x = call->in[0]->data;
-    size_t at[ONX_RANK_MAX] = {0}, counts[ONX_RANK_MAX], next = line / lines * m->in_pixels;
-    taps all = {1, 1};
+    walk w = {.count = 1, .padded = 1, .next = line / lines * m->in_pixels};
     for (size_t i = last; i-- > 0; rest /= m->out[i]) {
-        const place *w = j->places + p->places[i] + rest % m->out[i];
-        next += w->first * p->step[i];
-        counts[i] = w->count;
-        all.count *= w->count;
-        all.padded *= w->padded;
+        const place *here = j->places + p->places[i] + rest % m->out[i];
+        w.next += here->first * p->step[i];
+        w.counts[i] = here->count;
+        w.count *= here->count;
+        w.padded *= here->padded;
     }
-    if (!all.count) fill(sum, m->in[last], j->none);
-    for (size_t tap = 0, n; m->in[last] && tap < all.count; tap += n) {
-        size_t starts[LINES];
-        for (n = 0; n < LINES && tap + n < all.count; n++) {
-            starts[n] = next;
-            for (size_t i = last; i-- > 0; at[i] = 0) {
-                size_t step = (size_t)m->window.dilation[i] * p->step[i];
-                next += step;
-                if (++at[i] < counts[i]) break;
-                next -= counts[i] * step;
-            }
+    return w;
+}
+
+/* Where the next lines begin; how many, 0 after the last. */
+static size_t take_lines(const plan *p, walk *w, size_t starts[LINES]) {
+    const onx_window *window = &p->images.window;
+    size_t n = 0;
+    for (; n < LINES && w->tap < w->count; n++, w->tap++) {
+        starts[n] = w->next;
+        for (size_t i = window->axes - 1; i-- > 0; w->at[i] = 0) {
+            size_t step = (size_t)window->dilation[i] * p->step[i];
+            w->next += step;
+            if (++w->at[i] < w->counts[i]) break;
+            w->next -= w->counts[i] * step;
         }
+    }
+    return n;
+}
+
+static void put_together(const onx_call *call, const work *j, walk *w, float *sum) {
+    const plan *p = call->plan;
+    const onx_images *m = &p->images;
+    size_t last = m->window.axes - 1, starts[LINES];
+    const float *x = call->in[0]->data;
+    if (!w->count) fill(sum, m->in[last], j->none);
+    for (size_t n; m->in[last] && (n = take_lines(p, w, starts));) {
+        bool first = w->tap == n;
         if (j->max)
-            add_lines(true, !tap, x, starts, n, m->in[last], sum);
+            add_lines(true, first, x, starts, n, m->in[last], sum);
         else
-            add_lines(false, !tap, x, starts, n, m->in[last], sum);
+            add_lines(false, first, x, starts, n, m->in[last], sum);
     }
     if (p->folds)
         vf_store(sum + m->in[last], vf_set(j->none)); /* what was written beyond the line */
-    return all;
 }
 
 /* ── Along a line ── */
@@ -187,7 +206,8 @@ static void make_line(const onx_call *call, const work *j, size_t line, float *s
     size_t last = m->window.axes - 1, width = m->out[last];
     size_t stride = (size_t)m->window.stride[last], step = (size_t)m->window.dilation[last];
     float *sum = scratch + p->left, *folded = scratch + p->room;
-    taps outer = put_together(call, j, line, sum);
+    walk outer = walk_of(call, j, line);
+    put_together(call, j, &outer, sum);
     size_t ends = (width - 1) * stride + 1, kernel = (size_t)m->window.kernel[last];
     if (p->folds && j->max) fold(true, scratch, ends, kernel, step, folded);
     if (p->folds && !j->max) fold(false, scratch, ends, kernel, step, folded);
@@ -198,12 +218,98 @@ static void make_line(const onx_call *call, const work *j, size_t line, float *s
                (float *)call->out[0]->data + line * width);
 }
 
+/* A maximum and where it is; -1: nowhere yet. The first of equals counts, NaN beats all numbers. */
+typedef struct most {
+    float value;
+    int64_t at;
+} most;
+
+static inline float float_at(const float *x, size_t at) { /* which need not be aligned */
+    float v;
+    memcpy(&v, (const char *)x + at * sizeof v, sizeof v);
+    return v;
+}
+
+static most most_of(const float *x, const place *w, size_t step, const size_t *starts, size_t n,
+                    most m) {
+    for (size_t l = 0; l < n; l++)
+        for (size_t k = 0, at = starts[l] + w->first; k < w->count; k++, at += step) {
+            float v = float_at(x, at);
+            bool beats = (v > m.value) | ((v != v) & (m.value == m.value)) | (m.at < 0);
+            m.value = beats ? v : m.value;
+            m.at = beats ? (int64_t)at : m.at;
+        }
+    return m;
+}
+
+/* The same for VF outputs at once, the first of which sees x[0], the next one x[stride]: places
+ * from there on. */
+static inline vi most_of_lanes(const float *x, size_t taps, size_t step, size_t stride,
+                               const size_t *starts, size_t n, float *y) {
+    vi at = vi_set(0);
+    vf best = vf_zero();
+    for (size_t l = 0; l < n; l++)
+        for (size_t k = 0; k < taps; k++) {
+            size_t tap = starts[l] - starts[0] + k * step;
+            vf v = vf_zero();
+            if (stride == 1)
+                v = vf_load(x + tap);
+            else
+                VF_UNROLL for (size_t i = 0; i < VF; i++) v[i] = float_at(x, tap + i * stride);
+            vi beats = (v > best) | ((v != v) & (best == best)) | vi_set(l || k ? 0 : -1);
+            best = vf_select(beats, v, best);
+            at = (at & ~beats) | (vi_set((int32_t)tap) & beats);
+        }
+    vf_store(y, best);
+    return at;
+}
+
+/* A line of outputs with the places of their maxima in all of X. */
+static void make_places(const onx_call *call, const work *j, size_t line, float *y) {
+    const plan *p = call->plan;
+    const onx_images *m = &p->images;
+    size_t last = m->window.axes - 1, width = m->out[last], starts[LINES];
+    size_t taps = (size_t)m->window.kernel[last], step = (size_t)m->window.dilation[last];
+    size_t stride = (size_t)m->window.stride[last];
+    const float *x = call->in[0]->data;
+    const place *places = j->places + p->places[last];
+    char *where = (char *)call->out[1]->data + line * width * sizeof(int64_t);
+    walk w = walk_of(call, j, line);
+    bool lanes = w.count <= LINES && m->in_pixels <= INT32_MAX;
+    fill(y, width, j->none);
+    memset(where, 0xff, width * sizeof(int64_t)); /* -1 */
+    for (size_t n; (n = take_lines(p, &w, starts));)
+        for (size_t i = 0; i < width;) {
+            if (lanes && i + VF <= width && places[i].count == taps &&
+                places[i + VF - 1].count == taps) {
+                size_t first = starts[0] + places[i].first;
+                vi at = most_of_lanes(x + first, taps, step, stride, starts, n, y + i);
+                for (size_t l = 0; l < VF; l++, i++) {
+                    int64_t found = (int64_t)(first + l * stride) + at[l];
+                    memcpy(where + i * sizeof found, &found, sizeof found);
+                }
+                continue;
+            }
+            most best = {.value = y[i]};
+            memcpy(&best.at, where + i * sizeof best.at, sizeof best.at);
+            best = most_of(x, &places[i], step, starts, n, best);
+            y[i] = best.value;
+            memcpy(where + i++ * sizeof best.at, &best.at, sizeof best.at);
+        }
+    memcpy((char *)call->out[0]->data + line * width * sizeof *y, y, width * sizeof *y);
+}
+
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const plan *p = call->plan;
     const work *j = user;
+    bool places = has_places(call);
     size_t line = index * p->task, end = p->lines - line < p->task ? p->lines : line + p->task;
     fill(scratch, p->room, j->none);
-    for (; line < end && !onx_call_stopped(call); line++) make_line(call, j, line, scratch);
+    for (; line < end && !onx_call_stopped(call); line++)
+        if (places)
+            make_places(call, j, line, scratch);
+        else
+            make_line(call, j, line, scratch);
     return line < end ? ONX_CANCELLED : ONX_OK;
 }
 
