@@ -1087,7 +1087,7 @@ TEST(max_pool_indices) {
     kernel_free(&r);
 }
 
-/* Few values, so that many are equal, some of them NaN or infinite; and the input is not aligned. */
+/* Few values, so that many are equal, some NaN or infinite; and the input is not aligned. */
 TEST(max_pool_places) {
     static const row_case cases[] = {
         {"y, i = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)", 12, "2,3,8,70", "", ""},

@@ -166,8 +166,9 @@ TEST(normalization) {
 }
 
 TEST(reduction) {
-    static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceMax",      "ReduceMin",
-                                      "ReduceL1",  "ReduceL2",   "ReduceSumSquare"};
+    static const char *const ops[] = {"ReduceSum",       "ReduceMean",     "ReduceMax",
+                                      "ReduceMin",       "ReduceL1",       "ReduceL2",
+                                      "ReduceSumSquare", "ReduceLogSumExp"};
     static const struct {
         const char *dims;
         size_t n;
@@ -227,8 +228,8 @@ TEST(reduction_of_floats) {
         for (size_t at = 0; at < 40; at++) {
             x[at] = NAN;
             static const char *const nodes[] = {"y = ReduceMax(x)", "y = ReduceMin(x)",
-                                                "y = Softmax(x)"};
-            for (size_t i = 0; i < 3; i++) {
+                                                "y = Softmax(x)", "y = ReduceLogSumExp(x)"};
+            for (size_t i = 0; i < ONX_COUNT(nodes); i++) {
                 r = kernel_run(*tier, 20, nodes[i], 1, (onx_operand *[]){&b}, 0);
                 REQUIRE(r.status == ONX_OK);
                 CHECK(isnan(*(float *)r.out[0].data));
@@ -237,6 +238,30 @@ TEST(reduction_of_floats) {
             x[at] = 0.1f;
         }
     }
+}
+
+/* Along rows and down columns, of numbers whose powers overflow or vanish. */
+TEST(log_sum_exp) {
+    static const float values[] = {1000, -1000, INFINITY, -INFINITY};
+    static float x[2 * 40];
+    int64_t axes[] = {0, 1};
+    for (size_t i = 0; i < 2 * ONX_COUNT(values); i++)
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            float value = values[i / 2];
+            for (size_t k = 0; k < ONX_COUNT(x); k++) x[k] = value;
+            if (value == INFINITY) x[17] = -value;
+            onx_operand a = kernel_operand(ONX_DTYPE_F32, "2,40", x),
+                        axis = kernel_operand(ONX_DTYPE_I64, "1", &axes[i % 2]);
+            kernel_result r = kernel_run(*tier, 20, "y = ReduceLogSumExp(x, axes)", 2,
+                                         (onx_operand *[]){&a, &axis}, 0);
+            REQUIRE(r.status == ONX_OK && r.out[0].count == (i % 2 ? 2 : 40));
+            double want = (double)value + log(i % 2 ? 40 : 2);
+            for (int64_t k = 0; k < r.out[0].count; k++) {
+                double got = (double)((float *)r.out[0].data)[k];
+                CHECK(got == want || fabs(got - want) < 1e-3);
+            }
+            kernel_free(&r);
+        }
 }
 
 TEST(reduction_of_integers) {
@@ -445,5 +470,5 @@ TEST(internal_norms) {
 }
 
 TEST_MAIN(E(backend) E(softmax) E(softmax_flat) E(softmax_range) E(normalization) E(reduction)
-              E(reduction_of_floats) E(reduction_of_integers) E(where_the_extreme_is) E(in_place)
-                  E(wrong_shapes) E(internal_norms))
+              E(reduction_of_floats) E(log_sum_exp) E(reduction_of_integers) E(where_the_extreme_is)
+                  E(in_place) E(wrong_shapes) E(internal_norms))

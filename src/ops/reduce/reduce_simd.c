@@ -192,11 +192,81 @@ static onx_status task(void *user, onx_call *call, size_t index, void *scratch) 
     return ONX_OK;
 }
 
-static onx_status run(onx_call *call) {
+static onx_status run_tasks(onx_call *call, onx_task *some) {
     const onx_reduce_plan *plan = call->plan;
     int64_t grain = onx_reduce_grain(plan, VF);
     if (call->out[0]->count == 0) return ONX_OK;
-    return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), task, NULL);
+    return onx_call_parallel(call, (size_t)((plan->kept.count + grain - 1) / grain), some, NULL);
+}
+static onx_status run(onx_call *call) {
+    return run_tasks(call, task);
+}
+
+/* ─ The logarithm of a sum of powers ─────────────────────────────────────────────────────────── */
+
+/* log(sum(exp(x))) = m + log(sum(exp(x - m))), of the largest element m if that is finite. */
+ROW_SUM(row_sum_exp, vf_exp(x - m))
+
+static void powers_of_rows(const onx_call *call, int64_t at) {
+    const onx_reduce_plan *plan = call->plan;
+    onx_reduce_axes outer = plan->reduced;
+    int64_t n = outer.n ? outer.dims[--outer.n] : 1, count = n ? plan->reduced.count / n : 0;
+    const float *base = (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, at);
+    double m = start(MAX), sum = 0;
+    for (int64_t r = 0; r < count; r++)
+        m = join(MAX, m, (double)row_max(base + onx_reduce_offset(&outer, r), (size_t)n));
+    if (!isfinite(m)) m = 0;
+    for (int64_t r = 0; r < count; r++)
+        sum += row_sum_exp(base + onx_reduce_offset(&outer, r), (size_t)n, (float)m);
+    float result = (float)(m + log(sum));
+    memcpy((char *)call->out[0]->data + (size_t)at * sizeof result, &result, sizeof result);
+}
+
+/* Up to VF results that lie together, from `at` on. */
+static void powers_of_columns(const onx_call *call, int64_t at, size_t lanes) {
+    const onx_reduce_plan *plan = call->plan;
+    onx_reduce_axes outer = plan->reduced;
+    int64_t n = outer.dims[--outer.n], stride = outer.strides[outer.n];
+    int64_t base = onx_reduce_offset(&plan->kept, at), count = n ? plan->reduced.count / n : 0;
+    const float *in = (const float *)call->in[0]->data + base;
+    vf m = vf_set(-INFINITY), all = vf_zero();
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t i = 0, from = onx_reduce_offset(&outer, r); i < n; i++, from += stride)
+            m = vf_max_nan(m, vf_load_n(in + from, lanes));
+    m = vf_select(vf_abs(m) < INFINITY, m, vf_zero());
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t i = 0, from = onx_reduce_offset(&outer, r); i < n;) {
+            vf some = vf_zero();
+            for (int64_t end = n - i < COLUMN_BLOCK ? n : i + COLUMN_BLOCK; i < end; i++) {
+                some += vf_exp(vf_load_n(in + from, lanes) - m);
+                from += stride;
+            }
+            all += some;
+        }
+    vf_store_n((float *)call->out[0]->data + at, m + vf_log(all), lanes);
+}
+
+static onx_status powers_task(void *user, onx_call *call, size_t index, void *scratch) {
+    (void)user, (void)scratch;
+    const onx_reduce_plan *plan = call->plan;
+    int64_t grain = onx_reduce_grain(plan, VF), at = (int64_t)index * grain;
+    int64_t end = at + grain < plan->kept.count ? at + grain : plan->kept.count;
+    bool rows = by_rows(plan);
+    while (at < end) {
+        int64_t inner = rows ? 1 : plan->kept.dims[plan->kept.n - 1], lanes = inner - at % inner;
+        if (lanes > end - at) lanes = end - at;
+        if (lanes > VF) lanes = VF;
+        if (rows)
+            powers_of_rows(call, at);
+        else
+            powers_of_columns(call, at, (size_t)lanes);
+        at += lanes;
+    }
+    return ONX_OK;
+}
+
+static onx_status powers_run(onx_call *call) {
+    return run_tasks(call, powers_task);
 }
 
 /* ─ Where the extreme is ─────────────────────────────────────────────────────────────────────── */
@@ -279,12 +349,13 @@ static onx_status arg_run(onx_call *call) {
         .plan_bytes = sizeof(onx_reduce_plan), .init = onx_arg_init, .bind = onx_arg_bind,         \
         .run = arg_run                                                                             \
     }
-#define ROW(op_, name_)                                                                            \
+#define RUN(op_, name_, run_)                                                                      \
     {                                                                                              \
         .op = op_, .first = 1, .types = {ONX_T(F32), ONX_T_INDEX}, .name = name_, .host = 2,       \
         .plan_bytes = sizeof(onx_reduce_plan), .init = onx_reduce_init, .bind = onx_reduce_bind,   \
-        .run = run                                                                                 \
+        .run = run_                                                                                \
     }
+#define ROW(op_, name_) RUN(op_, name_, run)
 #define TYPED(op_, name_)                                                                          \
     {                                                                                              \
         .op = op_, .first = 1,                                                                     \
@@ -303,6 +374,7 @@ onx_kernel_rows ONX_TIER(onx_kernels_reduce) = {
     ROW("ReduceL2", "reduce_l2_f32"),
     TYPED("ReduceL2", "reduce_l2_typed"),
     ROW("ReduceLogSum", "reduce_log_sum_f32"),
+    RUN("ReduceLogSumExp", "reduce_log_sum_exp_f32", powers_run),
     ROW("ReduceMax", "reduce_max_f32"),
     TYPED("ReduceMax", "reduce_max_typed"),
     ROW("ReduceMean", "reduce_mean_f32"),
