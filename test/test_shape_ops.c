@@ -391,23 +391,27 @@ TEST(large) {
     free(x);
 }
 
-TEST(byte_squares) {
+TEST(squares) {
     static const struct {
         const char *dims;
         size_t rows, cols;
     } shapes[] = {{"3,1003", 3, 1003}, {"1003,3", 1003, 3}, {"70,85", 70, 85}, {"32,16", 32, 16}};
-    static uint8_t x[70 * 85];
+    static const onx_dtype types[] = {ONX_DTYPE_U8, ONX_DTYPE_I32};
+    static uint8_t x[70 * 85 * 4 + 1];
     kernel_fill_bytes(x, sizeof x, 1);
     for (const char *const *tier = kernel_tiers(); *tier; tier++)
-        for (size_t k = 0; k < ONX_COUNT(shapes); k++) {
-            onx_operand in = kernel_operand(ONX_DTYPE_U8, shapes[k].dims, x);
+        for (size_t k = 0; k < ONX_COUNT(types) * ONX_COUNT(shapes); k++) {
+            const onx_dtype type = types[k % ONX_COUNT(types)];
+            size_t size = onx_dtype_bits(type) / 8, at = k / ONX_COUNT(types), wrong = 0;
+            size_t rows = shapes[at].rows, cols = shapes[at].cols;
+            onx_operand in = kernel_operand(type, shapes[at].dims, x + 1);
             kernel_result r =
                 kernel_run(*tier, 13, "y = Transpose(x)", 1, (onx_operand *[]){&in}, 0);
-            size_t rows = shapes[k].rows, cols = shapes[k].cols, wrong = 0;
-            REQUIRE(r.status == ONX_OK && r.out[0].bytes == rows * cols);
+            REQUIRE(r.status == ONX_OK && r.out[0].bytes == rows * cols * size);
             for (size_t i = 0; i < rows; i++)
                 for (size_t j = 0; j < cols; j++)
-                    wrong += ((uint8_t *)r.out[0].data)[j * rows + i] != x[i * cols + j];
+                    wrong += memcmp((char *)r.out[0].data + (j * rows + i) * size,
+                                    x + 1 + (i * cols + j) * size, size) != 0;
             CHECK_EQ(wrong, 0);
             kernel_free(&r);
         }
@@ -697,5 +701,5 @@ TEST(backend) {
 }
 
 TEST_MAIN(E(transposes) E(slices) E(reversals) E(pads) E(tiles_and_expands) E(round_trips) E(large)
-              E(byte_squares) E(top_k) E(sums_and_scatters) E(scalars) E(refusals) E(sessions)
+              E(squares) E(top_k) E(sums_and_scatters) E(scalars) E(refusals) E(sessions)
                   E(backend))

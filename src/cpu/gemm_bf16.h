@@ -78,8 +78,8 @@ typedef void onx_bf16_kernel(const onx_bf16_block *block);
 onx_bf16_kernel onx_bf16_kernel_bf16, onx_bf16_kernel_amx;
 void onx_bf16_run_with(const onx_bf16_args *args, onx_gemm_part part, onx_bf16_kernel *kernel);
 
-/* As in gemm.h: how to cut C, by shape alone. Where rows are shared out, the tiles of the same rows,
- * n_across of them, follow each other. */
+/* As in gemm.h: how to cut C, by shape alone. Where rows are shared out, the tiles of the same
+ * rows, n_across of them, follow each other. */
 bool onx_bf16_shares_rows(size_t m, size_t n, size_t k);
 onx_gemm_tiling onx_bf16_tile(size_t m, size_t n, size_t k);
 onx_gemm_part onx_bf16_tile_at(const onx_gemm_tiling *tiling, size_t m, size_t n, size_t k,

@@ -138,8 +138,8 @@ static onx_status bind_product(onx_call *call) {
     plan->n_tiles = p->batches * plan->tiling.n_down * plan->tiling.n_across;
     plan->a_count = a_elements ? (size_t)call->in[0]->count / a_elements : 0;
     plan->b_count = b_elements ? (size_t)call->in[1]->count / b_elements : 0;
-    plan->own_rows = call->packed && plan->a_count == p->batches &&
-                     onx_bf16_shares_rows(p->m, p->n, p->k);
+    plan->own_rows =
+        call->packed && plan->a_count == p->batches && onx_bf16_shares_rows(p->m, p->n, p->k);
     double work = (double)plan->tiling.rows * (double)plan->tiling.panels * ONX_BF16_COLS;
     double least = plan->own_rows ? OWN_PRODUCTS : TASK_PRODUCTS;
     plan->tiles = 1 + (size_t)(least / (work * ((double)p->k + ONX_BF16_DEPTH)));

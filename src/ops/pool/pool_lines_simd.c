@@ -1,8 +1,8 @@
 /* pool_lines_simd.c: MaxPool and AveragePool of float32 with any number of spatial dimensions, line
  * by line: the lines of the input that windows see are put together in vectors, then neighbours
- * along the line, at every place, of which each output takes its own. Where the places of maxima are
- * asked for, each output looks at its taps one by one. NaN wins every maximum; that of nothing is
- * -inf, at -1, its average 0. */
+ * along the line, at every place, of which each output takes its own. Where the places of maxima
+ * are asked for, each output looks at its taps one by one. NaN wins every maximum; that of nothing
+ * is -inf, at -1, its average 0. */
 #include "ops/pool/pool_lines_simd.h"
 
 #include "ops/reduce/row_simd.h"
@@ -115,8 +115,8 @@ static inline void add_lines(bool max, bool first, const float *x, const size_t 
 
 /* The lines of the input that output line `line` sees, one after the other. */
 typedef struct walk {
-    size_t count, padded;              /* outer taps that lie on the input, and with the padding */
-    size_t tap, next;                  /* the next one, and where its line begins */
+    size_t count, padded; /* outer taps that lie on the input, and with the padding */
+    size_t tap, next;     /* the next one, and where its line begins */
     size_t counts[ONX_RANK_MAX], at[ONX_RANK_MAX];
 } walk;
 

@@ -71,11 +71,57 @@ static inline void move_square(const char *from, int64_t from_col, char *to, int
 #endif
 }
 
+/* Of three vectors a, b, c of n lanes one after the other, each third lane from lane r on; and the
+ * lanes of three in turn, those from m on. */
+#define TWO(f, i, m, n) f(i, m, n), f((i) + 1, m, n)
+#define FOUR(f, i, m, n) TWO(f, i, m, n), TWO(f, (i) + 2, m, n)
+#define EIGHT(f, i, m, n) FOUR(f, i, m, n), FOUR(f, (i) + 4, m, n)
+#define LANES_4(f, m) FOUR(f, 0, m, 4)
+#define LANES_8(f, m) EIGHT(f, 0, m, 8)
+#define LANES_16(f, m) EIGHT(f, 0, m, 16), EIGHT(f, 8, m, 16)
+#define THIRD_AB(i, r, n) (3 * (i) + (r) < 2 * (n) ? 3 * (i) + (r) : 0)
+#define THIRD_C(i, r, n) (3 * (i) + (r) < 2 * (n) ? (i) : 3 * (i) + (r) - (n))
+#define TURN_AB(i, m, n) (((m) + (i)) % 3 == 1 ? (n) + ((m) + (i)) / 3 : ((m) + (i)) / 3)
+#define TURN_C(i, m, n) (((m) + (i)) % 3 == 2 ? (n) + ((m) + (i)) / 3 : (i))
+#define PICK(lanes, a, b, c, r) MIX(MIX(a, b, lanes(THIRD_AB, r)), c, lanes(THIRD_C, r))
+#define DEAL(lanes, a, b, c, m) MIX(MIX(a, b, lanes(TURN_AB, m)), c, lanes(TURN_C, m))
+
 static void move_rest(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
                       int64_t cols) {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
             memcpy(to + r * to_row + c * 4, from + r * 4 + c * from_col, 4);
+}
+
+#if defined(__AVX2__)
+#define SIDE_LANES LANES_8
+#else
+#define SIDE_LANES LANES_4
+#endif
+enum { ROW_BYTES = SIDE * 4 };
+
+/* Pixels of three to planes, and back. */
+static void planes_of(const char *from, char *to, int64_t to_row, int64_t cols) {
+    int64_t c = 0;
+    for (; c + SIDE <= cols; c += SIDE) {
+        const char *p = from + 12 * c;
+        row x = load(p), y = load(p + ROW_BYTES), z = load(p + 2 * ROW_BYTES);
+        store(to + 4 * c, PICK(SIDE_LANES, x, y, z, 0));
+        store(to + 4 * c + to_row, PICK(SIDE_LANES, x, y, z, 1));
+        store(to + 4 * c + 2 * to_row, PICK(SIDE_LANES, x, y, z, 2));
+    }
+    move_rest(from + 12 * c, 12, to + 4 * c, to_row, 3, cols - c);
+}
+static void pixels_of(const char *from, int64_t from_col, char *to, int64_t rows) {
+    int64_t r = 0;
+    for (; r + SIDE <= rows; r += SIDE) {
+        const char *p = from + 4 * r;
+        row a = load(p), b = load(p + from_col), c = load(p + 2 * from_col);
+        store(to + 12 * r, DEAL(SIDE_LANES, a, b, c, 0));
+        store(to + 12 * r + ROW_BYTES, DEAL(SIDE_LANES, a, b, c, SIDE));
+        store(to + 12 * r + 2 * ROW_BYTES, DEAL(SIDE_LANES, a, b, c, 2 * SIDE));
+    }
+    move_rest(from + 4 * r, from_col, to + 12 * r, 12, rows - r, 3);
 }
 
 /* Bands of a cache line's worth of rows, so that every line of `from` is read once. */
@@ -85,6 +131,14 @@ static void tile(const char *from, int64_t from_col, char *to, int64_t to_row, i
     int64_t whole = cols / SIDE * SIDE;
     from_col *= 4;
     to_row *= 4;
+    if (rows == 3 && from_col == 12) {
+        planes_of(from, to, to_row, cols);
+        return;
+    }
+    if (cols == 3 && to_row == 12) {
+        pixels_of(from, from_col, to, rows);
+        return;
+    }
     for (int64_t band = 0; band < rows; band += BAND) {
         int64_t n = rows - band < BAND ? rows - band : BAND, even = n / SIDE * SIDE;
         const char *f = from + band * 4;
@@ -130,13 +184,6 @@ static inline void move_bytes(const char *from, int64_t from_col, char *to, int6
     VF_UNROLL for (int i = 0; i < BYTES; i++) store_bytes(to + i * to_row, v[i]);
 }
 
-/* 16 bytes of the three in turn, from byte n of all on: first those of a and b, then c. */
-#define FROM_AB(n) ((n) % 3 == 0 ? (n) / 3 : (n) % 3 == 1 ? BYTES + (n) / 3 : 0)
-#define FROM_C(n) ((n) % 3 == 2 ? BYTES + (n) / 3 : (n) % BYTES)
-#define FOUR(f, n) f(n), f((n) + 1), f((n) + 2), f((n) + 3)
-#define ALL(f, n) FOUR(f, n), FOUR(f, (n) + 4), FOUR(f, (n) + 8), FOUR(f, (n) + 12)
-#define DEAL(a, b, c, n) MIX(MIX(a, b, ALL(FROM_AB, n)), c, ALL(FROM_C, n))
-
 static void rest_bytes(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
                        int64_t cols) {
     for (int64_t r = 0; r < rows; r++)
@@ -149,11 +196,24 @@ static void deal_three(const char *from, int64_t from_col, char *to, int64_t row
     for (; r + BYTES <= rows; r += BYTES) {
         bytes a = load_bytes(from + r), b = load_bytes(from + r + from_col),
               c = load_bytes(from + r + 2 * from_col);
-        store_bytes(to + 3 * r, DEAL(a, b, c, 0));
-        store_bytes(to + 3 * r + BYTES, DEAL(a, b, c, BYTES));
-        store_bytes(to + 3 * r + 2 * BYTES, DEAL(a, b, c, 2 * BYTES));
+        store_bytes(to + 3 * r, DEAL(LANES_16, a, b, c, 0));
+        store_bytes(to + 3 * r + BYTES, DEAL(LANES_16, a, b, c, BYTES));
+        store_bytes(to + 3 * r + 2 * BYTES, DEAL(LANES_16, a, b, c, 2 * BYTES));
     }
     rest_bytes(from + r, from_col, to + 3 * r, 3, rows - r, 3);
+}
+
+/* Pixels of three to planes. */
+static void pick_three(const char *from, char *to, int64_t to_row, int64_t cols) {
+    int64_t c = 0;
+    for (; c + BYTES <= cols; c += BYTES) {
+        const char *p = from + 3 * c;
+        bytes x = load_bytes(p), y = load_bytes(p + BYTES), z = load_bytes(p + 2 * BYTES);
+        store_bytes(to + c, PICK(LANES_16, x, y, z, 0));
+        store_bytes(to + c + to_row, PICK(LANES_16, x, y, z, 1));
+        store_bytes(to + c + 2 * to_row, PICK(LANES_16, x, y, z, 2));
+    }
+    rest_bytes(from + 3 * c, 3, to + c, to_row, 3, cols - c);
 }
 
 static void tile_bytes(const char *from, int64_t from_col, char *to, int64_t to_row, int64_t rows,
@@ -161,6 +221,10 @@ static void tile_bytes(const char *from, int64_t from_col, char *to, int64_t to_
     int64_t whole = cols / BYTES * BYTES, even = rows / BYTES * BYTES;
     if (cols == 3 && to_row == 3) {
         deal_three(from, from_col, to, rows);
+        return;
+    }
+    if (rows == 3 && from_col == 3) {
+        pick_three(from, to, to_row, cols);
         return;
     }
     for (int64_t r = 0; r < even; r += BYTES)
