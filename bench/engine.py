@@ -65,11 +65,12 @@ class Bench:
             for name in self.pythons:
                 try:
                     if name not in failed:
-                        runs.setdefault(name, []).append(self.peer(name, model, inputs, threads, fast))
+                        run = self.peer(name, model, inputs, threads, fast)
+                        runs.setdefault(name, []).append(run)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     failed[name] = str(error)
+                    runs.pop(name, None)
         for name, error in failed.items():
-            runs.pop(name, None)
             say(f"  left out: {PEERS[name][1]}: {error[:120]}")
         return runs, self.onx(model, inputs, threads, "--ops", *how)
 
