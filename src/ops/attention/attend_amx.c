@@ -13,7 +13,8 @@ static void values(const onx_attend_unit *u, int64_t key, size_t n) {
     onx_attend_values_bf16(u, key, n, onx_bf16_kernel_amx);
 }
 static const onx_attend_other products = {
-    onx_attend_bind_bf16, onx_attend_pack_bf16, begin, scores, values, onx_amx_end};
+    onx_attend_bind_bf16, onx_attend_by_rows_bf16, onx_attend_pack_bf16, begin, scores, values,
+    onx_amx_end};
 
 static onx_status bind(onx_call *call) {
     return onx_attend_bind_avx512(call, &products);

@@ -1,6 +1,7 @@
 /* attend_bf16.c: see attend_bf16.h; and the row of the tier bf16. */
 #include "ops/attention/attend_bf16.h"
 
+#include "cpu/shares.h"
 #include "cpu/vec.h"
 
 #include <math.h>
@@ -72,46 +73,68 @@ bool onx_attend_bind_bf16(const onx_fused_plan *p, size_t *shared, size_t *each)
            onx_add_size(*each, OWN_BYTES, each);
 }
 
+/* Where those who made Q, K and V shared out their rows, as products of that size do: then a thread
+ * finds what it made. */
+bool onx_attend_by_rows_bf16(const onx_fused_plan *p) {
+    size_t width = (size_t)(p->heads * p->head);
+    return p->batch == 1 && p->rows == p->keys &&
+           onx_bf16_shares_rows((size_t)p->rows, width, width);
+}
+
 typedef struct packing {
-    const onx_fused_plan *p;
     sides sides;
     const float *k, *v;
-    uint16_t *to;    /* K, then V */
-    size_t matrices; /* of a task */
+    uint16_t *to;              /* K, then V */
+    size_t matrices;           /* of a task, of which `tasks` are for the first keys of all, */
+    size_t keys, split, tasks; /* those before `split` */
 } packing;
 
-static void pack_matrix(const packing *k, const side *s, size_t index, bool is_v) {
+/* Keys from `key`, a multiple of STEP, to `end`. */
+static void pack_matrix(const packing *k, size_t index, bool is_v, size_t key, size_t end) {
+    const side *s = is_v ? &k->sides.v : &k->sides.k;
     int64_t head = (int64_t)index % s->heads * s->inner, batch = (int64_t)index / s->heads;
     size_t row = s->strides->dims[ONX_VIEW_ROW].fast, col = s->strides->dims[ONX_VIEW_COL].fast;
-    onx_bf16_source from = {.rows = s->lines, .cols = s->depth};
-    from.data = (is_v ? k->v : k->k) + onx_strides_head(s->strides, batch, head);
-    from.row = is_v ? col : row;
-    from.col = is_v ? row : col;
+    size_t blocks = onx_bf16_ceil(s->lines, ONX_BF16_ROWS), next = onx_bf16_block_size(s->depth);
+    const float *from =
+        (is_v ? k->v : k->k) + onx_strides_head(s->strides, batch, head) + key * row;
     uint16_t *to = k->to + (is_v ? k->sides.k.size * k->sides.k.count : 0) + index * s->size;
-    onx_bf16_pack_a(&from, 0, onx_bf16_ceil(s->lines, ONX_BF16_ROWS), to);
+    onx_bf16_source keys = {from, end - key, s->depth, row, col, false};
+    onx_bf16_source turned = {from, s->lines, end - key, col, row, false};
+    if (!is_v)
+        onx_bf16_pack_a(&keys, 0, onx_bf16_ceil(end - key, ONX_BF16_ROWS),
+                        to + key / ONX_BF16_ROWS * next);
+    for (size_t i = 0; is_v && i < blocks; i++)
+        onx_bf16_pack_a(&turned, i, 1, to + i * next + key * ONX_BF16_ROWS);
 }
 
 /* Head by head, K and V: a thread will find in its cache what it packed. */
 static onx_status pack_task(void *user, onx_call *call, size_t index, void *scratch) {
     (void)call, (void)scratch;
     const packing *k = user;
-    bool pairs = k->sides.k.count == k->sides.v.count;
+    bool pairs = k->sides.k.count == k->sides.v.count, first = index < k->tasks;
     const sides *s = &k->sides;
-    size_t at = index * k->matrices, end = s->k.count + s->v.count;
+    size_t at = index % k->tasks * k->matrices, end = s->k.count + s->v.count;
     if (end - at > k->matrices) end = at + k->matrices;
     for (; at < end; at++) {
         bool is_v = pairs ? at % 2 : at >= s->k.count;
-        pack_matrix(k, is_v ? &s->v : &s->k, pairs ? at / 2 : is_v ? at - s->k.count : at, is_v);
+        pack_matrix(k,
+                    pairs  ? at / 2
+                    : is_v ? at - s->k.count
+                           : at,
+                    is_v, first ? 0 : k->split, first ? k->split : k->keys);
     }
     return ONX_OK;
 }
 
 onx_status onx_attend_pack_bf16(onx_call *call, const onx_fused_plan *p, void *shared) {
-    packing k = {.p = p, .k = call->in[1]->data, .v = call->in[2]->data, .to = shared};
+    packing k = {.k = call->in[1]->data, .v = call->in[2]->data, .to = shared};
+    size_t parts = onx_attend_by_rows_bf16(p) ? 2 : 1;
     if (!sides_init(p, &k.sides)) return onx_fail_nomem(call->diag);
-    k.matrices = 1 + PACK_TASK / (k.sides.k.size + k.sides.v.size + 1);
-    size_t all = k.sides.k.count + k.sides.v.count;
-    return onx_call_parallel(call, onx_bf16_ceil(all, k.matrices), pack_task, &k);
+    k.keys = (size_t)p->keys;
+    k.split = parts > 1 ? onx_share_at(k.keys / STEP, 2, 1) * STEP : k.keys;
+    k.matrices = 1 + parts * PACK_TASK / (k.sides.k.size + k.sides.v.size + 1);
+    k.tasks = onx_bf16_ceil(k.sides.k.count + k.sides.v.count, k.matrices);
+    return onx_call_parallel(call, parts * k.tasks, pack_task, &k);
 }
 
 /* ─ Units ────────────────────────────────────────────────────────────────────────────────────── */
@@ -221,8 +244,13 @@ static void values(const onx_attend_unit *u, int64_t key, size_t n) {
     onx_attend_values_bf16(u, key, n, onx_bf16_kernel_bf16);
 }
 static void end(void) {}
-static const onx_attend_other products = {
-    onx_attend_bind_bf16, onx_attend_pack_bf16, onx_attend_begin_bf16, scores, values, end};
+static const onx_attend_other products = {onx_attend_bind_bf16,
+                                          onx_attend_by_rows_bf16,
+                                          onx_attend_pack_bf16,
+                                          onx_attend_begin_bf16,
+                                          scores,
+                                          values,
+                                          end};
 
 static onx_status bind(onx_call *call) {
     return onx_attend_bind_avx512(call, &products);

@@ -14,6 +14,7 @@
 
 /* The functions of an onx_attend_other; those that multiply are given the kernel. */
 bool onx_attend_bind_bf16(const onx_fused_plan *p, size_t *shared, size_t *each);
+bool onx_attend_by_rows_bf16(const onx_fused_plan *p);
 onx_status onx_attend_pack_bf16(onx_call *call, const onx_fused_plan *p, void *shared)
     ONX_MUST_CHECK;
 void onx_attend_begin_bf16(const onx_attend_unit *u);

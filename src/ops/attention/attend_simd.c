@@ -14,6 +14,7 @@
  * One row alone, of which all lanes but one would be idle, goes along the columns instead. Sums go
  * over keys in order, so results do not depend on threads. Biases are brought into the order of the
  * scores first, once for all heads and batches that share them. */
+#include "cpu/shares.h"
 #include "cpu/turn.h"
 #include "ops/attention/attend_product_simd.h"
 #include "ops/attention/attend_ref.h"
@@ -252,25 +253,43 @@ onx_status ONX_TIER(onx_attend_bind)(onx_call *call, const onx_attend_other *oth
     double products = (double)(p->head + p->v_head) * (double)p->keys *
                       (p->rows == 1 ? 1 : (double)least(LANES, (size_t)p->rows));
     plan->units = 1 + (size_t)(TASK_PRODUCTS / (products + 1));
-    if (other && p->rows >= OTHER_ROWS && !place_other(call, plan, other))
-        return onx_fail_nomem(call->diag);
-    return ONX_OK;
+    plan->ahead = 0;
+    if (!other || p->rows < OTHER_ROWS) return ONX_OK;
+    if (other->by_rows(p)) plan->ahead = (int64_t)onx_share_at((size_t)p->rows / LANES, 2, 1);
+    return place_other(call, plan, other) ? ONX_OK : onx_fail_nomem(call->diag);
+}
+
+/* Where unit number `unit` is; those of one head follow each other, or those of its first rows. */
+typedef struct place {
+    int64_t batch, head, row;
+} place;
+static place place_of(const onx_attend_plan *plan, int64_t unit) {
+    int64_t pairs = plan->p.batch * plan->p.heads, first = 0, n = plan->blocks;
+    if (unit < plan->ahead * pairs) {
+        n = plan->ahead;
+    } else {
+        unit -= plan->ahead * pairs;
+        first = plan->ahead;
+        n -= first;
+    }
+    int64_t pair = unit / n;
+    return (place){pair / plan->p.heads, pair % plan->p.heads, (first + unit % n) * LANES};
 }
 
 static onx_status task(void *user, onx_call *call, size_t index, void *scratch) {
     const onx_attend_job *j = user;
     const onx_fused_plan *p = &j->plan->p;
-    int64_t unit = (int64_t)(index * j->plan->units), blocks = j->plan->blocks;
-    int64_t end = unit + (int64_t)j->plan->units, all = p->batch * p->heads * blocks;
+    int64_t unit = (int64_t)(index * j->plan->units), end = unit + (int64_t)j->plan->units;
+    int64_t all = p->batch * p->heads * j->plan->blocks;
     bool alone =
         p->rows == 1 && p->k.dims[ONX_VIEW_COL].fast <= 1 && p->v.dims[ONX_VIEW_COL].fast <= 1;
     for (; unit < end && unit < all; unit++) {
-        int64_t h = unit / blocks % p->heads, b = unit / blocks / p->heads;
+        place at = place_of(j->plan, unit);
         if (onx_call_stopped(call)) return ONX_CANCELLED;
         if (alone)
-            ONX_TIER(onx_attend_row)(j, b, h, scratch);
+            ONX_TIER(onx_attend_row)(j, at.batch, at.head, scratch);
         else
-            run_unit(j, b, h, unit % blocks * LANES, scratch);
+            run_unit(j, at.batch, at.head, at.row, scratch);
     }
     return ONX_OK;
 }

@@ -10,7 +10,8 @@ typedef struct onx_attend_plan {
     onx_fused_plan p;
     size_t bias_at[ONX_ATTEND_BIASES];    /* in the shared scratch, in floats */
     size_t bias_lanes[ONX_ATTEND_BIASES]; /* of a key: 1, or all rows in whole units */
-    int64_t blocks;                       /* units of a head */
+    int64_t blocks;                       /* units of a head; so many of each head come first: */
+    int64_t ahead;                        /* tasks are in the order of rows; 0: of heads */
     size_t units;                         /* of a task */
     size_t other_at, other_each;          /* in the scratches: of the other tier; bytes */
 } onx_attend_plan;
@@ -32,6 +33,8 @@ enum { ONX_ATTEND_OTHER_KEYS = 256 };
 typedef struct onx_attend_other {
     /* bind: bytes that all units share, and of each worker; false: too many. */
     bool (*bind)(const onx_fused_plan *p, size_t *shared, size_t *each);
+    /* Are the first rows of all heads to be made by one thread, rather than the first heads? */
+    bool (*by_rows)(const onx_fused_plan *p);
     /* run: K and V for all units. */
     onx_status (*pack)(onx_call *call, const onx_fused_plan *p, void *shared);
     void (*begin)(const onx_attend_unit *u);
