@@ -139,7 +139,7 @@ static onx_status place_output(onx_frame *frame, uint32_t index, uint32_t o) {
 static void give_place(onx_frame *frame, uint32_t slot) {
     onx_place *root = &frame->places[frame->places[slot].root];
     if (--root->shares || !root->slab) return;
-    onx_slab_give(&frame->slabs[frame->program->slots[slot].device], root->offset, root->bytes);
+    onx_slab_give(&frame->slabs[frame->program->slots[slot].device], root->offset);
 }
 
 static bool scratch_total(const onx_frame *frame, const onx_call *call, size_t *bytes) {
@@ -157,7 +157,7 @@ static onx_status place_scratch(onx_frame *frame, uint32_t index) {
     if (!bytes) return ONX_OK;
     if (!onx_slab_take(&frame->slabs[device], bytes, &frame->scratch[index]))
         return onx_fail_nomem(frame->diag);
-    onx_slab_give(&frame->slabs[device], frame->scratch[index], bytes);
+    onx_slab_give(&frame->slabs[device], frame->scratch[index]);
     return ONX_OK;
 }
 
@@ -334,6 +334,7 @@ static onx_status back(onx_frame *frame, size_t device) {
     const onx_provider *provider = frame->program->engine->providers[device];
     onx_slab *slab = &frame->slabs[device];
     size_t before = slab->bytes;
+    if (!onx_slab_plan(slab)) return onx_fail_nomem(frame->diag);
     ONX_TRY(onx_slab_back(slab, provider, frame->ctx, frame->diag));
     onx_call call = {.ctx = frame->ctx, .run = frame->run, .diag = frame->diag};
     if (slab->bytes == before || provider->alloc) return ONX_OK;

@@ -216,18 +216,28 @@ typedef struct onx_place { /* where the bytes of a slot are, from bind */
 typedef struct onx_region { /* free part of a slab */
     size_t offset, bytes;
 } onx_region;
+typedef struct onx_stay { /* in a slab */
+    size_t bytes, at;
+    uint32_t from, to; /* by the clock of the slab; UINT32_MAX: for good */
+    size_t *offset;    /* where the place is told */
+} onx_stay;
 typedef struct onx_slab {
     void *data;
     size_t bytes;             /* of data */
     size_t peak, live, bound; /* of the plan: its size; bytes that live; their maximum */
-    onx_region *free;         /* by offset */
-    size_t n_free, cap;
+    onx_stay *stays;          /* in the order in which they begin; there is room for all of them, */
+    uint32_t *order;          /* for as many, twice, */
+    onx_region *free;         /* by offset; and for as many */
+    size_t n, n_free;
+    uint32_t clock; /* of taking and giving */
 } onx_slab;
 
-/* slab.c. False: sizes overflow. */
+/* slab.c. False: sizes overflow. An offset is the number of a stay until there is a plan. */
+bool onx_slab_init(onx_slab *slab, onx_arena *arena, size_t stays) ONX_MUST_CHECK;
 void onx_slab_reset(onx_slab *slab);
 bool onx_slab_take(onx_slab *slab, size_t bytes, size_t *offset) ONX_MUST_CHECK;
-void onx_slab_give(onx_slab *slab, size_t offset, size_t bytes);
+void onx_slab_give(onx_slab *slab, size_t offset);
+bool onx_slab_plan(onx_slab *slab) ONX_MUST_CHECK;
 /* Memory for the plan; what it had does not stay. A slab that has to grow again grows by a quarter
  * more, so that a past that grows with every run costs few allocations. */
 onx_status onx_slab_back(onx_slab *slab, const onx_provider *provider, onx_context *ctx,

@@ -54,11 +54,9 @@ static bool allocate(onx_frame *frame, const onx_program *program) {
         onx_arena_array(a, program->n_inputs + program->n_captures, sizeof *frame->signature);
     for (size_t i = 0; i < program->n_steps; i++) frame->n_children += program->steps[i].n_children;
     frame->children = onx_arena_array(a, frame->n_children, sizeof(onx_frame *));
-    for (size_t d = 0; d < program->engine->n_providers; d++) {
-        frame->slabs[d].cap = program->n_slots + 2;
-        frame->slabs[d].free = onx_arena_array(a, frame->slabs[d].cap, sizeof(onx_region));
-        if (!frame->slabs[d].free) return false;
-    }
+    size_t stays = (size_t)program->n_slots + program->n_steps; /* values, and scratch */
+    for (size_t d = 0; d < program->engine->n_providers; d++)
+        if (!onx_slab_init(&frame->slabs[d], a, stays)) return false;
     return frame->values && frame->places && frame->blocks && frame->calls && frame->edges &&
            frame->holds && frame->overwrites && frame->scratch && frame->plans && frame->children &&
            frame->signature;

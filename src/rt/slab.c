@@ -1,11 +1,108 @@
-/* slab.c: places in a slab, by liveness: the smallest free region that is large enough, else the
- * end. Only sizes are computed here; memory comes when the plan is complete. */
+/* slab.c: places in a slab, by liveness.
+ *
+ * While steps are bound in order, what is taken and given back is only noted: how many bytes stay
+ * from when to when. Then the largest gets its place first, the lowest that is free all that time:
+ * so most of what the layers of a model make has the same place in each layer, which is near the
+ * smallest slab there can be, and threads find the lines of the cache that they wrote before. Where
+ * places in the order of time come out smaller, or there are very many, it is those: the smallest
+ * free region that is large enough, else the end. Memory comes when the plan is complete. */
 #include "rt/engine.h"
 
-void onx_slab_reset(onx_slab *slab) {
-    slab->n_free = 0;
-    slab->peak = slab->live = slab->bound = 0;
+enum { MANY = 4096 }; /* stays, which would take long to be placed by size */
+
+bool onx_slab_init(onx_slab *slab, onx_arena *arena, size_t stays) {
+    size_t twice;
+    if (!onx_mul_size(stays, 2, &twice)) return false;
+    slab->stays = onx_arena_array(arena, stays, sizeof *slab->stays);
+    slab->order = onx_arena_array(arena, twice, sizeof *slab->order);
+    slab->free = onx_arena_array(arena, stays, sizeof *slab->free);
+    return slab->stays && slab->order && slab->free;
 }
+
+void onx_slab_reset(onx_slab *slab) {
+    slab->n = slab->n_free = 0;
+    slab->peak = slab->live = slab->bound = 0;
+    slab->clock = 0;
+}
+
+bool onx_slab_take(onx_slab *slab, size_t bytes, size_t *offset) {
+    size_t all = onx_align_up(bytes), live;
+    if (all < bytes || !onx_add_size(slab->live, all, &live)) return false;
+    slab->live = live;
+    if (live > slab->bound) slab->bound = live;
+    slab->stays[slab->n] = (onx_stay){all, 0, slab->clock++, UINT32_MAX, offset};
+    *offset = slab->n++;
+    return true;
+}
+
+void onx_slab_give(onx_slab *slab, size_t offset) {
+    slab->live -= slab->stays[offset].bytes;
+    slab->stays[offset].to = slab->clock++;
+}
+
+/* ─ In the order of sizes ────────────────────────────────────────────────────────────────────── */
+
+static bool is_before(const onx_stay *a, const onx_stay *b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->from < b->from;
+}
+
+/* order[0 … n-1], from the largest on: a heap whose top is the last of them. */
+static void sift(const onx_slab *slab, uint32_t *heap, size_t n, size_t at) {
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && is_before(&slab->stays[heap[child]], &slab->stays[heap[child + 1]]))
+            child++;
+        if (!is_before(&slab->stays[heap[at]], &slab->stays[heap[child]])) return;
+        uint32_t other = heap[at];
+        heap[at] = heap[child];
+        heap[child] = other;
+    }
+}
+static void sort(const onx_slab *slab, uint32_t *order, size_t n) {
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    for (size_t i = n / 2; i-- > 0;) sift(slab, order, n, i);
+    for (size_t i = n; i-- > 1;) {
+        uint32_t last = order[0];
+        order[0] = order[i];
+        order[i] = last;
+        sift(slab, order, i, 0);
+    }
+}
+
+/* The lowest place that nobody has during the stay. Those that are placed are listed by place; it
+ * becomes one of them. */
+static size_t place(onx_slab *slab, uint32_t *placed, size_t n, uint32_t index) {
+    onx_stay *stay = &slab->stays[index];
+    size_t at = 0, i = n;
+    for (size_t k = 0; k < n; k++) {
+        const onx_stay *other = &slab->stays[placed[k]];
+        if (other->from >= stay->to || stay->from >= other->to) continue;
+        if (other->at >= at && other->at - at >= stay->bytes) break;
+        if (other->at + other->bytes > at) at = other->at + other->bytes;
+    }
+    stay->at = at;
+    while (i > 0 && slab->stays[placed[i - 1]].at > at) {
+        placed[i] = placed[i - 1];
+        i--;
+    }
+    placed[i] = index;
+    return at + stay->bytes;
+}
+
+/* The size of the slab; SIZE_MAX: sizes overflow. */
+static size_t place_by_size(onx_slab *slab) {
+    uint32_t *order = slab->order, *placed = order + slab->n;
+    size_t peak = 0, total = 0;
+    for (size_t i = 0; i < slab->n; i++)
+        if (!onx_add_size(total, slab->stays[i].bytes, &total)) return SIZE_MAX;
+    sort(slab, order, slab->n);
+    for (size_t i = 0; i < slab->n; i++) {
+        size_t end = place(slab, placed, i, order[i]);
+        peak = end > peak ? end : peak;
+    }
+    return peak;
+}
+
+/* ─ In the order of time ─────────────────────────────────────────────────────────────────────── */
 
 static void remove_region(onx_slab *slab, size_t at) {
     slab->n_free--;
@@ -27,31 +124,23 @@ static bool place_at_end(onx_slab *slab, size_t bytes, size_t *offset) {
     return true;
 }
 
-bool onx_slab_take(onx_slab *slab, size_t bytes, size_t *offset) {
+static bool begin(onx_slab *slab, size_t bytes, size_t *offset) {
     size_t best = slab->n_free;
-    bytes = onx_align_up(bytes);
     for (size_t i = 0; i < slab->n_free; i++)
         if (slab->free[i].bytes >= bytes &&
             (best == slab->n_free || slab->free[i].bytes < slab->free[best].bytes))
             best = i;
-    if (best == slab->n_free) {
-        if (!place_at_end(slab, bytes, offset)) return false;
-    } else {
-        onx_region *region = &slab->free[best];
-        *offset = region->offset;
-        region->offset += bytes;
-        region->bytes -= bytes;
-        if (!region->bytes) remove_region(slab, best);
-    }
-    slab->live += bytes;
-    if (slab->live > slab->bound) slab->bound = slab->live;
+    if (best == slab->n_free) return place_at_end(slab, bytes, offset);
+    onx_region *region = &slab->free[best];
+    *offset = region->offset;
+    region->offset += bytes;
+    region->bytes -= bytes;
+    if (!region->bytes) remove_region(slab, best);
     return true;
 }
 
-void onx_slab_give(onx_slab *slab, size_t offset, size_t bytes) {
+static void end(onx_slab *slab, size_t offset, size_t bytes) {
     size_t at = 0;
-    bytes = onx_align_up(bytes);
-    slab->live -= bytes;
     while (at < slab->n_free && slab->free[at].offset < offset) at++;
     bool joins_prev = at && slab->free[at - 1].offset + slab->free[at - 1].bytes == offset;
     bool joins_next = at < slab->n_free && offset + bytes == slab->free[at].offset;
@@ -63,11 +152,40 @@ void onx_slab_give(onx_slab *slab, size_t offset, size_t bytes) {
     } else if (joins_next) {
         slab->free[at].offset = offset;
         slab->free[at].bytes += bytes;
-    } else if (slab->n_free < slab->cap) {
+    } else {
         memmove(&slab->free[at + 1], &slab->free[at], (slab->n_free - at) * sizeof *slab->free);
         slab->free[at] = (onx_region){offset, bytes};
         slab->n_free++;
     }
+}
+
+/* False: sizes overflow. */
+static bool place_by_time(onx_slab *slab) {
+    uint32_t *events = slab->order;
+    slab->peak = slab->n_free = 0;
+    for (size_t i = 0; i < slab->n; i++) {
+        events[slab->stays[i].from] = (uint32_t)i;
+        if (slab->stays[i].to != UINT32_MAX) events[slab->stays[i].to] = (uint32_t)i;
+    }
+    for (uint32_t now = 0; now < slab->clock; now++) {
+        onx_stay *stay = &slab->stays[events[now]];
+        if (stay->to == now)
+            end(slab, stay->at, stay->bytes);
+        else if (!begin(slab, stay->bytes, &stay->at))
+            return false;
+    }
+    return true;
+}
+
+bool onx_slab_plan(onx_slab *slab) {
+    if (!place_by_time(slab)) return false;
+    size_t by_size = slab->n <= MANY ? place_by_size(slab) : SIZE_MAX;
+    if (by_size <= slab->peak)
+        slab->peak = by_size;
+    else if (!place_by_time(slab))
+        return false;
+    for (size_t i = 0; i < slab->n; i++) *slab->stays[i].offset = slab->stays[i].at;
+    return true;
 }
 
 onx_status onx_slab_back(onx_slab *slab, const onx_provider *provider, onx_context *ctx,
