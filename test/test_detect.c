@@ -10,7 +10,7 @@
 
 /* ── NonMaxSuppression ── */
 
-enum { BOXES = 40, CLASSES = 3, BATCHES = 2 };
+enum { BOXES = 40, CLASSES = 3, BATCHES = 2, MANY = 3000 };
 
 typedef struct limits {
     int64_t most;
@@ -34,19 +34,20 @@ static float overlap(const float *a, const float *b, bool centered) {
 }
 
 /* Again and again the best box that is left, and no more of those it covers. */
-static size_t choose(const float *boxes, const float *scores, const limits *l, int64_t *out) {
-    bool gone[BOXES] = {false};
+static size_t choose(const float *boxes, const float *scores, int count, const limits *l,
+                     int64_t *out) {
+    bool gone[MANY] = {false};
     size_t n = 0;
     while ((int64_t)n < l->most) {
         int best = -1;
-        for (int i = 0; i < BOXES; i++)
+        for (int i = 0; i < count; i++)
             if (!gone[i] && (!l->scored || scores[i] > l->score) &&
                 (best < 0 || scores[i] > scores[best]))
                 best = i;
         if (best < 0) break;
         out[n++] = best;
         gone[best] = true;
-        for (int i = 0; i < BOXES; i++)
+        for (int i = 0; i < count; i++)
             if (overlap(boxes + 4 * best, boxes + 4 * i, l->centered) > l->iou) gone[i] = true;
     }
     return n;
@@ -66,8 +67,8 @@ static bool suppresses(const limits *l, uint64_t seed, bool coarse) {
         *f = roundf(*f * 6) / 6;
     for (int64_t b = 0; b < BATCHES; b++)
         for (int64_t c = 0; c < CLASSES; c++)
-            for (size_t i = 0, count = choose(&boxes[b][0][0], scores[b][c], l, one); i < count;
-                 i++, n++)
+            for (size_t i = 0, count = choose(&boxes[b][0][0], scores[b][c], BOXES, l, one);
+                 i < count; i++, n++)
                 want[n][0] = b, want[n][1] = c, want[n][2] = one[i];
     onx_operand in[] = {
         kernel_operand(ONX_DTYPE_F32, "2,40,4", boxes),
@@ -97,6 +98,47 @@ TEST(suppression) {
         for (uint64_t seed = 1; seed < 9; seed++)
             if (!CHECK(suppresses(&cases[i], seed, seed % 2)))
                 fprintf(stderr, "    case %zu, seed %d\n", i, (int)seed);
+}
+
+/* So many that they are looked for where they lie: in rows and columns, as classes that were moved
+ * apart are; on a grid, so that many touch; some as long as all the others together. */
+TEST(many_boxes) {
+    static float boxes[MANY][4], scores[MANY];
+    static int64_t want[MANY];
+    for (uint64_t run = 0; run < 12; run++) {
+        const limits l = {MANY, run % 3 ? 0.25f * (float)(run % 3) : 0, 0, false, false};
+        test_random r = {run + 1};
+        for (size_t i = 0; i < MANY; i++) {
+            float apart = run % 2 ? (float)test_random_below(&r, 40) * 30 : 0, at[2], size[2];
+            for (size_t d = 0; d < 2; d++) {
+                at[d] = (float)test_random_below(&r, run < 6 ? 100 : 20) / (run < 4 ? 4 : 1);
+                size[d] = 1 + (float)test_random_below(&r, 4);
+            }
+            if (i % 500 == 7) size[i % 2] = 5000;
+            boxes[i][0] = at[0] + (run % 4 < 2 ? apart : 0);
+            boxes[i][1] = at[1] + (run % 4 < 2 ? 0 : apart);
+            boxes[i][2] = boxes[i][0] + size[0];
+            boxes[i][3] = boxes[i][1] + size[1];
+            scores[i] = (float)test_random_below(&r, 100000);
+        }
+        size_t n = choose(boxes[0], scores, MANY, &l, want), wrong = 0;
+        int64_t most = l.most;
+        float iou = l.iou;
+        onx_operand in[] = {kernel_operand(ONX_DTYPE_F32, "1,3000,4", boxes),
+                            kernel_operand(ONX_DTYPE_F32, "1,1,3000", scores),
+                            kernel_operand(ONX_DTYPE_I64, "1", &most),
+                            kernel_operand(ONX_DTYPE_F32, "", &iou)};
+        for (const char *const *tier = kernel_tiers(); *tier; tier++) {
+            kernel_result k = kernel_run(*tier, 11, "y = NonMaxSuppression(b,s,m,t)", 4,
+                                         (onx_operand *[]){&in[0], &in[1], &in[2], &in[3]}, 0);
+            REQUIRE(k.status == ONX_OK);
+            CHECK_EQ(k.out[0].dims[0], n);
+            for (size_t i = 0; i < n && i < (size_t)k.out[0].dims[0]; i++)
+                wrong += ((int64_t *)k.out[0].data)[3 * i + 2] != want[i];
+            kernel_free(&k);
+        }
+        CHECK_EQ(wrong, 0);
+    }
 }
 
 static int64_t chosen(const char *node, size_t n, float *boxes, float *scores, const char *box_dims,
@@ -309,5 +351,5 @@ TEST(ssdlite) {
     zoo_free(&zoo);
 }
 
-TEST_MAIN(E(suppression) E(odd_boxes) E(planes) E(odd_regions) E(regions_refused) E(backend)
-              E(models) E(ssdlite))
+TEST_MAIN(E(suppression) E(many_boxes) E(odd_boxes) E(planes) E(odd_regions) E(regions_refused)
+              E(backend) E(models) E(ssdlite))

@@ -1,7 +1,9 @@
 /* suppress_ref.c: NonMaxSuppression: of boxes that overlap, those with the highest scores. Equal
  * scores go by index; NaN is lower than all. Overlap is computed in float, as the boxes are.
- * Candidates come from a heap, so time is n log n for those looked at, times those kept. How a box
- * is compared with those kept is the caller's: suppress_simd.c does it with vectors. */
+ * Candidates come from a heap, so time is n log n for those looked at, times those kept that are
+ * near. To find these, boxes that are kept are listed by where they begin, in strips across the
+ * axis along which boxes are spread out most; no box reaches further than the longest so far. How a
+ * box is compared with those of a list is the caller's: detect_simd.c does it with vectors. */
 #include "ops/detect/suppress_ref.h"
 
 #include <math.h>
@@ -20,10 +22,12 @@ typedef struct job {
     float iou, score;
     bool scored;
     onx_suppress_any *any;
-    int64_t *chosen; /* [batch][class][most] */
-    float *kept;     /* [batch][class][ONX_SUPPRESS_PARTS][most] */
-    int64_t *counts; /* [batch][class] */
-    uint64_t *heaps; /* [batch][class][n] */
+    int64_t *chosen;         /* [batch][class][most] */
+    int64_t *counts;         /* [batch][class] */
+    uint64_t *heaps;         /* [batch][class][n] */
+    size_t strips, lists;    /* of a class; lists: boxes of a strip, LIST at a time */
+    uint32_t *firsts;        /* [batch][class][strips] */
+    struct boxes_list *room; /* [batch][class][lists] */
 } job;
 
 onx_status onx_suppress_init(onx_call *call) {
@@ -68,10 +72,94 @@ static bool overlaps_any(const onx_suppress_kept *kept, const box *b, float thre
     return i < kept->n;
 }
 
-static void keep(onx_suppress_kept *kept, const box *b) {
+/* ── Those that were kept ── */
+
+enum { LIST = 32, STRIP = 64, MOST_STRIPS = 256 }; /* boxes of a list; of a strip, at least */
+
+typedef struct boxes_list {
+    float part[ONX_SUPPRESS_PARTS][LIST];
+    uint32_t n, next; /* number of the next list of the strip, from 1 on; 0: none */
+} boxes_list;
+
+typedef struct strips {
+    size_t n;
+    bool down; /* across y; else x */
+    double start, scale;
+    double reach;     /* length of the longest box that is kept */
+    uint32_t *firsts; /* list of each strip, as `next` */
+    boxes_list *lists;
+    uint32_t n_lists;
+} strips;
+
+/* Boxes without a finite area overlap none. */
+static bool takes_part(const box *b) {
+    return b->area > 0 && b->area < INFINITY;
+}
+static double begin_of(const strips *s, const box *b) {
+    return (double)(s->down ? b->y0 : b->x0);
+}
+static double end_of(const strips *s, const box *b) {
+    return (double)(s->down ? b->y1 : b->x1);
+}
+static size_t strip_at(const strips *s, double x) {
+    double at = (x - s->start) * s->scale;
+    return !(at > 0) ? 0 : at >= (double)s->n ? s->n - 1 : (size_t)at;
+}
+
+/* Where boxes begin along an axis, and how long they are, all together. */
+typedef struct spread {
+    double least, most, length;
+} spread;
+static void spread_add(spread *to, double begin, double end) {
+    to->least = begin < to->least ? begin : to->least;
+    to->most = begin > to->most ? begin : to->most;
+    to->length += end - begin;
+}
+
+static void strips_init(strips *s, const box *boxes, const uint64_t *heap, size_t n) {
+    spread x = {INFINITY, -INFINITY, 0}, y = x;
+    for (size_t i = 0; i < n; i++) {
+        const box *b = &boxes[(uint32_t)heap[i]];
+        if (!takes_part(b)) continue;
+        spread_add(&x, (double)b->x0, (double)b->x1);
+        spread_add(&y, (double)b->y0, (double)b->y1);
+    }
+    s->down = (y.most - y.least) * x.length > (x.most - x.least) * y.length;
+    const spread *along = s->down ? &y : &x;
+    s->start = along->least;
+    s->scale = along->most > along->least ? (double)s->n / (along->most - along->least) : 0;
+    memset(s->firsts, 0, s->n * sizeof *s->firsts);
+}
+
+static void keep(strips *s, const box *b) {
     const float parts[ONX_SUPPRESS_PARTS] = {b->x0, b->y0, b->x1, b->y1, b->area};
-    for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++) kept->part[p][kept->n] = parts[p];
-    kept->n++;
+    if (!takes_part(b)) return;
+    uint32_t *first = &s->firsts[strip_at(s, begin_of(s, b))];
+    if (!*first || s->lists[*first - 1].n == LIST) {
+        s->lists[s->n_lists].n = 0;
+        s->lists[s->n_lists].next = *first;
+        *first = ++s->n_lists;
+    }
+    boxes_list *list = &s->lists[*first - 1];
+    for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++) list->part[p][list->n] = parts[p];
+    list->n++;
+    double length = end_of(s, b) - begin_of(s, b);
+    if (length > s->reach) s->reach = length;
+}
+
+/* Does it overlap one of those kept? What begins before `from` ends before the box begins; a little
+ * is added for what is rounded. */
+static bool is_suppressed(const job *j, const strips *s, const box *b) {
+    if (!takes_part(b)) return false;
+    double begin = begin_of(s, b), from = begin - s->reach - (s->reach + fabs(begin)) * 1e-12;
+    for (size_t i = strip_at(s, from); i <= strip_at(s, end_of(s, b)); i++)
+        for (uint32_t at = s->firsts[i]; at; at = s->lists[at - 1].next) {
+            boxes_list *list = &s->lists[at - 1];
+            onx_suppress_kept kept = {.n = list->n};
+            for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++) kept.part[p] = list->part[p];
+            if (j->any(&kept, b, j->iou)) return true;
+        }
+    return false;
 }
 
 /* ── One class ── */
@@ -107,24 +195,24 @@ static onx_status class_task(void *user, onx_call *call, size_t index, void *scr
     const char *scores = j->scores + index * j->n * sizeof(float);
     int64_t *chosen = j->chosen + index * j->most;
     uint64_t *heap = j->heaps + index * j->n;
-    onx_suppress_kept kept = {.n = 0};
-    size_t n = 0;
+    strips kept = {j->strips, .firsts = j->firsts + index * j->strips,
+                   .lists = j->room + index * j->lists};
+    size_t n = 0, n_kept = 0;
     (void)scratch;
-    for (size_t p = 0; p < ONX_SUPPRESS_PARTS; p++)
-        kept.part[p] = j->kept + (index * ONX_SUPPRESS_PARTS + p) * j->most;
     for (size_t i = 0; i < j->n; i++)
         if (!j->scored || score_at(scores, (int64_t)i) > j->score) heap[n++] = key_of(scores, i);
+    strips_init(&kept, boxes, heap, n);
     for (size_t i = n / 2; i-- > 0;) sink(heap, n, i);
-    for (; n && kept.n < j->most; sink(heap, n, 0)) {
+    for (; n && n_kept < j->most; sink(heap, n, 0)) {
         const box *next = &boxes[(uint32_t)heap[0]];
         if (onx_call_stopped(call)) return ONX_CANCELLED;
-        if (!j->any(&kept, next, j->iou)) {
-            chosen[kept.n] = (uint32_t)heap[0];
+        if (!is_suppressed(j, &kept, next)) {
+            chosen[n_kept++] = (uint32_t)heap[0];
             keep(&kept, next);
         }
         heap[0] = heap[--n];
     }
-    j->counts[index] = (int64_t)kept.n;
+    j->counts[index] = (int64_t)n_kept;
     return ONX_OK;
 }
 
@@ -183,8 +271,12 @@ static onx_status run_all(onx_call *call, job *j, onx_arena *arena) {
     j->chosen = onx_arena_array(arena, classes * j->most, sizeof *j->chosen);
     j->counts = onx_arena_array(arena, classes, sizeof *j->counts);
     j->heaps = onx_arena_array(arena, classes * j->n, sizeof *j->heaps);
-    j->kept = onx_arena_array(arena, classes * j->most, ONX_SUPPRESS_PARTS * sizeof *j->kept);
-    if (!all || !j->chosen || !j->counts || !j->heaps || !j->kept)
+    j->strips = j->most < 2 * STRIP ? 1 : j->most / STRIP;
+    if (j->strips > MOST_STRIPS) j->strips = MOST_STRIPS;
+    j->lists = j->most / LIST + j->strips; /* one of each strip may not be full */
+    j->firsts = onx_arena_array(arena, classes * j->strips, sizeof *j->firsts);
+    j->room = onx_arena_array(arena, classes * j->lists, sizeof *j->room);
+    if (!all || !j->chosen || !j->counts || !j->heaps || !j->firsts || !j->room)
         return onx_fail_nomem(call->diag);
     for (size_t i = 0; i < boxes; i++)
         all[i] = read_box((const char *)call->in[0]->data + i * 4 * sizeof(float),
