@@ -213,8 +213,9 @@ typedef struct onx_place { /* where the bytes of a slot are, from bind */
     size_t offset, bytes;
 } onx_place;
 
-typedef struct onx_region { /* free part of a slab */
+typedef struct onx_region { /* part of a slab: free, or taken for some time */
     size_t offset, bytes;
+    uint32_t from, to;
 } onx_region;
 typedef struct onx_stay { /* in a slab */
     size_t bytes, at;
@@ -227,7 +228,7 @@ typedef struct onx_slab {
     size_t peak, live, bound; /* of the plan: its size; bytes that live; their maximum */
     onx_stay *stays;          /* in the order in which they begin; there is room for all of them, */
     uint32_t *order;          /* for as many, twice, */
-    onx_region *free;         /* by offset; and for as many */
+    onx_region *free;         /* and for as many, by offset */
     size_t n, n_free;
     uint32_t clock; /* of taking and giving */
 } onx_slab;

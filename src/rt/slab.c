@@ -8,7 +8,7 @@
  * free region that is large enough, else the end. Memory comes when the plan is complete. */
 #include "rt/engine.h"
 
-enum { MANY = 4096 }; /* stays, which would take long to be placed by size */
+enum { MANY = 2048 }; /* stays, which would take long to be placed by size */
 
 bool onx_slab_init(onx_slab *slab, onx_arena *arena, size_t stays) {
     size_t twice;
@@ -68,36 +68,30 @@ static void sort(const onx_slab *slab, uint32_t *order, size_t n) {
     }
 }
 
-/* The lowest place that nobody has during the stay. Those that are placed are listed by place; it
- * becomes one of them. */
-static size_t place(onx_slab *slab, uint32_t *placed, size_t n, uint32_t index) {
-    onx_stay *stay = &slab->stays[index];
+/* The lowest place that nobody has during the stay. Regions that are taken are listed by offset;
+ * this becomes one of them. */
+static size_t place(onx_stay *stay, onx_region *taken, size_t n) {
     size_t at = 0, i = n;
-    for (size_t k = 0; k < n; k++) {
-        const onx_stay *other = &slab->stays[placed[k]];
-        if (other->from >= stay->to || stay->from >= other->to) continue;
-        if (other->at >= at && other->at - at >= stay->bytes) break;
-        if (other->at + other->bytes > at) at = other->at + other->bytes;
+    for (size_t k = 0; k < n && (taken[k].offset < at || taken[k].offset - at < stay->bytes); k++) {
+        if (taken[k].from >= stay->to || stay->from >= taken[k].to) continue;
+        if (taken[k].offset + taken[k].bytes > at) at = taken[k].offset + taken[k].bytes;
     }
+    while (i > 0 && taken[i - 1].offset > at) i--;
+    memmove(&taken[i + 1], &taken[i], (n - i) * sizeof *taken);
+    taken[i] = (onx_region){at, stay->bytes, stay->from, stay->to};
     stay->at = at;
-    while (i > 0 && slab->stays[placed[i - 1]].at > at) {
-        placed[i] = placed[i - 1];
-        i--;
-    }
-    placed[i] = index;
     return at + stay->bytes;
 }
 
 /* The size of the slab; SIZE_MAX: sizes overflow. */
 static size_t place_by_size(onx_slab *slab) {
-    uint32_t *order = slab->order, *placed = order + slab->n;
     size_t peak = 0, total = 0;
     for (size_t i = 0; i < slab->n; i++)
         if (!onx_add_size(total, slab->stays[i].bytes, &total)) return SIZE_MAX;
-    sort(slab, order, slab->n);
+    sort(slab, slab->order, slab->n);
     for (size_t i = 0; i < slab->n; i++) {
-        size_t end = place(slab, placed, i, order[i]);
-        peak = end > peak ? end : peak;
+        size_t end_of_it = place(&slab->stays[slab->order[i]], slab->free, i);
+        peak = end_of_it > peak ? end_of_it : peak;
     }
     return peak;
 }
@@ -154,7 +148,7 @@ static void end(onx_slab *slab, size_t offset, size_t bytes) {
         slab->free[at].bytes += bytes;
     } else {
         memmove(&slab->free[at + 1], &slab->free[at], (slab->n_free - at) * sizeof *slab->free);
-        slab->free[at] = (onx_region){offset, bytes};
+        slab->free[at] = (onx_region){.offset = offset, .bytes = bytes};
         slab->n_free++;
     }
 }
