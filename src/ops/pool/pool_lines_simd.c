@@ -335,9 +335,9 @@ static onx_status run(onx_call *call, bool max) {
     const plan *p = call->plan;
     const onx_pooling_state *st = call->state;
     size_t last = p->images.window.axes - 1;
+    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     place *places = call->scratch;
     float *counts = (float *)(places + p->count);
-    if (!call->out[0] || !call->out[0]->count) return ONX_OK;
     find_places(p, places);
     for (size_t i = 0; i < p->images.out[last]; i++) {
         const place *w = places + p->places[last] + i;

@@ -211,7 +211,8 @@ static void powers_of_rows(const onx_call *call, int64_t at) {
     const onx_reduce_plan *plan = call->plan;
     onx_reduce_axes outer = plan->reduced;
     int64_t n = outer.n ? outer.dims[--outer.n] : 1, count = n ? plan->reduced.count / n : 0;
-    const float *base = (const float *)call->in[0]->data + onx_reduce_offset(&plan->kept, at);
+    const float *base = call->in[0]->data; /* of nothing: NULL */
+    if (count) base += onx_reduce_offset(&plan->kept, at);
     double m = start(MAX), sum = 0;
     for (int64_t r = 0; r < count; r++)
         m = join(MAX, m, (double)row_max(base + onx_reduce_offset(&outer, r), (size_t)n));
@@ -228,8 +229,9 @@ static void powers_of_columns(const onx_call *call, int64_t at, size_t lanes) {
     onx_reduce_axes outer = plan->reduced;
     int64_t n = outer.dims[--outer.n], stride = outer.strides[outer.n];
     int64_t base = onx_reduce_offset(&plan->kept, at), count = n ? plan->reduced.count / n : 0;
-    const float *in = (const float *)call->in[0]->data + base;
+    const float *in = call->in[0]->data;
     vf m = vf_set(-INFINITY), all = vf_zero();
+    if (count) in += base;
     for (int64_t r = 0; r < count; r++)
         for (int64_t i = 0, from = onx_reduce_offset(&outer, r); i < n; i++, from += stride)
             m = vf_max_nan(m, vf_load_n(in + from, lanes));
